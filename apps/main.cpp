@@ -24,7 +24,7 @@ int run(int argc, char** argv) {
   program.get_formatter()->column_width(34);
   program.footer(
       "FRAMES is one of:\n"
-      "  an image file         PNG, PGM or JPEG, at most 16384x16384 pixels\n"
+      "  an image file         PNG, PGM, PPM, PBM or JPEG, at most 16384x16384 pixels\n"
       "  a numbered pattern    such as f%02d.pgm: one %d, or %0Nd for N digits, in the name of "
       "the\n"
       "                        files or of one folder (d%d/x.pgm), and %% for a percent sign\n"

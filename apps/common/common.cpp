@@ -90,6 +90,21 @@ std::string counted(std::int64_t count, const std::string& one, const std::strin
   return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
 }
 
+std::string short_number(double value) {
+  if (!std::isfinite(value) || value == 0.0) return fmt::format("{:g}", value);
+  constexpr int kMostDecimals = 12;
+  const int magnitude = static_cast<int>(std::floor(std::log10(std::fabs(value))));
+  std::string text = fmt::format("{:.{}f}", value, std::clamp(2 - magnitude, 0, kMostDecimals));
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+bool percentile_is_known(std::int64_t count, double percent) {
+  return (100.0 - percent) * static_cast<double>(count) >= 100.0 - 1e-6;
+}
+
 double percentile(std::vector<double> values, double percent) {
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());

@@ -83,6 +83,12 @@ std::string cpu_text(const EngineInfo& engine);
 /// "1 frame", "2 frames".
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
 
+/// Three significant digits, never with an exponent: "33.3", "1330", "0.00123".
+std::string short_number(double value);
+
+/// Whether `count` values tell this percentile: at least one of them is expected above it.
+bool percentile_is_known(std::int64_t count, double percent);
+
 /// The smallest value v for which at least `percent` percent of the values are at most v.
 double percentile(std::vector<double> values, double percent);
 

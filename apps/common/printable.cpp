@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
+#include <set>
 
 namespace ocellus::app {
 namespace {
@@ -64,6 +66,14 @@ std::string printable(std::string_view text, std::size_t most) {
 
 void tell(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void tell_once(const std::string& path, const std::string& what) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (told.insert(what).second)
+    tell(fmt::format("ocellus: {}: {}\n", printable(path, kMostOfValue), what));
 }
 
 std::string printable_json(std::string_view json) {

@@ -22,6 +22,10 @@ std::string printable(std::string_view text, std::size_t most = kMostOfMessage);
 /// report it.
 void tell(const std::string& text);
 
+/// Tells once per process that `what` is ignored, with the name of the first file that has it:
+/// "ocellus: PATH: WHAT". Later calls with the same `what` do nothing.
+void tell_once(const std::string& path, const std::string& what);
+
 /// JSON text with the same characters replaced by JSON escapes, so that the strings keep their
 /// values.
 std::string printable_json(std::string_view json);

@@ -15,6 +15,7 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/io/output_file.h"
 #include "apps/io/video.h"
 
 namespace ocellus::app {
@@ -63,6 +64,7 @@ void keep_standard_streams() {
 int run_program(const char* name, const std::function<int()>& run) {
   keep_standard_streams();
   handle_signals();
+  protect_inputs();
   int code = kBadInput;
   try {
     code = run();

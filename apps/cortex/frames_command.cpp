@@ -11,6 +11,7 @@
 #include "apps/common/printable.h"
 #include "apps/cortex/cortex_command.h"
 #include "apps/io/frame_run.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -86,7 +87,10 @@ int classify_frames(const CortexCommand& command) {
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
-  if (!command.save_model.empty()) run->save_model(command.save_model);
+  if (!command.save_model.empty()) {
+    check_not_input(command.save_model);
+    run->save_model(command.save_model);
+  }
 
   std::vector<double> ms;
   ms.reserve(reports.size());

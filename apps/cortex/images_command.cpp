@@ -15,6 +15,7 @@
 #include "apps/cortex/cortex_command.h"
 #include "apps/io/idx_file.h"
 #include "apps/io/image_io.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -169,6 +170,7 @@ int classify_images(const CortexCommand& command) {
     tell(fmt::format("ocellus: interrupted after {} of {} images\n", answers.labels.size(),
                      images.count));
   }
+  if (!command.save_model.empty()) check_not_input(command.save_model);
   if (!command.save_model.empty()) take(op.save_model(command.save_model.c_str()), "cortex");
   if (!answers.labels.empty()) {
     const Report report{command, config.model.c_str(), batch, engine.info(), op.info()};

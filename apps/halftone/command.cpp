@@ -101,8 +101,7 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
   const auto o = std::make_shared<CellCommand>(name);
   add_picture_options(
       *command, *o,
-      "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. A "
-      "PNG file with two levels has one bit per pixel");
+      std::string(kPictureOutputHelp) + ". A PNG file with two levels has one bit per pixel");
   if (std::string_view(name) == "cnn") {
     command
         ->add_option("--binarize", o->binarize,

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "apps/common/printable.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -134,6 +135,8 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
     throw InputError(
         fmt::format("--fps is {:g}; it must be 0, or {:g} to 1000", options.fps, kLeastFps));
   }
+  own_fps_ = options.fps > 0.0;
+  if (!name_.numbered()) check_not_input(name_.at(0));
   fps_ = options.fps > 0.0 ? options.fps : source_fps >= kLeastFps ? source_fps : 25.0;
 }
 
@@ -142,6 +145,8 @@ OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
     writer_ = sink_.empty() ? make_video_writer(name_.at(0), frame.image.size, fps_)
                             : make_pipeline_writer(sink_, frame.image.size, fps_);
   }
+  picture_time_.reset();
+  if (frame.timed && !own_fps_) picture_time_ = frame.timestamp_ns;
   return picture(frame);
 }
 
@@ -208,7 +213,7 @@ void FrameOutput::write_picture_png(const std::string& path) const {
 }
 
 void FrameOutput::write_video_picture() {
-  writer_->write(i420_.data());
+  writer_->write(i420_.data(), picture_time_);
 }
 
 void FrameOutput::finish() {

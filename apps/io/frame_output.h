@@ -105,6 +105,8 @@ class FrameOutput {
   bool video_ = false;
   NumberedName name_;
   double fps_ = 25.0;
+  bool own_fps_ = false;                      ///< whether --fps gives the times of the frames
+  std::optional<std::int64_t> picture_time_;  ///< the source's time of the last video_picture
   std::unique_ptr<VideoWriter> writer_;
   ImageSize picture_size_;
   std::vector<std::uint8_t> i420_;

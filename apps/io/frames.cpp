@@ -1,6 +1,8 @@
 #include "apps/io/frames.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -25,7 +27,10 @@ const char* format_name(PixelFormat format) {
 class ImageFiles : public FrameSource {
  public:
   ImageFiles(std::string name, std::vector<std::string> paths, long first, bool color)
-      : FrameSource(std::move(name)), paths_(std::move(paths)), first_(first), color_(color) {}
+      : FrameSource(std::move(name)), paths_(std::move(paths)), first_(first), color_(color) {
+    // All of them at once: a result must not replace a frame that is still to be read.
+    for (const std::string& path : paths_) note_input(path);
+  }
 
   long first_number() const override { return first_; }
   std::optional<long> last_number() const override {
@@ -107,6 +112,14 @@ class DigitFrames : public FrameSource {
   DigitSequence digits_;
   int position_ = 0;
 };
+
+/// Whether a character device has the major number of video devices.
+bool is_video_device(const std::string& path) {
+  constexpr unsigned kVideoMajor = 81;
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode) &&
+         major(status.st_rdev) == kVideoMajor;
+}
 
 std::unique_ptr<FrameSource> open_pattern(const std::string& text, const NumberedName& pattern,
                                           const SourceOptions& options) {
@@ -198,6 +211,10 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   }
   if (fs::is_character_file(text, code) || text.rfind("/dev/video", 0) == 0) {
     if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
+    if (!is_video_device(text)) {
+      throw InputError(fmt::format(
+          "{}: is a device, but not a camera (a V4L2 device such as /dev/video0)", text));
+    }
     return open_camera(text, options);
   }
   // The file of exactly this name is preferred, because file names may contain %.
@@ -218,6 +235,9 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
     throw InputError(fmt::format("{}: the file is empty", text));
   if (is_image_file(text))
     return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0, options.color);
+  if (const std::string kind = unread_image(text); !kind.empty())
+    throw InputError(fmt::format("{}: {}", text, kind));
+  note_input(text);
   return open_video(text, options);
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "apps/common/common.h"
+#include "apps/common/printable.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 
@@ -31,11 +32,32 @@ bool is_jpeg(std::string_view head) {
   return head.starts_with("\xff\xd8\xff");
 }
 bool is_pnm(std::string_view head) {
-  constexpr std::string_view kKinds = "2356";
+  constexpr std::string_view kKinds = "123456";
   return head.size() >= 3 && head[0] == 'P' && kKinds.find(head[1]) != std::string_view::npos &&
          (std::isspace(static_cast<unsigned char>(head[2])) || head[2] == '#');
 }
 constexpr std::size_t kHeadBytes = 16;
+
+constexpr const char* kReadFormats = "PNG, PGM, PPM, PBM and JPEG";
+
+/// The name of an image format that is not read, or null.
+const char* unread_format(std::string_view head) {
+  const auto at = [&](std::size_t position, std::string_view text) {
+    return head.size() >= position + text.size() && head.substr(position, text.size()) == text;
+  };
+  if (at(0, "BM") && at(6, std::string_view("\0\0\0\0", 4))) return "BMP";
+  if (at(0, std::string_view("II*\0", 4)) || at(0, std::string_view("MM\0*", 4))) return "TIFF";
+  if (at(0, "RIFF") && at(8, "WEBP")) return "WebP";
+  if (at(4, "ftypheic") || at(4, "ftypheix") || at(4, "ftypmif1")) return "HEIF";
+  if (at(4, "ftypavif")) return "AVIF";
+  if (at(0, std::string_view("\0\0\0\x0cjP  ", 8))) return "JPEG 2000";
+  return nullptr;
+}
+
+std::string unread_text(const char* format) {
+  return fmt::format("a {} image, which is not read; the formats are {}. Convert it to PNG", format,
+                     kReadFormats);
+}
 
 void check_side(const InputFile& file, std::uint64_t width, std::uint64_t height) {
   if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) {
@@ -72,11 +94,14 @@ struct Target {
     if (color != nullptr) color->clear();
   }
   void make(ImageSize size, PixelFormat format, bool has_color) {
-    gray = GrayImage(size, format);
+    stored = size;
+    gray = GrayImage(orientation >= 5 ? ImageSize{size.height, size.width} : size, format);
     if (color != nullptr && has_color) color->assign(3, gray);
   }
-  void set(std::size_t index, std::uint32_t value) { store(gray, index, value); }
-  void set(std::size_t index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+  /// `stored_index` counts the pixels as the file stores them.
+  void set(std::size_t stored_index, std::uint32_t value) { store(gray, at(stored_index), value); }
+  void set(std::size_t stored_index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+    const std::size_t index = at(stored_index);
     store(gray, index, luma(r, g, b));
     if (color == nullptr) return;
     store((*color)[0], index, r);
@@ -84,8 +109,28 @@ struct Target {
     store((*color)[2], index, b);
   }
 
+  /// The index in the upright image.
+  std::size_t at(std::size_t stored_index) const {
+    if (orientation == 1) return stored_index;
+    const auto width = static_cast<std::size_t>(stored.width);
+    const auto height = static_cast<std::size_t>(stored.height);
+    std::size_t x = stored_index % width;
+    std::size_t y = stored_index / width;
+    // 5 to 8 also exchange rows and columns (Exif 2.3, tag Orientation).
+    const bool mirror_x =
+        orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const bool mirror_y =
+        orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    if (mirror_x) x = width - 1 - x;
+    if (mirror_y) y = height - 1 - y;
+    return orientation >= 5 ? x * height + y : y * width + x;
+  }
+
   GrayImage gray;
   std::vector<GrayImage>* color;
+  ImageSize stored;
+  int orientation = 1;       ///< 1 to 8 as in Exif; set before `make`
+  bool transparent = false;  ///< whether a pixel is not opaque
 };
 
 // ---- PNM
@@ -102,6 +147,8 @@ class PnmReader {
     check_side(file_, wide_width, wide_height);
     const auto width = static_cast<unsigned>(wide_width);
     const auto height = static_cast<unsigned>(wide_height);
+    const bool bitmap = kind == '1' || kind == '4';
+    if (bitmap) return read_bitmap(width, height, kind == '1', image);
     const std::uint64_t largest = header_number("largest value");
     if (largest < 1 || largest > 65535)
       file_.fail(fmt::format("the largest value is {}; it must be 1 to 65535", largest));
@@ -137,12 +184,34 @@ class PnmReader {
   }
 
  private:
+  /// PBM, where 1 is black. A text has a digit for each pixel, which need not be separated. Rows of
+  /// the other form begin with the highest bit of a byte.
+  void read_bitmap(unsigned width, unsigned height, bool text, Target& image) {
+    const std::size_t count = std::size_t{width} * height;
+    if (!text) take();  // exactly one white-space character ends the header
+    check_bytes(file_, width, height, text ? count : (width + 7) / 8 * std::uint64_t{height},
+                file_.left());
+    image.make({static_cast<int>(width), static_cast<int>(height)}, PixelFormat::kGray8, false);
+    unsigned byte = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t bit = i % width % 8;
+      if (!text && bit == 0) byte = raw_number(false);
+      const bool black = text ? text_bit(i, count) : (byte << bit & 0x80u) != 0;
+      image.set(i, black ? 0 : 255);
+    }
+  }
+  bool text_bit(std::size_t index, std::size_t count) {
+    const int c = take_after_blanks();
+    if (c != '0' && c != '1')
+      file_.fail(fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
+    return c == '1';
+  }
+
   int take() { return getc_unlocked(file_.stream()); }
   void put_back(int c) { std::ungetc(c, file_.stream()); }
 
-  /// Skips white space and comments, then reads digits. Returns nothing if there are none. A number
-  /// that does not fit becomes the largest one that fits.
-  std::optional<std::uint64_t> number() {
+  /// The first character that is neither white space nor in a comment.
+  int take_after_blanks() {
     int c = take();
     while (c != EOF && (std::isspace(c) || c == '#')) {
       if (c == '#') {
@@ -151,6 +220,12 @@ class PnmReader {
         c = take();
       }
     }
+    return c;
+  }
+  /// Skips white space and comments, then reads digits. Returns nothing if there are none. A number
+  /// that does not fit becomes the largest one that fits.
+  std::optional<std::uint64_t> number() {
+    int c = take_after_blanks();
     if (c == EOF || !std::isdigit(c)) return std::nullopt;
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t value = 0;
@@ -236,7 +311,6 @@ bool png_read_header(PngJob& job) {
 bool png_prepare(PngJob& job) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_set_expand(job.png);
-  png_set_strip_alpha(job.png);
   png_read_update_info(job.png, job.info);
   job.depth = png_get_bit_depth(job.png, job.info);
   job.channels = png_get_channels(job.png, job.info);
@@ -246,6 +320,8 @@ bool png_prepare(PngJob& job) {
 /// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
 void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
                    Target& image) {
+  const bool alpha = job.channels == 2 || job.channels == 4;
+  const std::uint32_t opaque = job.depth == 16 ? 65535 : 255;
   const auto sample = [&job](std::size_t i) -> std::uint32_t {
     return job.depth == 16 ? static_cast<std::uint32_t>(job.row[2 * i]) << 8 | job.row[2 * i + 1]
                            : job.row[i];
@@ -256,6 +332,7 @@ void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, st
       image.set(first + x * step, sample(i), sample(i + 1), sample(i + 2));
     else
       image.set(first + x * step, sample(i));
+    if (alpha && sample(i + job.channels - 1) != opaque) image.transparent = true;
   }
 }
 
@@ -376,18 +453,81 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
   const std::size_t width = job.decompress.output_width;
   while (job.decompress.output_scanline < job.decompress.output_height) {
     const std::size_t first = job.decompress.output_scanline * width;
-    JSAMPROW to = job.rgb ? row : image.gray.pixels.data() + first;
+    const bool direct = !job.rgb && image.orientation == 1;
+    JSAMPROW to = direct ? image.gray.pixels.data() + first : row;
     jpeg_read_scanlines(&job.decompress, &to, 1);
-    if (!job.rgb) continue;
-    for (std::size_t x = 0; x < width; ++x)
-      image.set(first + x, row[3 * x], row[3 * x + 1], row[3 * x + 2]);
+    for (std::size_t x = 0; !direct && x < width; ++x) {
+      if (job.rgb)
+        image.set(first + x, row[3 * x], row[3 * x + 1], row[3 * x + 2]);
+      else
+        image.set(first + x, row[x]);
+    }
   }
   jpeg_finish_decompress(&job.decompress);
   return true;
 }
 
+/// The orientation in Exif data that begin with the byte order, or 1.
+int orientation_of(std::string_view tiff) {
+  const bool big = tiff.starts_with("MM");
+  const auto number = [&](std::size_t position, std::size_t bytes) -> std::size_t {
+    if (position > tiff.size() || bytes > tiff.size() - position) return 0;
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const auto byte = static_cast<unsigned char>(tiff[position + (big ? i : bytes - 1 - i)]);
+      value = value << 8 | byte;
+    }
+    return value;
+  };
+  if (!big && !tiff.starts_with("II")) return 1;
+  constexpr std::size_t kOrientation = 0x0112;
+  constexpr std::size_t kShort = 3;
+  const std::size_t directory = number(4, 4);
+  const std::size_t entries = number(directory, 2);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + 12 * i;
+    if (number(entry, 2) != kOrientation || number(entry + 2, 2) != kShort) continue;
+    const std::size_t value = number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
+/// The orientation of a JPEG, 1 to 8. Damage is left to libjpeg.
+int exif_orientation(InputFile& file) {
+  constexpr int kMostSegments = 100;
+  constexpr unsigned char kExif = 0xe1;
+  constexpr unsigned char kScan = 0xda;
+  std::uint64_t position = 2;
+  for (int segment = 0; segment < kMostSegments; ++segment) {
+    unsigned char head[4] = {};
+    if (position >= file.size()) return 1;
+    file.seek(position);
+    if (file.read_some(head, 4) != 4 || head[0] != 0xff || head[1] == kScan) return 1;
+    const unsigned length = head[2] << 8 | head[3];
+    if (length < 2) return 1;
+    if (head[1] == kExif) {
+      std::string data(length - 2, '\0');
+      data.resize(file.read_some(data.data(), data.size()));
+      constexpr std::string_view kName("Exif\0\0", 6);
+      if (data.starts_with(kName)) return orientation_of(std::string_view(data).substr(6));
+    }
+    position += 2 + length;
+  }
+  return 1;
+}
+
 /// Checks what the header claims against the file's size and the memory limit.
 void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
+  if (jpeg.jpeg_color_space == JCS_CMYK || jpeg.jpeg_color_space == JCS_YCCK) {
+    file.fail(
+        "a JPEG in CMYK, the colors of a printer, which are not read; convert it to RGB or gray");
+  }
+  if (jpeg.jpeg_color_space != JCS_GRAYSCALE && jpeg.jpeg_color_space != JCS_RGB &&
+      jpeg.jpeg_color_space != JCS_YCbCr) {
+    file.fail(fmt::format("a JPEG of {} unknown color components; gray and RGB are read",
+                          jpeg.num_components));
+  }
   check_side(file, jpeg.image_width, jpeg.image_height);
   std::uint64_t blocks = 0;
   for (int c = 0; c < jpeg.num_components; ++c) {
@@ -408,6 +548,8 @@ void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
 }
 
 void read_jpeg(InputFile& file, Target& image) {
+  image.orientation = exif_orientation(file);
+  file.seek(0);
   JpegJob job;
   job.rgb = image.color != nullptr;
   job.decompress.err = jpeg_std_error(&job.errors);
@@ -431,7 +573,7 @@ void read_jpeg(InputFile& file, Target& image) {
   image.make(
       {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
       PixelFormat::kGray8, job.rgb);
-  std::vector<std::uint8_t> row(job.rgb ? std::size_t{3} * job.decompress.image_width : 0);
+  std::vector<std::uint8_t> row(std::size_t{3} * job.decompress.image_width);
   check(jpeg_read_pixels(job, row.data(), image));
 }
 
@@ -480,7 +622,12 @@ bool is_image_file(const std::string& path) {
   if (is_png(head) || is_jpeg(head) || is_pnm(head)) return true;
   const std::string extension = file_extension(path);
   return extension == ".png" || extension == ".pgm" || extension == ".ppm" || extension == ".pnm" ||
-         extension == ".jpg" || extension == ".jpeg";
+         extension == ".pbm" || extension == ".jpg" || extension == ".jpeg";
+}
+
+std::string unread_image(const std::string& path) {
+  const char* const format = unread_format(first_bytes(path, kHeadBytes));
+  return format != nullptr ? unread_text(format) : "";
 }
 
 GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
@@ -495,8 +642,12 @@ GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
     read_jpeg(file, image);
   else if (is_pnm(head))
     PnmReader(file).read(image);
+  else if (const char* const format = unread_format(head))
+    file.fail(unread_text(format));
   else
-    file.fail("not a PNG, PGM, PPM or JPEG image (its first bytes match none of them)");
+    file.fail(
+        fmt::format("not an image that is read: its first bytes are none of {}", kReadFormats));
+  if (image.transparent) tell_once(path, "its transparency is ignored");
   return std::move(image.gray);
 }
 
@@ -525,18 +676,73 @@ void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* 
   file.commit();
 }
 
+namespace {
+
+/// One bit per pixel, which is 1 where the pixel is white, or black if `ones_are_black`. Rows begin
+/// with the highest bit of a byte.
+std::vector<std::uint8_t> packed_bits(const GrayImage& image, bool ones_are_black) {
+  const auto width = static_cast<std::size_t>(image.size.width);
+  const std::size_t row_bytes = (width + 7) / 8;
+  std::vector<std::uint8_t> bits(row_bytes * static_cast<std::size_t>(image.size.height), 0);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const std::size_t x = i % width;
+    if ((image.pixels[i] >= 128) != ones_are_black)
+      bits[i / width * row_bytes + x / 8] |= static_cast<std::uint8_t>(0x80u >> (x % 8));
+  }
+  return bits;
+}
+
+void write_pnm(const std::string& path, const char* kind, ImageSize size,
+               const std::uint8_t* samples, std::size_t count) {
+  OutputFile file(path);
+  const bool bitmap = std::string_view(kind) == "P4";
+  const std::string header =
+      fmt::format("{}\n{} {}\n{}", kind, size.width, size.height, bitmap ? "" : "255\n");
+  file.write(header.data(), header.size());
+  file.write(samples, count);
+  file.commit();
+}
+
+}  // namespace
+
+void write_image_gray(const std::string& path, const GrayImage& image, int bits) {
+  const std::string extension = file_extension(path);
+  if (extension == ".pgm") {
+    write_pnm(path, "P5", image.size, image.pixels.data(), image.pixels.size());
+  } else if (extension == ".ppm") {
+    std::vector<std::uint8_t> rgb;
+    rgb.reserve(3 * image.pixels.size());
+    for (const std::uint8_t value : image.pixels) rgb.insert(rgb.end(), 3, value);
+    write_image_rgb(path, image.size, rgb.data());
+  } else if (extension == ".pbm") {
+    if (bits != 1) {
+      throw InputError(fmt::format(
+          "{}: a PBM file has two levels, and this result has more; use .pgm or .png", path));
+    }
+    const std::vector<std::uint8_t> packed = packed_bits(image, true);
+    write_pnm(path, "P4", image.size, packed.data(), packed.size());
+  } else {
+    write_png_gray(path, image, bits);
+  }
+}
+
+void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb) {
+  const std::string extension = file_extension(path);
+  if (extension == ".pgm" || extension == ".pbm") {
+    throw InputError(
+        fmt::format("{}: the result has color, which a {} file cannot hold; use .png or .ppm", path,
+                    extension == ".pgm" ? "PGM" : "PBM"));
+  }
+  if (extension != ".ppm") return write_png_rgb(path, size, rgb);
+  write_pnm(path, "P6", size, rgb,
+            std::size_t{3} * static_cast<std::size_t>(size.width) *
+                static_cast<std::size_t>(size.height));
+}
+
 void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
   const std::size_t width = static_cast<std::size_t>(image.size.width);
   const std::size_t row_bytes = bits == 1 ? (width + 7) / 8 : width;
-  std::vector<std::uint8_t> samples = image.pixels;
-  if (bits == 1) {
-    samples.assign(row_bytes * static_cast<std::size_t>(image.size.height), 0);
-    for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-      const std::size_t x = i % width;
-      if (image.pixels[i] >= 128)
-        samples[i / width * row_bytes + x / 8] |= static_cast<std::uint8_t>(0x80u >> (x % 8));
-    }
-  }
+  std::vector<std::uint8_t> samples = bits == 1 ? packed_bits(image, false) : image.pixels;
   OutputFile file(path);
   PngWriteJob job;
   for (std::size_t at = 0; at < samples.size(); at += row_bytes)

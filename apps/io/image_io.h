@@ -1,4 +1,4 @@
-// Reads gray images from PNG, PGM, PPM and JPEG files, and writes PNG files.
+// Reads gray images from PNG, PGM, PPM, PBM and JPEG files, and writes PNG, PGM, PPM and PBM files.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,13 @@ struct GrayImage {
 /// Whether the first bytes, or otherwise the extension, are those of a PNG, PNM or JPEG file.
 bool is_image_file(const std::string& path);
 
-/// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. Throws InputError that
-/// names the file and the mistake.
+/// If the first bytes are those of an image format that read_image does not read, such as BMP, what
+/// it is and which formats are read. Otherwise empty.
+std::string unread_image(const std::string& path);
+
+/// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. The orientation in the
+/// Exif data of a JPEG is applied. Transparency is ignored, which is told on stderr. Throws
+/// InputError that names the file and the mistake.
 ///
 /// If `color` is given and the file has color, `color` becomes the red, green and blue planes, with
 /// the size and format of the gray image; otherwise it becomes empty.
@@ -52,6 +57,12 @@ void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* 
 /// Writes a gray PNG of an 8-bit image. `bits` is 8, or 1, which keeps only black (below 128) and
 /// white. Throws InputError.
 void write_png_gray(const std::string& path, const GrayImage& image, int bits);
+
+/// Write an image as PNG, PGM, PPM or PBM, as the extension says. A gray image may have any of
+/// these formats, one with color PNG or PPM. PBM needs `bits` 1, which is as in write_png_gray.
+/// Throw InputError.
+void write_image_gray(const std::string& path, const GrayImage& image, int bits);
+void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 
 /// The extension of a name in lower case with its dot (".png"), or "".
 std::string file_extension(const std::string& path);

@@ -49,6 +49,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     fail("is a device or a pipe; write its data to a file and give the name of the file");
   if (status.st_size == 0) fail("the file is empty");
   size_ = static_cast<std::uint64_t>(status.st_size);
+  note_input(path_);
   std::setvbuf(file_.get(), nullptr, _IOFBF, kBufferBytes);
 }
 
@@ -163,6 +164,7 @@ InputText::InputText(const std::string& path, std::chrono::milliseconds patience
       fail("is a folder; name the file that holds the text");
     }
     waits = !S_ISREG(status.st_mode);
+    note_input(path);
     if (waits && is_standard_input(status)) {  // /dev/stdin is treated as -
       close(descriptor);
       descriptor = STDIN_FILENO;

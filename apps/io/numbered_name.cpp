@@ -68,7 +68,10 @@ std::vector<long> NumberedName::existing() const {
   const std::string end = after_.substr(0, after_.find('/'));
   std::vector<long> numbers;
   std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder, code)) {
+  fs::directory_iterator entries(folder, code);
+  if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory)
+    throw InputError(fmt::format("{}: the folder cannot be read: {}", folder, code.message()));
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) ||
         !name.ends_with(end))

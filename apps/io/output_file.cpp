@@ -10,6 +10,8 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
+#include <set>
 #include <utility>
 
 namespace ocellus::app {
@@ -39,7 +41,40 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+/// The files that the process reads, by device and number of the file.
+struct Inputs {
+  std::mutex mutex;
+  bool protect = false;
+  std::set<std::pair<dev_t, ino_t>> files;
+};
+Inputs& inputs() {
+  static Inputs all;
+  return all;
+}
+
 }  // namespace
+
+void protect_inputs() {
+  const std::lock_guard<std::mutex> lock(inputs().mutex);
+  inputs().protect = true;
+}
+
+void note_input(const std::string& path) {
+  struct stat status = {};
+  const std::lock_guard<std::mutex> lock(inputs().mutex);
+  if (inputs().protect && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
+    inputs().files.emplace(status.st_dev, status.st_ino);
+}
+
+void check_not_input(const std::string& path) {
+  struct stat status = {};
+  const std::lock_guard<std::mutex> lock(inputs().mutex);
+  if (!inputs().protect || stat(path.c_str(), &status) != 0) return;
+  if (inputs().files.count({status.st_dev, status.st_ino}) == 0) return;
+  throw InputError(fmt::format(
+      "{}: is an input of this command, and would be overwritten; give the output another name",
+      path));
+}
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), target_(follow_links(path_).string()) {
@@ -48,6 +83,7 @@ OutputFile::OutputFile(std::string path)
     if (errno != ENOENT) fail();  // the file may exist, and must not be replaced unchecked
     open_part();
   } else if (S_ISREG(status.st_mode) && !is_standard_output(status)) {
+    check_not_input(path_);
     // A rename checks only the permissions of the folder. The file's own permissions must count,
     // too.
     if (access(path_.c_str(), W_OK) != 0) fail();

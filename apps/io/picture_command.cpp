@@ -39,7 +39,7 @@ OperatorOutput PictureRun::output_of(GrayImage& image) {
 PictureJob::PictureJob(const PictureCommand& command)
     : command_(command),
       input_(command.frames, false),
-      output_(command.frames, {".png"}, input_.source().fps()),
+      output_(command.frames, {".png", ".pgm", ".pbm", ".ppm"}, input_.source().fps()),
       engines_(engine_configs(command.common)),
       config_(command.options.description()) {}
 
@@ -95,15 +95,18 @@ std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
   return whole_frame(frame);
 }
 
-void PictureJob::write_png(const ProcessedFrame& work, const std::string& path) const {
+void PictureJob::write_image(const ProcessedFrame& work, const std::string& path) const {
   const GrayImage image = work.results.front().image();
   const bool wide = image.format != PixelFormat::kGray8;
-  write_png_gray(path, wide ? in_8_bits(image) : image, run_->info().planes[0].levels == 2 ? 1 : 8);
+  write_image_gray(path, wide ? in_8_bits(image) : image,
+                   run_->info().planes[0].levels == 2 ? 1 : 8);
 }
 
 void PictureJob::write(const ProcessedFrame& work, const std::string& path) {
-  if (!output_.video()) return write_png(work, path);
+  if (!output_.video()) return write_image(work, path);
   picture_.image = work.results.front().image();
+  picture_.timestamp_ns = work.frame.timestamp_ns;
+  picture_.timed = work.frame.timed;
   picture_.range = result_range(range_);
   add_color(work, picture_);
   output_.video_picture(picture_);

@@ -68,8 +68,8 @@ class PictureJob {
   virtual void prepare(InputFrame&) const {}
   /// The planes of a frame that the operator processes, each for itself.
   virtual std::vector<Frame> parts(const InputFrame& frame);
-  /// Writes the result of a frame as a PNG file.
-  virtual void write_png(const ProcessedFrame& work, const std::string& path) const;
+  /// Writes the result of a frame as an image file.
+  virtual void write_image(const ProcessedFrame& work, const std::string& path) const;
   /// Adds the color of a frame's result to a picture of a video. The picture's image is the gray
   /// result.
   virtual void add_color(const ProcessedFrame&, InputFrame&) const {}
@@ -108,7 +108,8 @@ GrayImage in_8_bits(const GrayImage& image);
 
 /// What the help of -o says.
 inline constexpr const char* kPictureOutputHelp =
-    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video";
+    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. Images are PNG, "
+    "PGM, PBM (two levels) or PPM";
 
 /// Adds the options of such a command to it.
 void add_picture_options(CLI::App& command, PictureCommand& options,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/io/frames.h"
@@ -27,8 +28,9 @@ class VideoWriter {
  public:
   virtual ~VideoWriter() = default;
   /// `i420`: the Y, U and V planes without padding. Chroma planes have (width+1)/2 x (height+1)/2
-  /// pixels.
-  virtual void write(const std::uint8_t* i420) = 0;
+  /// pixels. `time_ns`: the time of the frame on the source's clock. The first frame is at 0 in the
+  /// video. Without it, and where times do not increase, frames are 1 / fps apart.
+  virtual void write(const std::uint8_t* i420, std::optional<std::int64_t> time_ns) = 0;
   /// Finishes the file. Without this call no file is created.
   virtual void finish() = 0;
 };

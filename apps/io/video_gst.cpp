@@ -4,6 +4,7 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -17,6 +18,8 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/video.h"
 
@@ -32,6 +35,7 @@ struct GstDeleter {
   void operator()(GstSample* sample) const { gst_sample_unref(sample); }
   void operator()(GstMessage* message) const { gst_message_unref(message); }
   void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
+  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
 };
 template <typename T>
 using GstOwned = std::unique_ptr<T, GstDeleter>;
@@ -206,6 +210,18 @@ class RunningPipeline {
   std::thread thread_;
 };
 
+/// The number of frames in the header of an AVI file, or 0. GStreamer does not tell it of a file
+/// without its index, which is at the end.
+std::int64_t avi_frames(const std::string& path) {
+  const std::string head = first_bytes(path, 52);
+  if (head.size() < 52 || !head.starts_with("RIFF") || head.substr(8, 4) != "AVI " ||
+      head.substr(24, 4) != "avih")
+    return 0;
+  std::int64_t frames = 0;
+  for (std::size_t i = 52; i-- > 48;) frames = frames << 8 | static_cast<unsigned char>(head[i]);
+  return frames;
+}
+
 class GstSource : public FrameSource {
  public:
   GstSource(const std::string& path, const std::string& description, const char* property,
@@ -223,6 +239,17 @@ class GstSource : public FrameSource {
       throw InputError(
           fmt::format("{}: {}", path, missing_.empty() ? "contains no video frame" : missing_));
     }
+    if (GstVideoInfo info; gst_video_info_from_caps(&info, gst_sample_get_caps(pending_.get())) &&
+                           info.par_n != info.par_d) {
+      tell_once(path, fmt::format("its pixels are {} to {}, which is ignored: they count as square",
+                                  info.par_n, info.par_d));
+    }
+    // Only a file states how much it has: a pipeline may end before its source does.
+    const bool file = !camera && property != nullptr;
+    gint64 duration = 0;
+    if (file && gst_element_query_duration(pipeline_.get(), GST_FORMAT_TIME, &duration))
+      stated_ns_ = duration;
+    if (file) stated_frames_ = avi_frames(path);
     const GstStructure* const caps = gst_caps_get_structure(gst_sample_get_caps(pending_.get()), 0);
     gint numerator = 0;
     gint denominator = 1;
@@ -238,7 +265,11 @@ class GstSource : public FrameSource {
  protected:
   bool read(InputFrame& frame) override {
     const GstOwned<GstSample> sample = pending_ ? std::move(pending_) : pull(end());
-    if (!sample) return false;
+    if (!sample) {
+      if (stop_signal() == 0) tell_missing_frames();
+      return false;
+    }
+    count_time(sample.get());
     GstVideoInfo info;
     GstVideoFrame video;
     GstBuffer* const buffer = gst_sample_get_buffer(sample.get());
@@ -264,8 +295,8 @@ class GstSource : public FrameSource {
     gst_video_frame_unmap(&video);
     frame.range = range_of(info);
     frame.number = number_++;
-    frame.timestamp_ns =
-        GST_BUFFER_PTS_IS_VALID(buffer) ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
+    frame.timed = GST_BUFFER_PTS_IS_VALID(buffer);
+    frame.timestamp_ns = frame.timed ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
     return true;
   }
 
@@ -294,6 +325,64 @@ class GstSource : public FrameSource {
         kSourceTimeout));
   }
 
+  /// Remembers when the last frame ends, and the longest time between two frames.
+  void count_time(GstSample* sample) {
+    const GstSegment* const segment = gst_sample_get_segment(sample);
+    GstBuffer* const buffer = gst_sample_get_buffer(sample);
+    if (!GST_BUFFER_PTS_IS_VALID(buffer)) return;
+    const guint64 time =
+        gst_segment_to_stream_time(segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    if (time == GST_CLOCK_TIME_NONE) return;
+    const auto now = static_cast<std::int64_t>(time);
+    if (last_ns_ >= 0) longest_ns_ = std::max(longest_ns_, now - last_ns_);
+    last_ns_ = now;
+  }
+
+  /// Tells that the container states a longer video than its frames make.
+  void tell_missing_frames() const {
+    if (number_ < stated_frames_) {
+      tell_short(fmt::format("{} frames", stated_frames_), stated_frames_ - number_);
+      return;
+    }
+    const std::int64_t period =
+        std::max(longest_ns_, fps_ > 0.0 ? static_cast<std::int64_t>(std::llround(1e9 / fps_)) : 0);
+    if (stated_ns_ <= 0 || last_ns_ < 0 || period <= 0) return;
+    // Sound may last longer than the frames, and so may the last frame.
+    const std::int64_t missing = stated_ns_ - (last_ns_ + period);
+    const std::int64_t tolerated =
+        has_stream("audio/") ? std::max<std::int64_t>(1'000'000'000, stated_ns_ / 20) : period / 2;
+    if (missing <= tolerated) return;
+    tell_short(
+        fmt::format("{:.3f} s", static_cast<double>(stated_ns_) * 1e-9),
+        std::max(1LL, std::llround(static_cast<double>(missing) / static_cast<double>(period))));
+  }
+  void tell_short(const std::string& stated, std::int64_t more) const {
+    tell(fmt::format(
+        "ocellus: {}: {} read, but the file states {}, which is about {} more; it may be truncated "
+        "or damaged\n",
+        printable(name()), counted(number_, "frame was", "frames were"), stated, more));
+  }
+
+  /// Whether the decoder found a stream whose type begins so. A pipeline of the user's need not
+  /// have one of this name.
+  bool has_stream(const char* type) const {
+    GstElement* const decoder = gst_bin_get_by_name(GST_BIN(pipeline_.get()), "decoder");
+    if (decoder == nullptr) return false;
+    gst_object_unref(decoder);  // the pipeline keeps a reference
+    GstIterator* const pads = gst_element_iterate_src_pads(decoder);
+    GValue item = G_VALUE_INIT;
+    bool found = false;
+    while (!found && gst_iterator_next(pads, &item) == GST_ITERATOR_OK) {
+      const GstOwned<GstCaps> caps(gst_pad_query_caps(GST_PAD(g_value_get_object(&item)), nullptr));
+      found = caps && gst_caps_get_size(caps.get()) > 0 &&
+              g_str_has_prefix(gst_structure_get_name(gst_caps_get_structure(caps.get(), 0)), type);
+      g_value_reset(&item);
+    }
+    g_value_unset(&item);
+    gst_iterator_free(pads);
+    return found;
+  }
+
   /// Returns the next sample, or null at the end and when a signal asks to stop. An error upstream
   /// need not end the stream at the sink, so the bus is checked during the wait. A source may also
   /// end without either, or give no data forever.
@@ -304,6 +393,8 @@ class GstSource : public FrameSource {
       if (sample) return sample;
       const bool end = gst_app_sink_is_eos(sink_);
       if (const std::string error = bus_error(pipeline_.get(), 0, missing_); !error.empty()) {
+        if (number_ == 0 && missing_.empty() && has_stream("audio/") && !has_stream("video/"))
+          throw InputError(fmt::format("{}: contains sound, but no video", name()));
         throw InputError(number_ == 0 ? fmt::format("{}: {}", name(), error)
                                       : fmt::format("{}: damaged after frame {}: {}", name(),
                                                     number_ - 1, error));
@@ -331,6 +422,10 @@ class GstSource : public FrameSource {
   std::string missing_;  ///< the name of the missing decoder
   double fps_ = 0.0;
   long number_ = 0;
+  std::int64_t stated_ns_ = 0;      ///< the duration that the container states; 0: none
+  std::int64_t stated_frames_ = 0;  ///< the number of frames that it states; 0: none
+  std::int64_t last_ns_ = -1;       ///< the time of the last frame in the stream
+  std::int64_t longest_ns_ = 0;     ///< between two frames
 };
 
 class GstWriter : public VideoWriter {
@@ -373,14 +468,10 @@ class GstWriter : public VideoWriter {
   }
 
  public:
-  void write(const std::uint8_t* i420) override {
+  void write(const std::uint8_t* i420, std::optional<std::int64_t> time_ns) override {
     GstBuffer* const buffer =
         gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info_), nullptr);
-    if (file_) {
-      GST_BUFFER_PTS(buffer) = time_of(frame_);
-      GST_BUFFER_DURATION(buffer) = time_of(frame_ + 1) - time_of(frame_);
-    }
-    ++frame_;
+    if (file_) GST_BUFFER_PTS(buffer) = next_time(time_ns);
     GstVideoFrame video;
     if (!gst_video_frame_map(&video, &info_, buffer, GST_MAP_WRITE)) {
       gst_buffer_unref(buffer);
@@ -396,17 +487,23 @@ class GstWriter : public VideoWriter {
       }
     }
     gst_video_frame_unmap(&video);
-    // takes ownership of the buffer
-    if (gst_app_src_push_buffer(source_, buffer) != GST_FLOW_OK) fail();
-    // A pipeline of the user's may end at any time, such as a window that is closed.
-    std::string missing;
-    if (const std::string error = file_ ? "" : bus_error(pipeline_.get(), 0, missing);
-        !error.empty())
-      fail(error);
-    wait_for_room();
+    if (!file_) {
+      // The pipeline takes each frame when it comes. It is the user's and may end at any time, such
+      // as a window that is closed.
+      held_.reset(buffer);
+      push(GST_CLOCK_TIME_NONE);
+      std::string missing;
+      if (const std::string error = bus_error(pipeline_.get(), 0, missing); !error.empty())
+        fail(error);
+      return;
+    }
+    // The duration of a frame is known when the next one comes.
+    if (held_) push(GST_BUFFER_PTS(buffer) - GST_BUFFER_PTS(held_.get()));
+    held_.reset(buffer);
   }
 
   void finish() override {
+    if (held_) push(period());
     gst_app_src_end_of_stream(source_);
     const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
     GstOwned<GstMessage> message;
@@ -433,8 +530,37 @@ class GstWriter : public VideoWriter {
   }
 
  private:
-  GstClockTime time_of(std::uint64_t frame) const {
-    return static_cast<GstClockTime>(std::llround(static_cast<double>(frame) * 1e9 / fps_));
+  GstClockTime period() const { return static_cast<GstClockTime>(std::llround(1e9 / fps_)); }
+
+  /// The time of the next frame in the video.
+  GstClockTime next_time(std::optional<std::int64_t> time_ns) {
+    const auto regular = [&] {
+      const std::uint64_t count = frame_ - regular_from_;
+      return regular_start_ +
+             static_cast<GstClockTime>(std::llround(static_cast<double>(count) * 1e9 / fps_));
+    };
+    if (time_ns && !first_time_) first_time_ = *time_ns - static_cast<std::int64_t>(regular());
+    GstClockTime time = regular();
+    if (time_ns) {
+      const std::int64_t since = *time_ns - *first_time_;
+      const bool increases =
+          frame_ == 0 || since > static_cast<std::int64_t>(GST_BUFFER_PTS(held_.get()));
+      time = increases ? static_cast<GstClockTime>(std::max<std::int64_t>(since, 0))
+                       : GST_BUFFER_PTS(held_.get()) + period();
+      // Frames without a time of their own follow this one regularly.
+      regular_from_ = frame_;
+      regular_start_ = time;
+    }
+    ++frame_;
+    return time;
+  }
+
+  /// Hands the held frame to the encoder.
+  void push(GstClockTime duration) {
+    GST_BUFFER_DURATION(held_.get()) = duration;
+    // takes ownership of the buffer
+    if (gst_app_src_push_buffer(source_, held_.release()) != GST_FLOW_OK) fail();
+    wait_for_room();
   }
   /// Waits for the encoder. A blocking source would wait forever if the disk is full, because the
   /// error stops the consumer without waking the source.
@@ -463,7 +589,11 @@ class GstWriter : public VideoWriter {
   GstOwned<GstElement> pipeline_;
   GstAppSrc* source_ = nullptr;
   GstVideoInfo info_{};
-  std::uint64_t frame_ = 0;
+  GstOwned<GstBuffer> held_;                ///< the last frame
+  std::uint64_t frame_ = 0;                 ///< the number of frames
+  std::optional<std::int64_t> first_time_;  ///< the source's time at 0 in the video
+  std::uint64_t regular_from_ = 0;          ///< from this frame on, times are regular
+  GstClockTime regular_start_ = 0;          ///< the time of this frame
 };
 
 void need_elements(const std::string& path,
@@ -476,9 +606,10 @@ void need_elements(const std::string& path,
 }
 
 // The GStreamer elements process the luma plane, too, so the program and the elements get the same
-// numbers.
+// numbers. videoflip turns the frames as the file says, and passes upright ones through.
 constexpr const char* kToFrames =
-    " ! videoconvert ! video/x-raw,format=I420 ! appsink name=sink sync=false max-buffers=4";
+    " ! decodebin name=decoder ! videoconvert ! videoflip video-direction=auto ! videoconvert ! "
+    "video/x-raw,format=I420 ! appsink name=sink sync=false max-buffers=4";
 
 }  // namespace
 
@@ -489,17 +620,19 @@ bool source_left_behind() {
 std::unique_ptr<FrameSource> open_video(const std::string& path, const SourceOptions& options) {
   start_gstreamer();
   need_elements(path, {{"decodebin", "gstreamer1.0-plugins-base"},
-                       {"videoconvert", "gstreamer1.0-plugins-base"}});
-  return std::make_unique<GstSource>(
-      path, std::string("filesrc name=source ! decodebin") + kToFrames, "location", false, options);
+                       {"videoconvert", "gstreamer1.0-plugins-base"},
+                       {"videoflip", "gstreamer1.0-plugins-good"}});
+  return std::make_unique<GstSource>(path, std::string("filesrc name=source") + kToFrames,
+                                     "location", false, options);
 }
 
 std::unique_ptr<FrameSource> open_camera(const std::string& device, const SourceOptions& options) {
   start_gstreamer();
   need_elements(device, {{"v4l2src", "gstreamer1.0-plugins-good"},
-                         {"videoconvert", "gstreamer1.0-plugins-base"}});
-  return std::make_unique<GstSource>(
-      device, std::string("v4l2src name=source ! decodebin") + kToFrames, "device", true, options);
+                         {"videoconvert", "gstreamer1.0-plugins-base"},
+                         {"videoflip", "gstreamer1.0-plugins-good"}});
+  return std::make_unique<GstSource>(device, std::string("v4l2src name=source") + kToFrames,
+                                     "device", true, options);
 }
 
 std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const SourceOptions& options) {
@@ -527,7 +660,9 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
     need_elements(
         path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
     encoder =
-        "vp8enc deadline=1 cpu-used=8 threads=2 end-usage=cq cq-level=20 target-bitrate=8000000 ! "
+        // The time base of the frame rate could not hold times in between.
+        "vp8enc timebase=1/90000 deadline=1 cpu-used=8 threads=2 end-usage=cq cq-level=20 "
+        "target-bitrate=8000000 ! "
         "webmmux";
   } else {
     need_elements(path, {{"mp4mux", "gstreamer1.0-plugins-good"}});

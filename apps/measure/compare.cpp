@@ -11,6 +11,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/numbered_name.h"
+#include "apps/measure/compare_latency.h"
 #include "apps/measure/flow_errors.h"
 #include "apps/measure/image_errors.h"
 
@@ -96,10 +97,10 @@ int compare_flow(const CompareOptions& o) {
              100.0 * e.above_half, 100.0 * e.above_one, 100.0 * e.above_three);
   fmt::print("  angular error    mean {:.3f}  sd {:.3f} degrees\n", e.angle_mean,
              e.angle_deviation);
-  if (!good) {
-    fmt::print("  outside the limits: --max-epe {} --max-aae {} --min-density {}\n", o.max_epe,
-               o.max_aae, o.min_density);
-  }
+  if (e.mean > o.max_epe) fmt::print("  above the limit: --max-epe {}\n", o.max_epe);
+  if (e.angle_mean > o.max_aae) fmt::print("  above the limit: --max-aae {}\n", o.max_aae);
+  if (100.0 * e.density() < o.min_density)
+    fmt::print("  below the limit: --min-density {}\n", o.min_density);
   return good ? kDone : kAnswerIsNo;
 }
 
@@ -266,8 +267,9 @@ int compare_image(const CompareOptions& o) {
   } else {
     fmt::print("  anisotropy       {}\n", why_no_anisotropy(o, size));
   }
-  if (!good)
-    fmt::print("  below the limits: --min-psnr {} --min-hvs-psnr {}\n", o.min_psnr, o.min_hvs_psnr);
+  if (psnr < o.min_psnr) fmt::print("  below the limit: --min-psnr {}\n", o.min_psnr);
+  if (seen && seen->psnr < o.min_hvs_psnr)
+    fmt::print("  below the limit: --min-hvs-psnr {}\n", o.min_hvs_psnr);
   return good ? kDone : kAnswerIsNo;
 }
 
@@ -276,6 +278,7 @@ int compare_image(const CompareOptions& o) {
 void add_compare_command(CLI::App& program, int& exit_code) {
   CLI::App* const compare = program.add_subcommand("compare", "Compare a result with the truth");
   compare->require_subcommand(1);
+  add_compare_latency_command(*compare, exit_code);
   const auto o = std::make_shared<CompareOptions>();
 
   CLI::App* const flow = compare->add_subcommand("flow",
@@ -322,7 +325,8 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       "left out on all sides. The mean gray is taken over the same pixels. The anisotropy is\n"
       "Ulichney's, computed from the power spectrum of the error.");
   image
-      ->add_option("RESULT", o->result, "PNG, PGM or JPEG; or a numbered pattern such as f%02d.png")
+      ->add_option("RESULT", o->result,
+                   "PNG, PGM, PPM, PBM or JPEG; or a numbered pattern such as f%02d.png")
       ->required();
   image->add_option("TRUTH", o->truth, "The same")->required();
   image->add_option("--mask", o->mask,

@@ -111,6 +111,7 @@ int run_latency(const LatencyCommand& o) {
   plan.engine = engine_config(o.common);
   plan.engine.realtime_priority = o.realtime_priority;
   plan.engine.lock_memory = o.lock_memory;
+  plan.engine.workers_only = o.workers_only;
   const EngineInfo info = take(Engine::probe(plan.engine), "engine");
   const bool on_cpu = info.backend == BackendKind::kCpu;
   const std::vector<MemorySpace> spaces = parse_memory(o.memory, on_cpu);
@@ -275,6 +276,8 @@ void add_latency_command(CLI::App& program, int& exit_code) {
                    "that waits; 0: the default scheduler")
       ->check(CLI::Range(0, 99))
       ->capture_default_str();
+  command->add_flag("--workers-only", o->workers_only,
+                    "Only the workers compute. By default, the thread that waits takes part");
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory with mlock");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);

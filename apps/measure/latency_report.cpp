@@ -16,20 +16,72 @@ double ms(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-6;
 }
 
+std::int64_t as_signed(std::uint64_t count) {
+  return static_cast<std::int64_t>(count);
+}
+
+/// The percentiles of a report.
+constexpr double kPercentiles[] = {50.0, 90.0, 99.0, 99.9};
+
+std::string percentile_name(double percent) {
+  return fmt::format("p{:g}", percent);
+}
+
+/// A percentile that too few values tell is null.
 nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
-  return {{"min", ms(h.min_ns())},
-          {"mean", h.mean_ns() * 1e-6},
-          {"p50", ms(h.percentile_ns(50.0))},
-          {"p90", ms(h.percentile_ns(90.0))},
-          {"p99", ms(h.percentile_ns(99.0))},
-          {"p99.9", ms(h.percentile_ns(99.9))},
-          {"max", ms(h.max_ns())}};
+  nlohmann::ordered_json json = {{"min", ms(h.min_ns())}, {"mean", h.mean_ns() * 1e-6}};
+  for (const double percent : kPercentiles) {
+    json[percentile_name(percent)] = percentile_is_known(as_signed(h.count()), percent)
+                                         ? nlohmann::ordered_json(ms(h.percentile_ns(percent)))
+                                         : nlohmann::ordered_json(nullptr);
+  }
+  json["max"] = ms(h.max_ns());
+  return json;
 }
 
 void print_histogram(const std::string& name, const LatencyHistogram& h) {
-  fmt::print("  {:<24} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f}\n", name,
-             ms(h.percentile_ns(50.0)), ms(h.percentile_ns(90.0)), ms(h.percentile_ns(99.0)),
-             ms(h.percentile_ns(99.9)), ms(h.max_ns()));
+  fmt::print("  {:<24}", name);
+  for (const double percent : kPercentiles) {
+    if (percentile_is_known(as_signed(h.count()), percent))
+      fmt::print(" {:>9.3f}", ms(h.percentile_ns(percent)));
+    else
+      fmt::print(" {:>9}", "-");
+  }
+  fmt::print(" {:>9.3f}\n", ms(h.max_ns()));
+}
+
+/// Tells which columns have a dash, and why.
+void print_unknown_percentiles(std::int64_t frames) {
+  std::vector<std::string> unknown;
+  for (const double percent : kPercentiles) {
+    if (percentile_is_known(frames, percent)) continue;
+    unknown.push_back(fmt::format("{} needs {} frames", percentile_name(percent),
+                                  std::llround(100.0 / (100.0 - percent))));
+  }
+  if (!unknown.empty()) {
+    fmt::print("  -: {} measured; {}\n", counted(frames, "frame"), fmt::join(unknown, ", "));
+  }
+}
+
+/// All operators of the pipeline.
+std::string summary_of(const LatencyReport& report) {
+  std::vector<std::string> summaries;
+  for (const OperatorInfo& op : report.infos) summaries.emplace_back(op.summary);
+  return fmt::format("{}", fmt::join(summaries, " ! "));
+}
+
+/// Where and how the figures were measured, beside the machine.
+std::string conditions_line(const LatencyReport& report) {
+  const EngineConfig& engine = report.plan.engine;
+  const std::string cpus = allowed_cpus();
+  return fmt::format(
+      "measured {} on host {}; CPUs allowed: {}; {}; {}; the engine's memory is {}",
+      report.runs.front()->date, printable(host_name()), cpus.empty() ? "unknown" : cpus,
+      engine.realtime_priority > 0
+          ? fmt::format("real-time priority {} (SCHED_FIFO)", engine.realtime_priority)
+          : std::string("no real-time priority"),
+      engine.workers_only ? "only workers compute" : "the thread that waits computes, too",
+      engine.lock_memory ? "locked" : "not locked");
 }
 
 nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult& run) {
@@ -76,8 +128,8 @@ void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
   if (power) {
     fmt::print("  power: mean {:.0f} W", *power);
     if (!a.power_w.empty()) fmt::print(", largest {:.0f} W", a.power_w.high);
-    fmt::print(" ({}), {:.3g} mJ per frame", counted(a.samples, "sample"),
-               *power * a.seconds * 1e3 / static_cast<double>(run.measured));
+    fmt::print(" ({}), {} mJ per frame", counted(a.samples, "sample"),
+               short_number(*power * a.seconds * 1e3 / static_cast<double>(run.measured)));
   } else {
     fmt::print("  power unknown: {}", meter.power_missing());
   }
@@ -99,9 +151,9 @@ void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
 }
 
 void print_run(const LatencyReport& report, const LatencyResult& run) {
-  fmt::print("\n  {:<24} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-             fmt::format("{} memory, ms", memory_name(run.space)), "p50", "p90", "p99", "p99.9",
-             "max");
+  fmt::print("\n  {:<24}", fmt::format("{} memory, ms", memory_name(run.space)));
+  for (const double percent : kPercentiles) fmt::print(" {:>9}", percentile_name(percent));
+  fmt::print(" {:>9}\n", "max");
   if (report.plan.fps > 0.0) {
     print_histogram("latency", run.latency);
     print_histogram("  delay of the start", run.wake);
@@ -115,6 +167,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("  queue", run.queue);
   print_histogram("  copy", run.copy);
   print_histogram("  compute", run.compute);
+  print_unknown_percentiles(run.measured);
   fmt::print(
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
@@ -123,7 +176,12 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
     fmt::print("  budget {:.3f} ms{}: {} of {}", report.budget_ms(), report.percentile_text(),
                counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
     if (run.misses > 0) fmt::print(", at most {} in a row", run.longest_burst);
-    fmt::print(": {}\n", report.keeps_budget(run) ? "kept" : "NOT KEPT");
+    fmt::print(": {}\n", report.undecided(run)
+                             ? fmt::format("not decided, because {} of {} were not measured",
+                                           report.plan.count - run.measured,
+                                           counted(report.plan.count, "frame"))
+                         : report.keeps_budget(run) ? "kept"
+                                                    : "NOT KEPT");
   }
   if (report.plan.reading)
     fmt::print("  {} of {} read correctly\n", run.read_correctly, counted(run.measured, "frame"));
@@ -157,6 +215,8 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
   json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
   json["warm_up"] = report.plan.warm_up;
+  json["date"] = first.date;
+  json["host"] = host_name();
   json["interrupted"] = report.interrupted();
   json["budget_ms"] = report.with_budget() ? nlohmann::ordered_json(report.budget_ms()) : nullptr;
   json["budget_percentile"] = report.o.budget_percentile;
@@ -164,7 +224,12 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["device"] = first.engine.device_name;
   json["workers"] = first.engine.workers;
   json["simd"] = first.engine.simd_target;
+  const std::string cpus = allowed_cpus();
+  json["cpu_affinity"] =
+      cpus.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cpus);
   json["realtime_priority"] = report.plan.engine.realtime_priority;
+  json["workers_only"] = report.plan.engine.workers_only;
+  json["memory_locked"] = report.plan.engine.lock_memory;
   json["copy_threads"] = report.plan.engine.device_copy_threads;
   json["machine"] = machine_json();
   json["gpu"] = gpu_json(first.engine, report.meter);
@@ -188,10 +253,9 @@ void print_report(const LatencyReport& report) {
              counted(report.runs.front()->measured, "frame"),
              counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
              printable(report.clip.name), report.size().width, report.size().height, report.pace());
-  for (std::size_t op = 0; op < report.infos.size(); ++op)
-    fmt::print("{}{}", op == 0 ? "" : " ! ", printable(report.infos[op].summary));
-  fmt::print("; {}, {}\n", info.device_name, cpu_text(info));
+  fmt::print("{}; {}, {}\n", printable(summary_of(report)), info.device_name, cpu_text(info));
   fmt::print("machine: {}\n", machine_line());
+  fmt::print("{}\n", conditions_line(report));
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
   for (const auto& run : report.runs) print_run(report, *run);
   if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
@@ -212,7 +276,7 @@ void plot_report(const LatencyReport& report) {
       "{} of {}{}; {}", counted(report.runs.front()->measured, "frame"),
       std::filesystem::path(report.clip.name).filename().string(),
       report.with_budget() ? fmt::format(", {}", fmt::join(misses, ", ")) : std::string(),
-      report.infos.front().summary);
+      summary_of(report));
   const double stolen = report.runs.front()->steal_percent;
   plot.machine = fmt::format(
       "{}, {}{}{}", info.device_name, cpu_text(info),
@@ -225,7 +289,7 @@ void plot_report(const LatencyReport& report) {
   }
   plot.budget_ms = report.budget_ms();
   plot.budget_name =
-      fmt::format("budget {:.3g} ms{}", report.budget_ms(), report.percentile_text());
+      fmt::format("budget {} ms{}", short_number(report.budget_ms()), report.percentile_text());
   write_latency_svg(report.o.plot, plot);
 }
 

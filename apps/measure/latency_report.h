@@ -35,6 +35,7 @@ struct LatencyCommand {
   int sample_ms = 100;
   int realtime_priority = 0;
   bool lock_memory = false;
+  bool workers_only = false;
 };
 
 /// "host", "pinned" or "device".
@@ -64,12 +65,20 @@ struct LatencyReport {
     return std::any_of(runs.begin(), runs.end(),
                        [this](const auto& run) { return run->measured < plan.count; });
   }
-  bool keeps_budget(const LatencyResult& run) const {
+  /// The number of `frames` that may miss the budget.
+  double allowed_misses(std::int64_t frames) const {
     const double share = 1.0 - o.budget_percentile / 100.0;
+    return std::floor(share * static_cast<double>(frames) + 1e-9);
+  }
+  bool keeps_budget(const LatencyResult& run) const {
     // A run that was interrupted does not keep the budget, because frames are missing.
     return run.measured == plan.count &&
-           static_cast<double>(run.misses) <=
-               std::floor(share * static_cast<double>(run.measured) + 1e-9);
+           static_cast<double>(run.misses) <= allowed_misses(run.measured);
+  }
+  /// Whether the frames that are missing after an interruption decide about the budget.
+  bool undecided(const LatencyResult& run) const {
+    return run.measured < plan.count &&
+           static_cast<double>(run.misses) <= allowed_misses(plan.count);
   }
   bool good(std::size_t wanted) const {
     return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {

@@ -126,6 +126,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
   {
     const MeasuringThread thread(plan.engine.realtime_priority);
     Progress progress(plan.title, plan.count);
+    r.date = utc_now();
     const StealMeter steal;
     const long faults = page_faults();
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);

@@ -76,6 +76,7 @@ struct LatencyResult {
   Footprint footprint;
   long page_faults = 0;
   double steal_percent = -1.0;  ///< negative if unknown
+  std::string date;             ///< of the first frame, in UTC
   GpuActivity gpu;
   EngineInfo engine;
 };

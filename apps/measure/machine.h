@@ -25,6 +25,12 @@ class StealMeter {
 
 std::string cpu_name();
 std::string system_name();
+std::string host_name();
+/// Date and time in UTC, such as "2026-11-24T20:06:54Z".
+std::string utc_now();
+/// The CPUs on which the process may run, such as "0-3,8". Empty if the system does not report
+/// them.
+std::string allowed_cpus();
 /// The frequency governors of the CPUs, such as "performance". Empty if the system does not report
 /// them, as in most virtual machines.
 std::string cpu_governor();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "apps/common/common.h"
 #include "apps/measure/svg_shapes.h"
 
 namespace ocellus::app {
@@ -52,7 +53,7 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
   double last_label = -1e9;
   for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99}) {
     const double share = 1.0 - percent / 100.0;
-    if (share * count < 1.0) break;
+    if (!percentile_is_known(static_cast<std::int64_t>(histogram.count()), percent)) break;
     const double ms = static_cast<double>(histogram.percentile_ns(percent)) * 1e-6;
     const double px = x.at(ms);
     const double py = y.at(share);
@@ -64,7 +65,7 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
     last_label = py;
     const bool right = px < x.to - 110.0;
     out += text_at(px + (right ? 9.0 : -9.0), py + 4.0, right ? "start" : "end", kInk, 11,
-                   fmt::format("p{:g}  {:.3g} ms", percent, ms),
+                   fmt::format("p{:g}  {} ms", percent, short_number(ms)),
                    " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
   }
   return out;
@@ -145,25 +146,29 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
     svg += over_time(series, line, kFills[i % std::size(kFills)], time_x, time_y);
     if (!several) continue;
     // Labels of several curves would overlap, so the percentiles are in the legend.
-    const auto ms = [&](double percent) {
-      return static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
-    };
+    std::string values;
+    for (const double percent : {50.0, 99.0, 99.9}) {
+      const auto frames = static_cast<std::int64_t>(series.histogram->count());
+      if (!percentile_is_known(frames, percent)) continue;
+      const double ms = static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
+      values += fmt::format("{}p{:g} {}", values.empty() ? ": " : ", ", percent, short_number(ms));
+    }
     svg += text_at(32.0 + 305.0 * static_cast<double>(i), kHeight - 12.0, "start", line, 11,
-                   fmt::format("{}: p50 {:.3g}, p99 {:.3g}, p99.9 {:.3g} ms", series.name, ms(50.0),
-                               ms(99.0), ms(99.9)),
-                   " font-weight=\"600\"");
+                   series.name + values + (values.empty() ? "" : " ms"), " font-weight=\"600\"");
   }
   if (with_budget) {
     const double budget_x = ccdf_x.at(plot.budget_ms);
     const double budget_y = time_y.at(plot.budget_ms);
     const std::string& label = plot.budget_name;
     constexpr const char* kDashed = " stroke-width=\"1.5\" stroke-dasharray=\"5 4\"";
+    // The labels are above the panels, because inside they would hide curves.
+    constexpr double kLabelY = kTop - 3.0;
+    const double half = 0.5 * 5.6 * static_cast<double>(label.size());  // about, in this font
+    const double middle = std::max(std::min(budget_x, ccdf_x.to - half), ccdf_x.from + half);
     svg += line_between(budget_x, kBottom, budget_x, kTop, kBudget, kDashed);
-    svg += text_at(budget_x - 6.0, kTop + 12.0, "end", kBudget, 11, label,
-                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+    svg += text_at(middle, kLabelY, "middle", kBudget, 11, label);
     svg += line_between(time_x.from, budget_y, time_x.to, budget_y, kBudget, kDashed);
-    svg += text_at(time_x.to, budget_y - 6.0, "end", kBudget, 11, label,
-                   " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
+    svg += text_at(time_x.to, kLabelY, "end", kBudget, 11, label);
   }
   write(path, std::move(svg));
 }

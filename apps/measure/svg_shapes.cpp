@@ -123,8 +123,14 @@ std::string header(const std::string& title, const std::string& subtitle,
       "fill=\"white\"/>\n",
       kWidth, kHeight, escape(title));
   svg += text_at(32.0, 34.0, "start", kInk, 17, title, " font-weight=\"600\"");
-  svg += text_at(32.0, 54.0, "start", kSoft, 12, subtitle);
-  svg += text_at(32.0, 71.0, "start", kSoft, 12, machine);
+  // A long line, such as that of a pipeline, gets smaller letters, so that none of it is cut off.
+  const auto size_of = [](const std::string& text) {
+    constexpr double kSize = 12.0;
+    constexpr double kFits = 150.0;  // characters of this size
+    return std::min(kSize, kSize * kFits / std::max(1.0, static_cast<double>(text.size())));
+  };
+  svg += text_at(32.0, 54.0, "start", kSoft, size_of(subtitle), subtitle);
+  svg += text_at(32.0, 71.0, "start", kSoft, size_of(machine), machine);
   return svg;
 }
 

@@ -71,6 +71,15 @@ FieldReport report_of(FlowField& field, const InputFrame& frame, Support support
   return report;
 }
 
+/// Does what `invalid` = zero does in the operator.
+void set_invalid_to_zero(FlowField& field) {
+  for (std::size_t i = 0; i < field.pixels(); ++i) {
+    if (std::isfinite(field.u[i]) && std::isfinite(field.v[i])) continue;
+    field.u[i] = 0.0f;
+    field.v[i] = 0.0f;
+  }
+}
+
 nlohmann::ordered_json report_json(const FieldReport& r) {
   nlohmann::ordered_json json;
   json["frame"] = r.frame;
@@ -148,6 +157,8 @@ class FlowJob {
       // Errors in the options are reported before frames are collected.
       op_ = info_of(config);
       config_ = *config.get_if<OpticalFlowConfig>();
+      zero_invalid_ = config_.invalid == InvalidFlow::kZero;
+      config_.invalid = InvalidFlow::kNan;
     }
     window_.push_back(std::move(frame));
     return true;
@@ -179,11 +190,12 @@ class FlowJob {
 
   void emit(FlowField& field, long number, Support support, const FrameInfo& info) {
     const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
+    reports_.push_back(report_of(field, frame, support, info, output_));
+    if (zero_invalid_) set_invalid_to_zero(field);
     output_.write(field, frame, config_.roi);
     if (!command_.confidence.empty()) {
       write_pfm(confidence_name_.at(number), field.size, field.confidence);
     }
-    reports_.push_back(report_of(field, frame, support, info, output_));
   }
 
   void remember(const FlowRun& run) {
@@ -323,7 +335,9 @@ class FlowJob {
         json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
       json["frames_read"] = input_.read();
       add_engine_json(json, info_);
-      json["config"] = config_json(OperatorConfig(config_));
+      OpticalFlowConfig config = config_;
+      if (zero_invalid_) config.invalid = InvalidFlow::kZero;
+      json["config"] = config_json(OperatorConfig(config));
       json["memory_bytes"] = footprint_;
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
@@ -388,7 +402,10 @@ class FlowJob {
   FlowFieldOutput output_;
   NumberedName confidence_name_{""};
   EngineConfig engine_;
+  /// `invalid` is always NaN here, because zeros would hide which pixels are invalid from the
+  /// report.
   OpticalFlowConfig config_;
+  bool zero_invalid_ = false;  ///< whether the files get zeros in place of NaN
   OperatorInfo op_;
   std::deque<InputFrame> window_;
   long first_ = 0;

@@ -162,16 +162,25 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
   copy.writer->finish();
 }
 
+namespace {
+
+/// An error of the library with the file's name, which it has only if the file cannot be opened.
+std::string with_name(const std::string& path, const std::string& error) {
+  return error.find(path) != std::string::npos ? error : fmt::format("{}: {}", path, error);
+}
+
+}  // namespace
+
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   auto info = read_kernel_file_info(path.c_str());
-  if (!info) throw InputError(info.error().text);
+  if (!info) throw InputError(with_name(path, info.error().text));
   info->kernels.path.assign(path);
   const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
   const auto summary = std::make_unique<Summary>();
   summary->kernels = info->kernels;
   const auto visited = visit_kernels(info->kernels, per_pixel ? info->size : ImageSize{1, 1},
                                      &Summary::add, summary.get());
-  if (!visited) throw InputError(visited.error().text);
+  if (!visited) throw InputError(with_name(path, visited.error().text));
   const KernelConfig& k = info->kernels;
   if (json) {
     Json root = {{"file", path},

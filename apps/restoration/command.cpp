@@ -61,9 +61,9 @@ class RestoreJob : public PictureJob {
     return planes;
   }
 
-  void write_png(const ProcessedFrame& work, const std::string& path) const override {
-    if (work.frame.color.empty()) return PictureJob::write_png(work, path);
-    write_png_rgb(path, work.frame.image.size, rgb_of(planes_of(work)).data());
+  void write_image(const ProcessedFrame& work, const std::string& path) const override {
+    if (work.frame.color.empty()) return PictureJob::write_image(work, path);
+    write_image_rgb(path, work.frame.image.size, rgb_of(planes_of(work)).data());
   }
 
   void add_color(const ProcessedFrame& work, InputFrame& picture) const override {

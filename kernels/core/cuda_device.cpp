@@ -235,6 +235,7 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
     }
   }
   realtime_priority_ = config.realtime_priority;
+  workers_only_ = config.workers_only;
   return host_copy_pool_.start(config.device_copy_threads, config.realtime_priority);
 }
 

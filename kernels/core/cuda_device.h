@@ -82,6 +82,7 @@ class CudaDevice final : public Device {
   DeviceWait wait_mode() const noexcept { return wait_; }
   /// Of the threads that the library starts for the device.
   int realtime_priority() const noexcept { return realtime_priority_; }
+  bool workers_only() const noexcept { return workers_only_; }
 
   /// True after the first error that leaves the device unusable for this process. All later calls
   /// return DeviceLost without accessing the device.
@@ -111,6 +112,7 @@ class CudaDevice final : public Device {
   int number_;
   DeviceWait wait_;
   int realtime_priority_ = 0;
+  bool workers_only_ = false;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
   // Protects the blocks, the counts of stream set users, and writing loss_.

@@ -82,7 +82,8 @@ bool HostCalls::answer() noexcept {
 }
 
 bool HostCalls::help() noexcept {
-  return running_ && device_->realtime_priority() == 0 && (answer() || join());
+  return running_ && device_->realtime_priority() == 0 && !device_->workers_only() &&
+         (answer() || join());
 }
 
 bool HostCalls::take_part(int& part) noexcept {

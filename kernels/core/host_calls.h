@@ -64,7 +64,7 @@ class HostCalls {
   void withdraw(int calls) noexcept { withdrawn_.fetch_add(static_cast<std::uint32_t>(calls)); }
   /// Runs the functions that kernels ask for and that the thread has not begun, on the caller's
   /// thread. Returns whether there was one. Does nothing if the thread has a real-time priority,
-  /// which the caller may lack.
+  /// which the caller may lack, and with EngineConfig::workers_only.
   bool help() noexcept;
   /// For functions of the host: runs `part` for each part from 0 to `count` - 1, less than 2^24,
   /// and returns when all have ended. The thread and a caller that polls for the end of the frame

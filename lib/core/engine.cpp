@@ -42,6 +42,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   EngineInfo info;
   info.workers = config.workers > 0 ? config.workers : std::min(allowed_cpus(), kMaxWorkers);
   info.realtime_priority = config.realtime_priority;
+  info.workers_only = config.workers_only;
   for (int i = 0; i < info.workers; ++i) {
     const int cpu = config.affinity[static_cast<std::size_t>(i)];
     if (cpu == -1) continue;

@@ -271,7 +271,15 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
                                      static_cast<unsigned long long>(ticket.number)));
   };
   if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
-  if (ticket.number == kFree || ticket.issuer != issuer_) return unknown();
+  if (ticket.number == kFree) {
+    return tl::unexpected(
+        make_error(Status::kInvalidTicket, "the ticket is empty; submit gives out tickets"));
+  }
+  if (ticket.issuer != issuer_) {
+    return tl::unexpected(make_error(Status::kInvalidTicket,
+                                     "ticket %llu is of another operator; %s did not give it out",
+                                     static_cast<unsigned long long>(ticket.number), info_.name));
+  }
   const int index = slot_with(ticket.number);
   if (index < 0) return unknown();
   Slot& slot = slots_[static_cast<std::size_t>(index)];

@@ -118,7 +118,7 @@ Error PieceMap::no_room(const char* kind, std::size_t bytes) const noexcept {
   return make_error(
       Status::kOutOfMemory,
       "%zu bytes of %s memory are needed, but of the engine's block of %zu bytes only %zu "
-      "are free: add the operator's footprint to EngineConfig::memory",
+      "are free: add the footprint of this operator or buffer to EngineConfig::memory",
       bytes, kind, capacity_, free);
 }
 

@@ -78,6 +78,7 @@ Scheduler::~Scheduler() {
 
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
   workers_ = workers;
+  workers_only_ = config.workers_only;
   free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   for (int i = 0; i < workers; ++i) {
     threads_[i].scheduler = this;
@@ -245,7 +246,7 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
       status = Status::kDeadlineMissed;
       break;
     }
-    if (deadline.is_never()) {
+    if (deadline.is_never() && !workers_only_) {
       if (worker < 0) worker = take_worker();
       if (worker >= 0 && run_one_part(worker)) {
         spin_until = 0;

@@ -57,8 +57,9 @@ class Job {
 };
 
 /// Runs jobs on worker threads that `start` creates once. A thread that waits for a job without a
-/// deadline also computes. All of these threads share `workers` worker numbers, so at most
-/// `workers` threads compute at once. Nothing is allocated after `start`.
+/// deadline also computes, except with EngineConfig::workers_only. All of these threads share
+/// `workers` worker numbers, so at most `workers` threads compute at once. Nothing is allocated
+/// after `start`.
 ///
 /// A thread that waits with a deadline does not compute. The duration of a part depends on the
 /// image, so no part is guaranteed to end in time.
@@ -126,6 +127,7 @@ class Scheduler {
   std::uint64_t free_workers_ = 0;  // bit i set: worker number i is free
   bool stop_ = false;
   bool abandoned_ = false;
+  bool workers_only_ = false;
   int workers_ = 0;
   int started_ = 0;
   int ready_ = 0;  // threads that have started and wait for work

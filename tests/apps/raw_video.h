@@ -46,11 +46,14 @@ class RawVideo {
   RawVideo(const RawVideo&) = delete;
   RawVideo& operator=(const RawVideo&) = delete;
 
-  void add(const char* colorimetry, const Luma& luma) {
+  /// `at_ms`: the time of the frame; negative: 40 ms after the one before. The pixels are
+  /// `pixel_width` times as wide as high.
+  void add(const char* colorimetry, const Luma& luma, int at_ms = -1, int pixel_width = 1) {
     GstVideoInfo info;
     gst_video_info_set_format(&info, GST_VIDEO_FORMAT_I420, kRawVideoSize.width,
                               kRawVideoSize.height);
     info.fps_n = 25;
+    info.par_n = pixel_width;
     EXPECT_TRUE(gst_video_colorimetry_from_string(&info.colorimetry, colorimetry));
     GstCaps* caps = gst_video_info_to_caps(&info);
     gst_app_src_set_caps(source_, caps);
@@ -65,7 +68,9 @@ class RawVideo {
       for (int x = 0; x < kRawVideoSize.width; ++x) line[x] = static_cast<guint8>(luma(x, y));
     }
     gst_video_frame_unmap(&frame);
-    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(frames_++) * 40 * GST_MSECOND;
+    time_ms_ = at_ms >= 0 ? at_ms : frames_ == 0 ? 0 : time_ms_ + 40;
+    ++frames_;
+    GST_BUFFER_PTS(buffer) = static_cast<GstClockTime>(time_ms_) * GST_MSECOND;
     GST_BUFFER_DURATION(buffer) = 40 * GST_MSECOND;
     EXPECT_EQ(gst_app_src_push_buffer(source_, buffer), GST_FLOW_OK);
   }
@@ -74,6 +79,7 @@ class RawVideo {
   GstElement* pipeline_ = nullptr;
   GstAppSrc* source_ = nullptr;
   int frames_ = 0;
+  int time_ms_ = 0;
 };
 
 }  // namespace ocellus::test

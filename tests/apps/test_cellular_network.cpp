@@ -291,7 +291,7 @@ TEST(Cells, ReportsBadInput) {
   expect_error({"halftone", folder / "absent.pgm", "-o", out}, {"absent.pgm", "no such file"});
   expect_error({"halftone", "test:0x0", "-o", out}, {"0x0"});
   expect_error({"halftone", folder / "%d.pgm", "-o", out}, {"%d.pgm", "no file"});
-  expect_error({"halftone", in, "-o", folder / "o.pgm"}, {"o.pgm", ".png"});
+  expect_error({"halftone", in, "-o", folder / "o.bmp"}, {"o.bmp", ".png", ".pgm"});
   expect_error({"halftone", in, "-o", folder / "o%s.png"}, {"o%s.png", "%0Nd"});
   expect_error({"halftone", in, "-o", "/nonexistent-folder/o.png"}, {"/nonexistent-folder/o.png"});
   expect_error({"halftone", "test:32x32,frames=3", "-o", out}, {"o.png", "one file", "%03d"});

@@ -98,7 +98,7 @@ TEST_F(Files, RefusesDamagedImages) {
   const std::string png_head = "\x89PNG\r\n\x1a\n"s;
   const Case cases[] = {
       {"empty.pgm", "", "empty"},
-      {"text.pgm", "hello, this is no image", "not a PNG"},
+      {"text.pgm", "hello, this is no image", "not an image"},
       {"short.pgm", "P5\n4 4\n255\n123", "truncated"},
       {"head.pgm", "P5\n4", "height is missing"},
       {"zero.pgm", "P5\n0 4\n255\n", "0x4"},

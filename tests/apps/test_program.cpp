@@ -257,7 +257,8 @@ TEST(Program, WritesAPngOfTheRegion) {
   EXPECT_FALSE(std::filesystem::exists(folder / "p_03.png"));
 }
 
-// Example failure: --confidence-threshold is ignored, or zero is written instead of NaN.
+// Example failure: --confidence-threshold is ignored, zero is written instead of NaN, or pixels
+// that are invalid count as valid because they are zero.
 TEST(Program, InvalidFlowIsUnknownInTheFile) {
   const TemporaryFolder folder;
   const json all = json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold",
@@ -265,10 +266,31 @@ TEST(Program, InvalidFlowIsUnknownInTheFile) {
   EXPECT_EQ(all["frames"][0]["valid"], 0.0);
   const app::FlowField nothing = app::read_flo(folder / "o.flo");
   for (const float u : nothing.u) ASSERT_TRUE(std::isnan(u));
-  json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold", "1e9",
-           "--invalid", "zero", "-o", folder / "z.flo"});
+  const json none =
+      json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold", "1e9",
+               "--invalid", "zero", "-o", folder / "z.flo"});
   const app::FlowField zero = app::read_flo(folder / "z.flo");
   for (const float u : zero.u) ASSERT_EQ(u, 0.0f);
+  EXPECT_EQ(none["frames"][0]["valid"], 0.0);
+  EXPECT_EQ(none["config"]["invalid"], "zero");
+
+  // A threshold that some pixels pass. Both reports are of the same pixels.
+  const auto some = [&](const std::string& invalid) {
+    return json_of({"flow", "test:48x40,frames=4", "--frame", "1", "--confidence-threshold", "10",
+                    "--invalid", invalid, "-o", folder / (invalid + ".flo")});
+  };
+  const json with_nan = some("nan")["frames"][0];
+  const json with_zero = some("zero")["frames"][0];
+  EXPECT_GT(with_nan["valid"], 0.0);
+  EXPECT_LT(with_nan["valid"], 1.0);
+  for (const char* key : {"valid", "mean_u", "mean_v", "mean_motion", "p99_motion"})
+    EXPECT_EQ(with_zero[key], with_nan[key]) << key;
+  const app::FlowField unknown = app::read_flo(folder / "nan.flo");
+  const app::FlowField zeros = app::read_flo(folder / "zero.flo");
+  for (std::size_t i = 0; i < unknown.pixels(); ++i) {
+    ASSERT_EQ(zeros.u[i], std::isnan(unknown.u[i]) ? 0.0f : unknown.u[i]);
+    ASSERT_EQ(zeros.v[i], std::isnan(unknown.v[i]) ? 0.0f : unknown.v[i]);
+  }
 }
 
 // Example failure: several image files, 16-bit frames, or a kernel file made by the program cannot
@@ -710,6 +732,10 @@ TEST(Program, LatencyReportsItsMeasurementsWhenInterrupted) {
   EXPECT_EQ(result.exit_code, 128 + SIGINT);
   EXPECT_NE(result.out.find("latency  "), std::string::npos) << result.out;
   EXPECT_NE(result.err.find("interrupted after 1 of 100 frames"), std::string::npos) << result.err;
+  // No frame missed the budget, so the answer depends on the 99 frames that were not measured.
+  EXPECT_NE(result.out.find("0 misses of 1 frame: not decided, because 99 of 100 frames were not"),
+            std::string::npos)
+      << result.out;
 }
 
 // Example failure: Ctrl-C leaves a video that no player opens, or half a field.

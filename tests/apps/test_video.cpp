@@ -141,5 +141,167 @@ TEST(VideoRange, IsLimitedInWrittenVideos) {
   for (const int value : chroma) EXPECT_NEAR(value, 128, 2);
 }
 
+/// Makes a file by a pipeline in the notation of gst-launch. Returns false without its elements.
+bool make_file(const std::string& pipeline, const std::string& path) {
+  gst_init(nullptr, nullptr);
+  GError* error = nullptr;
+  GstElement* const made = gst_parse_launch((pipeline + " ! filesink name=sink").c_str(), &error);
+  if (made == nullptr || error != nullptr) {
+    g_clear_error(&error);
+    if (made != nullptr) gst_object_unref(made);
+    return false;
+  }
+  GstElement* const sink = gst_bin_get_by_name(GST_BIN(made), "sink");
+  g_object_set(sink, "location", path.c_str(), nullptr);
+  gst_object_unref(sink);
+  gst_element_set_state(made, GST_STATE_PLAYING);
+  GstBus* const bus = gst_element_get_bus(made);
+  GstMessage* const message = gst_bus_timed_pop_filtered(
+      bus, 30 * GST_SECOND, static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  const bool good = message != nullptr && GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+  EXPECT_TRUE(good) << pipeline;
+  if (message != nullptr) gst_message_unref(message);
+  gst_object_unref(bus);
+  gst_element_set_state(made, GST_STATE_NULL);
+  gst_object_unref(made);
+  return good;
+}
+
+std::vector<std::int64_t> times_of(const std::string& video) {
+  std::vector<std::int64_t> times;
+  const auto source = app::open_frames({video});
+  InputFrame frame;
+  while (source->next(frame)) times.push_back(frame.timestamp_ns);
+  return times;
+}
+
+/// Example failure: a video whose frames come at irregular times plays too fast or too slowly.
+TEST(VideoTimes, AreThoseOfTheSource) {
+  const TemporaryFolder folder;
+  const std::vector<int> ms = {0, 40, 70, 400, 440, 1000};
+  {
+    RawVideo raw(folder / "in.mkv");
+    for (const int at : ms)
+      raw.add(
+          kLimited, [](int x, int) { return is_black(x) ? 16 : 235; }, at);
+  }
+  const std::vector<std::vector<std::string>> commands = {{"halftone", folder / "in.mkv"},
+                                                          {"flow", folder / "in.mkv"}};
+  for (const auto& command : commands) {
+    const std::string out = folder / (command.front() + ".webm");
+    const ChildResult written = run_program(plus(command, {"-o", out}));
+    if (written.exit_code == 2 && written.err.find("is missing; it is in") != std::string::npos)
+      GTEST_SKIP() << written.err;
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    const std::vector<std::int64_t> times = times_of(out);
+    // The last frame has no flow to a next one.
+    ASSERT_EQ(times.size(), command.front() == "flow" ? ms.size() - 1 : ms.size());
+    for (std::size_t i = 0; i < times.size(); ++i)
+      EXPECT_NEAR(static_cast<double>(times[i]) * 1e-6, ms[i], 1.5) << command.front() << i;
+  }
+  // A rate that the user gives has precedence.
+  ASSERT_EQ(run_program({"halftone", folder / "in.mkv", "--fps", "10", "-o", folder / "r.webm"})
+                .exit_code,
+            0);
+  const std::vector<std::int64_t> regular = times_of(folder / "r.webm");
+  ASSERT_EQ(regular.size(), ms.size());
+  for (std::size_t i = 0; i < regular.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(regular[i]) * 1e-6, 100.0 * static_cast<double>(i), 1.5);
+}
+
+/// Example failure: the video of a turned phone is computed as it lies in the file.
+TEST(VideoOrientation, IsApplied) {
+  const TemporaryFolder folder;
+  const std::string video = folder / "turned.mov";
+  // The upper third is white. Turned clockwise, it is on the right.
+  if (!make_file("videotestsrc num-buffers=2 pattern=white ! "
+                 "video/x-raw,format=I420,width=64,height=16,framerate=10/1 ! "
+                 "videobox bottom=-32 fill=black ! jpegenc quality=95 ! qtmux",
+                 video))
+    GTEST_SKIP() << "GStreamer has no encoder for the video";
+  // The matrix of the track says how to turn its frames. The muxer writes none.
+  std::string bytes = bytes_of(video);
+  const std::size_t matrix = bytes.find("tkhd") + 44;
+  ASSERT_LT(matrix + 36, bytes.size());
+  const auto set = [&](std::size_t entry, std::uint32_t value) {
+    for (std::size_t i = 0; i < 4; ++i)
+      bytes[matrix + 4 * entry + i] = static_cast<char>(value >> (24 - 8 * i) & 0xff);
+  };
+  set(0, 0);
+  set(1, 0x00010000);
+  set(3, 0xffff0000);
+  set(4, 0);
+  set(6, 48u << 16);
+  std::ofstream(video, std::ios::binary) << bytes;
+  const auto source = app::open_frames({video});
+  InputFrame frame;
+  ASSERT_TRUE(source->next(frame));
+  ASSERT_EQ(frame.image.size, (ImageSize{48, 64}));
+  for (const int y : {5, 32, 58}) {
+    EXPECT_GT(frame.image.brightness(43, y), 200) << y;
+    EXPECT_LT(frame.image.brightness(5, y), 50) << y;
+  }
+  ASSERT_TRUE(source->next(frame));
+  EXPECT_FALSE(source->next(frame));
+}
+
+/// Example failure: pixels that are not square are ignored without a word, or square ones are told.
+TEST(VideoPixels, ThatAreNotSquareAreTold) {
+  const TemporaryFolder folder;
+  for (const int width : {1, 2}) {
+    const std::string video = folder / ("p" + std::to_string(width) + ".mkv");
+    {
+      RawVideo raw(video);
+      for (int i = 0; i < 2; ++i)
+        raw.add(
+            kLimited, [](int x, int) { return x + 40; }, -1, width);
+    }
+    const ChildResult result = run_program({"halftone", video});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, width == 1 ? ""
+                                     : "ocellus: " + video +
+                                           ": its pixels are 2 to 1, which is ignored: they count "
+                                           "as square\n");
+  }
+}
+
+/// Example failure: frames that are lost at the end of a truncated file are not missed. Or a whole
+/// file counts as truncated.
+TEST(VideoEnd, MissingFramesAreTold) {
+  const TemporaryFolder folder;
+  const std::string source =
+      "videotestsrc num-buffers=6 ! video/x-raw,format=I420,width=64,height=48,framerate=6/1 ! ";
+  const std::pair<const char*, const char*> kinds[] = {{"v.avi", "jpegenc ! avimux"},
+                                                       {"v.mkv", "jpegenc ! matroskamux"}};
+  for (const auto& [name, muxer] : kinds) {
+    const std::string video = folder / name;
+    if (!make_file(source + muxer, video)) GTEST_SKIP() << "GStreamer has no encoder for " << name;
+    const ChildResult whole = run_program({"halftone", video});
+    EXPECT_EQ(whole.exit_code, 0) << whole.err;
+    EXPECT_EQ(whole.err, "") << name;
+    std::filesystem::resize_file(video, std::filesystem::file_size(video) * 83 / 100);
+    const ChildResult cut = run_program({"halftone", video});
+    EXPECT_EQ(cut.exit_code, 0) << cut.err;
+    const int read = json::parse(run_program({"halftone", video, "--json"}).out)["frames_read"];
+    EXPECT_TRUE(read == 4 || read == 5) << name << read;
+    EXPECT_NE(cut.err.find(std::string(name) + ": " + std::to_string(read) +
+                           " frames were read, but the file states"),
+              std::string::npos)
+        << name << cut.err;
+    EXPECT_NE(cut.err.find("about " + std::to_string(6 - read) + " more"), std::string::npos)
+        << name << cut.err;
+    // A user who wants fewer frames is not warned.
+    EXPECT_EQ(run_program({"halftone", video, "--limit", "3"}).err, "");
+  }
+}
+
+/// Example failure: a file of sound gives an error that does not say so.
+TEST(VideoStreams, SoundAloneIsTold) {
+  const TemporaryFolder folder;
+  if (!make_file("audiotestsrc num-buffers=5 ! wavenc", folder / "s.wav"))
+    GTEST_SKIP() << "GStreamer has no wavenc";
+  expect_error({"halftone", folder / "s.wav"}, {"s.wav: contains sound, but no video"});
+}
+
 }  // namespace
 }  // namespace ocellus::test

@@ -7,6 +7,7 @@
 
 #include "core/cpu_operator.h"
 #include "image/pixel_rows.h"
+#include "ocellus/buffer.h"
 #include "support/inverse.h"
 
 namespace ocellus::test {
@@ -162,6 +163,46 @@ TEST(Creation, NeedsRoomInTheBlock) {
   EXPECT_EQ(made.error().status, Status::kOutOfMemory);
 }
 
+// Fails when a refusal blames an operator for a buffer that finds no room.
+TEST(Creation, ABufferNeedsRoomInTheBlock) {
+  EngineConfig config = engine_config(1);
+  config.memory = Buffer::footprint(MemorySpace::kHost, 100);
+  Engine engine = must(Engine::create(config));
+  const auto made = Buffer::create(engine, MemorySpace::kHost, 5000);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().status, Status::kOutOfMemory);
+  EXPECT_NE(std::string(made.error().text).find("5000 bytes of host memory are needed"),
+            std::string::npos)
+      << made.error().text;
+  EXPECT_NE(std::string(made.error().text).find("footprint of this operator or buffer"),
+            std::string::npos)
+      << made.error().text;
+}
+
+// Fails when a ticket of another operator counts as one that is done, or an empty one as another's.
+TEST(Handle, TellsTicketsOfOtherOperators) {
+  InverseRig<std::uint8_t> rig(1), other(1);
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> out, out_of_other;
+  const Ticket ticket = must(rig.op.submit(inverse_view(pixels, 0), out.view(true)));
+  const Ticket of_other = must(other.op.submit(inverse_view(pixels, 0), out_of_other.view(true)));
+  const auto wrong = other.op.wait(ticket, Deadline::never());
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().status, Status::kInvalidTicket);
+  EXPECT_NE(std::string(wrong.error().text).find("ticket 1 is of another operator"),
+            std::string::npos)
+      << wrong.error().text;
+  const auto empty = rig.op.wait(Ticket{}, Deadline::never());
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().status, Status::kInvalidTicket);
+  EXPECT_STREQ(empty.error().text, "the ticket is empty; submit gives out tickets");
+  must(rig.op.wait(ticket, Deadline::never()));
+  must(other.op.wait(of_other, Deadline::never()));
+  const auto done = rig.op.wait(ticket, Deadline::never());
+  ASSERT_FALSE(done);
+  EXPECT_STREQ(done.error().text, "ticket 1 is not in flight");
+}
+
 template <typename T>
 void expect_refused(const std::function<void(Frame&, OperatorOutput&)>& spoil, const char* text) {
   InverseRig<T> rig(1);
@@ -241,6 +282,39 @@ TEST(Handle, TakesBytesAtAnyAddress) {
   const Ticket ticket = must(rig.op.submit(inverse_view(pixels, 0), planes));
   must(rig.op.wait(ticket, Deadline::never()));
   EXPECT_EQ(memory[1 + 39], inverse_of<std::uint8_t>(pixels[37]));
+}
+
+// Fails when a result depends on whether the caller computes, or when the engine does not tell it.
+TEST(Handle, ResultsAreEqualWithoutTheCallersWork) {
+  const int workers = 2;
+  EngineConfig config = engine_config(workers);
+  config.workers_only = true;
+  config.memory = must(detail::footprint_of(make_inverse<std::uint8_t>(workers)));
+  Engine engine = must(Engine::create(config));
+  EXPECT_TRUE(engine.info().workers_only);
+  EXPECT_FALSE(must(Engine::probe(engine_config(workers))).workers_only);
+  OperatorHandle op = must(detail::make_operator(engine, inverse_info<std::uint8_t>(),
+                                                 make_inverse<std::uint8_t>(workers)));
+  expect_inverses<std::uint8_t>(op);
+}
+
+// Fails when a missed deadline is not counted, or a frame that was done in time is.
+TEST(Handle, CountsMissedDeadlines) {
+  InverseRig<std::uint8_t> rig(1);
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> out;
+  std::uint64_t missed = 0;
+  std::uint64_t frames = 0;
+  for (; frames < 10'000 && missed < 3; ++frames) {
+    const Ticket ticket = must(rig.op.submit(inverse_view(pixels, 0), out.view(true)));
+    // The frame still runs after a miss, and a later wait reports it.
+    if (rig.op.wait(ticket, Deadline::immediate())) continue;
+    ++missed;
+    must(rig.op.wait(ticket, Deadline::never()));
+  }
+  EXPECT_GE(missed, 3u);
+  EXPECT_EQ(rig.op.stats().missed_deadlines, missed);
+  EXPECT_EQ(rig.op.stats().frames, frames);
 }
 
 // Fails when a frame counts twice or not at all, or when a second `wait` for a frame counts.

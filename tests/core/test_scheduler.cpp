@@ -528,6 +528,37 @@ void compute_for(std::chrono::microseconds time) {
   while (thread_cpu_ns() < until) relax();
 }
 
+// Fails when workers_only is ignored, when the caller polls while it waits, or when it misses the
+// end of the job.
+TEST(Scheduler, WithWorkersOnlyACallerDoesNotCompute) {
+  EngineConfig config;
+  config.workers_only = true;
+  Scheduler scheduler;
+  ASSERT_TRUE(scheduler.start(config, 2));
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> by_caller{0};
+  std::atomic<int> parts{0};
+  TestJob job;
+  for (int stage = 0; stage < 5; ++stage) {
+    job.stage(4, [&](int, int) {
+      by_caller += std::this_thread::get_id() == caller;
+      ++parts;
+      compute_for(milliseconds(2));
+    });
+  }
+  std::int64_t own = 0;
+  for (int round = 0; round < 10; ++round) {
+    scheduler.submit(job);
+    const std::int64_t before = thread_cpu_ns();
+    ASSERT_EQ(scheduler.wait(job, Deadline::never()), Status::kOk);
+    own += thread_cpu_ns() - before;
+  }
+  EXPECT_EQ(parts.load(), 10 * 5 * 4);
+  EXPECT_EQ(by_caller.load(), 0);
+  // The parts took 400 ms.
+  EXPECT_LT(own, 10'000'000) << "nanoseconds of the caller";
+}
+
 // Fails when a caller with a deadline computes a part of its own or an earlier job. The time of a
 // part depends on the picture, so short parts before do not predict the next one.
 TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {

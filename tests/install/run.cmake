@@ -68,7 +68,21 @@ endfunction()
 
 if(name STREQUAL "tree")
   file(REMOVE_RECURSE ${prefix})
-  run(${CMAKE_COMMAND} --install ${tree} --prefix ${prefix} --config "${config}")
+  execute_process(COMMAND ${CMAKE_COMMAND} --install ${tree} --prefix ${prefix} --config "${config}"
+    OUTPUT_VARIABLE output RESULT_VARIABLE result)
+  message("${output}")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "the installation ended with ${result}")
+  endif()
+  # A plugin that GStreamer does not find by itself needs the variable with its folder.
+  file(GLOB_RECURSE plugin ${prefix}/*/libgstocellus.so)
+  if(plugin)
+    cmake_path(GET plugin PARENT_PATH folder)
+    string(FIND "${output}" "export GST_PLUGIN_PATH=${folder}\n" at)
+    if(at EQUAL -1)
+      message(FATAL_ERROR "the installation does not name ${folder} for GST_PLUGIN_PATH")
+    endif()
+  endif()
   # Installed files must not refer to the source or build tree.
   file(GLOB_RECURSE texts ${prefix}/*.cmake ${prefix}/*.pc ${prefix}/*.h)
   foreach(file IN LISTS texts)

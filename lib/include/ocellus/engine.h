@@ -57,10 +57,12 @@ struct EngineConfig {
   /// many as the process may use (its affinity mask), at most kMaxWorkers.
   int workers = 0;
   /// CPU number for each worker thread; -1 leaves the choice to the system. Only the first
-  /// `workers` entries are read.
+  /// `workers` entries are read. A thread that waits without a deadline computes, too, where it
+  /// runs; see `workers_only`.
   std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
   /// 1 to 99: SCHED_FIFO at this priority, which needs CAP_SYS_NICE or an rtprio limit. 0: no
-  /// real-time policy, even if the creating thread has one.
+  /// real-time policy, even if the creating thread has one. A thread that waits without a deadline
+  /// computes with its own priority; see `workers_only`.
   int realtime_priority = 0;
   /// CUDA only.
   DeviceWait device_wait = DeviceWait::kSpin;
@@ -78,6 +80,10 @@ struct EngineConfig {
   /// Locks the host block into memory (mlock). Otherwise every page is touched at creation but may
   /// be swapped out later.
   bool lock_memory = false;
+  /// Whether threads that wait never compute. By default, a thread that calls `wait` without a
+  /// deadline takes part in the work of the CPU, and `affinity` and `realtime_priority` do not
+  /// apply to it. On CUDA, it takes part in functions of the host between kernels.
+  bool workers_only = false;
 
   static constexpr std::array<std::int16_t, kMaxWorkers> unpinned() {
     std::array<std::int16_t, kMaxWorkers> cpus{};
@@ -101,7 +107,8 @@ struct EngineInfo {
   int workers = 1;       ///< threads that compute, including a waiting caller; 0 on a CUDA device
   /// Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...).
   const char* simd_target = "";
-  bool affinity = false;  ///< true if at least one worker is pinned to a CPU
+  bool affinity = false;      ///< true if at least one worker is pinned to a CPU
+  bool workers_only = false;  ///< whether threads that wait never compute
   int realtime_priority = 0;
 };
 

@@ -1,0 +1,218 @@
+#include "apps/measure/compare_latency.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/json_text.h"
+#include "apps/common/printable.h"
+#include "apps/io/image_io.h"
+#include "apps/io/input_file.h"
+#include "apps/measure/curve_plot.h"
+
+namespace ocellus::app {
+namespace {
+
+using Json = nlohmann::json;
+
+/// The percentiles of a report, with the members that hold them.
+constexpr std::pair<double, const char*> kPercentiles[] = {{50.0, "/latency_ms/p50"},
+                                                           {90.0, "/latency_ms/p90"},
+                                                           {99.0, "/latency_ms/p99"},
+                                                           {99.9, "/latency_ms/p99.9"}};
+
+struct Options {
+  std::vector<std::string> files;
+  std::string plot;
+  bool json = false;
+};
+
+/// A number of a report, or nothing.
+std::optional<double> number_at(const Json& in, const char* member) {
+  const Json::json_pointer pointer(member);
+  if (!in.contains(pointer) || !in.at(pointer).is_number()) return std::nullopt;
+  return in.at(pointer).get<double>();
+}
+
+/// A member of a report in one line; "-" if it is missing.
+std::string text_at(const Json& in, const char* member) {
+  const Json::json_pointer pointer(member);
+  if (!in.contains(pointer) || in.at(pointer).is_null()) return "-";
+  const Json& value = in.at(pointer);
+  return printable(value.is_string() ? value.get<std::string>() : value.dump(), kMostOfValue);
+}
+
+/// One run of a report: frames and results in one kind of memory.
+struct Row {
+  std::size_t report = 0;
+  const Json* run = nullptr;
+  std::string name;
+  std::int64_t frames = 0;
+
+  /// Nothing if too few frames tell it. Older reports hold such percentiles.
+  std::optional<double> percentile(double percent, const char* member) const {
+    if (!percentile_is_known(frames, percent)) return std::nullopt;
+    return number_at(*run, member);
+  }
+};
+
+struct Report {
+  std::string name;
+  Json json;
+};
+
+Report read_report(const std::string& path) {
+  Report report{std::filesystem::path(path).filename().string(), {}};
+  InputText file(path);
+  try {
+    report.json = json_object(read_text(file, kMostJsonBytes));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file.name(), error.what()));
+  }
+  if (!report.json.contains("runs") || !report.json["runs"].is_array() ||
+      report.json["runs"].empty())
+    throw InputError(
+        fmt::format("{}: is not a report that ocellus latency --json printed", file.name()));
+  return report;
+}
+
+std::vector<Row> rows_of(const std::vector<Report>& reports) {
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    for (const Json& run : reports[i].json["runs"]) {
+      const auto frames = number_at(run, "/frames");
+      if (!frames || !number_at(run, "/latency_ms/p50") || !number_at(run, "/latency_ms/max"))
+        throw InputError(fmt::format("{}: a run has no frames or no latency_ms", reports[i].name));
+      rows.push_back({i, &run, fmt::format("{}, {}", reports[i].name, text_at(run, "/memory")),
+                      static_cast<std::int64_t>(*frames)});
+    }
+  }
+  return rows;
+}
+
+/// The conditions in which the reports differ, and which the figures depend on.
+std::vector<std::string> differences(const std::vector<Report>& reports) {
+  std::vector<std::string> names;
+  for (const char* member :
+       {"/pipeline", "/configs", "/size", "/pace", "/fps", "/input", "/backend", "/device",
+        "/workers", "/realtime_priority", "/workers_only", "/memory_locked", "/cpu_affinity",
+        "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
+    for (const Report& report : reports) {
+      if (text_at(report.json, member) == text_at(reports.front().json, member)) continue;
+      names.push_back(std::string(member).substr(1));
+      break;
+    }
+  }
+  return names;
+}
+
+std::string cell(std::optional<double> value) {
+  return value ? fmt::format("{:.3f}", *value) : "-";
+}
+
+/// The median relative to that of the first row.
+double ratio(const Row& row, const Row& first) {
+  return *number_at(*row.run, "/latency_ms/p50") / *number_at(*first.run, "/latency_ms/p50");
+}
+
+void plot(const Options& o, const std::vector<Report>& reports, const std::vector<Row>& rows) {
+  constexpr std::size_t kMost = 5;
+  if (rows.size() > kMost)
+    throw InputError(
+        fmt::format("--plot shows at most {} runs; the reports have {}", kMost, rows.size()));
+  CurvePlot plot;
+  plot.title = "ocellus latency: percentiles";
+  plot.subtitle = fmt::format("{}, {}", text_at(reports.front().json, "/pipeline"),
+                              text_at(reports.front().json, "/size"));
+  plot.machine = text_at(reports.front().json, "/machine/cpu");
+  plot.x_label = "percentage of the frames";
+  plot.y_label = "latency that they do not exceed, ms";
+  for (const Row& row : rows) {
+    Curve curve{row.name, {}};
+    for (const auto& [percent, member] : kPercentiles) {
+      if (const auto value = row.percentile(percent, member); value && *value > 0.0)
+        curve.points.emplace_back(percent, *value);
+    }
+    plot.curves.push_back(std::move(curve));
+  }
+  write_curves_svg(o.plot, plot);
+}
+
+int compare_latency(const Options& o) {
+  if (!o.plot.empty() && file_extension(o.plot) != ".svg")
+    throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
+  std::vector<Report> reports;
+  for (const std::string& path : o.files) reports.push_back(read_report(path));
+  const std::vector<Row> rows = rows_of(reports);
+  const std::vector<std::string> different = differences(reports);
+  if (!o.plot.empty()) plot(o, reports, rows);
+  if (o.json) {
+    nlohmann::ordered_json json;
+    json["different"] = different;
+    json["runs"] = nlohmann::ordered_json::array();
+    for (const Row& row : rows) {
+      nlohmann::ordered_json one = {{"report", o.files[row.report]},
+                                    {"memory", text_at(*row.run, "/memory")},
+                                    {"frames", row.frames}};
+      for (const auto& [percent, member] : kPercentiles) {
+        const auto value = row.percentile(percent, member);
+        one[fmt::format("p{:g}", percent)] =
+            value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+      }
+      one["max"] = *number_at(*row.run, "/latency_ms/max");
+      one["p50_ratio"] = ratio(row, rows.front());
+      json["runs"].push_back(std::move(one));
+    }
+    print_json(json);
+    return kDone;
+  }
+  std::size_t width = 6;
+  for (const Row& row : rows) width = std::max(width, printable(row.name, kMostOfValue).size());
+  for (const Report& report : reports) {
+    fmt::print("{}: {} at {}, {}, {}; {}, host {}, {}\n", printable(report.name, kMostOfValue),
+               text_at(report.json, "/pipeline"), text_at(report.json, "/size"),
+               text_at(report.json, "/pace"), text_at(report.json, "/device"),
+               text_at(report.json, "/machine/cpu"), text_at(report.json, "/host"),
+               text_at(report.json, "/date"));
+  }
+  if (!different.empty()) fmt::print("they differ in: {}\n", fmt::join(different, ", "));
+  fmt::print("\n{:<{}} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>10}\n", "ms", width,
+             "p50", "p90", "p99", "p99.9", "max", "jitter", "frames", "misses", "p50 ratio");
+  for (const Row& row : rows) {
+    fmt::print("{:<{}}", printable(row.name, kMostOfValue), width);
+    for (const auto& [percent, member] : kPercentiles)
+      fmt::print(" {:>9}", cell(row.percentile(percent, member)));
+    fmt::print(" {:>9} {:>9} {:>8} {:>8} {:>10.3f}\n", cell(number_at(*row.run, "/latency_ms/max")),
+               cell(number_at(*row.run, "/jitter_ms/deviation")), row.frames,
+               text_at(*row.run, "/misses"), ratio(row, rows.front()));
+  }
+  if (!o.plot.empty()) fmt::print("written: {}\n", printable(o.plot));
+  return kDone;
+}
+
+}  // namespace
+
+void add_compare_latency_command(CLI::App& compare, int& exit_code) {
+  CLI::App* const command = compare.add_subcommand(
+      "latency", "Print reports of ocellus latency --json beside each other");
+  command->footer(
+      "Each run is a row. The ratio is that of the medians to the first row. A percentile that "
+      "too\n"
+      "few frames tell is -.");
+  const auto o = std::make_shared<Options>();
+  command->add_option("REPORTS", o->files, "Two or more files")->required()->expected(2, 100);
+  command->add_option("--plot", o->plot, "Write a plot of the percentiles (.svg), of up to 5 runs");
+  add_json_option(*command, o->json);
+  command->callback([command, o, &exit_code] {
+    check_options(*command, {});
+    exit_code = compare_latency(*o);
+  });
+}
+
+}  // namespace ocellus::app
