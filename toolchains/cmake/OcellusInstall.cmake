@@ -18,6 +18,14 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/include/ocellus ${PROJECT_BINARY_DIR
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 
+# A file of its own, so that programs that do not use it need no MPI.
+if(TARGET ocellus_cluster)
+  install(TARGETS ocellus_cluster EXPORT ocellus-cluster-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/lib/cluster/include/ocellus DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+  install(EXPORT ocellus-cluster-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT library)
+endif()
+
 install(EXPORT ocellus-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT library)
 get_target_property(ocellus_type ocellus TYPE)
 set(OCELLUS_CUDA_NEEDED OFF)
