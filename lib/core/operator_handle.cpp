@@ -273,7 +273,7 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
   if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
   if (ticket.number == kFree) {
     return tl::unexpected(
-        make_error(Status::kInvalidTicket, "the ticket is empty; submit gives out tickets"));
+        make_error(Status::kInvalidTicket, "ticket 0 was not given out; submit counts from 1"));
   }
   if (ticket.issuer != issuer_) {
     return tl::unexpected(make_error(Status::kInvalidTicket,

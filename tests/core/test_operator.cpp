@@ -195,7 +195,7 @@ TEST(Handle, TellsTicketsOfOtherOperators) {
   const auto empty = rig.op.wait(Ticket{}, Deadline::never());
   ASSERT_FALSE(empty);
   EXPECT_EQ(empty.error().status, Status::kInvalidTicket);
-  EXPECT_STREQ(empty.error().text, "the ticket is empty; submit gives out tickets");
+  EXPECT_STREQ(empty.error().text, "ticket 0 was not given out; submit counts from 1");
   must(rig.op.wait(ticket, Deadline::never()));
   must(other.op.wait(of_other, Deadline::never()));
   const auto done = rig.op.wait(ticket, Deadline::never());
