@@ -1,6 +1,4 @@
 // The program `ocellus`: its subcommands.
-#include <fmt/format.h>
-
 #include "apps/common/common.h"
 #include "apps/common/program.h"
 #include "apps/cortex/commands.h"
@@ -17,11 +15,7 @@ using namespace ocellus::app;
 
 int run(int argc, char** argv) {
   CLI::App program{"Real-time vision operators of known cost for cameras", "ocellus"};
-  program.set_version_flag("--version", fmt::format("ocellus {}", version()),
-                           "Print the version and exit");
-  program.set_help_flag("-h,--help", "Print this help and exit");
-  program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
+  set_up_program(program);
   program.footer(
       "FRAMES is one of:\n"
       "  an image file         PNG, PGM, PPM, PBM or JPEG, at most 16384x16384 pixels\n"

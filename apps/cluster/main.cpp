@@ -1,5 +1,4 @@
 // The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include <stdexcept>
@@ -18,11 +17,7 @@ using namespace ocellus::app;
 
 int run(int argc, char** argv) {
   CLI::App program{"Optical flow on the processes of an MPI job", "ocellus-cluster"};
-  program.set_version_flag("--version", fmt::format("ocellus {}", version()),
-                           "Print the version and exit");
-  program.set_help_flag("-h,--help", "Print this help and exit");
-  program.require_subcommand(1);
-  program.get_formatter()->column_width(34);
+  set_up_program(program);
   program.footer(
       "Start it with mpirun or srun, such as\n"
       "  mpirun -n 4 ocellus-cluster flow walk.mp4 -o motion.webm\n"

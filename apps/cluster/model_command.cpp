@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,14 +32,16 @@ struct Series {
   ClusterLink link;
   std::vector<ClusterPrediction> points;
 
-  /// The first point that reaches nine tenths of the highest rate.
-  const ClusterPrediction& end() const {
+  /// The number of the first point that reaches nine tenths of the highest rate.
+  std::size_t end() const {
     double best = 0.0;
     for (const ClusterPrediction& p : points) best = std::max(best, p.rate);
-    for (const ClusterPrediction& p : points)
-      if (p.rate >= 0.9 * best) return p;
-    return points.back();
+    std::size_t i = 0;
+    while (points[i].rate < 0.9 * best) ++i;
+    return i;
   }
+  /// What limits the rate beyond it.
+  const char* limit() const { return points[std::min(end() + 1, points.size() - 1)].limit; }
 };
 
 int run_model(const ModelCommand& command) {
@@ -96,7 +99,8 @@ int run_model(const ModelCommand& command) {
                                  {"gather_ms", 1e3 * p.gather},
                                  {"halo_bytes", p.halo_bytes}});
       }
-      one["scaling_ends_at"] = series.end().ranks;
+      one["scaling_ends_at"] = series.points[series.end()].ranks;
+      one["limit"] = series.limit();
       json["series"].push_back(std::move(one));
     }
     print_json(json);
@@ -111,8 +115,8 @@ int run_model(const ModelCommand& command) {
                  fmt::format("{}x{}", p.columns, p.rows), p.rate, 1e3 * p.compute, 1e3 * p.scatter,
                  1e3 * p.halo, 1e3 * p.gather, p.limit);
     }
-    const ClusterPrediction& end = series.end();
-    fmt::print("the scaling ends at {}: {}\n\n", counted(end.ranks, "rank"), end.limit);
+    fmt::print("the scaling ends at {}: {}\n\n", counted(series.points[series.end()].ranks, "rank"),
+               series.limit());
   }
   return kDone;
 }

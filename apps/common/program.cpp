@@ -81,6 +81,14 @@ int run_program(const char* name, const std::function<int()>& run) {
   return code;
 }
 
+void set_up_program(CLI::App& program) {
+  program.set_version_flag("--version", fmt::format("ocellus {}", version()),
+                           "Print the version and exit");
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+}
+
 int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code, bool reports) {
   if (argc < 2) {
     if (reports) tell(program.help());

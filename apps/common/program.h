@@ -11,6 +11,9 @@ namespace ocellus::app {
 /// process by the signal that asked it to stop.
 int run_program(const char* name, const std::function<int()>& run);
 
+/// Adds --version and --help, and requires a subcommand.
+void set_up_program(CLI::App& program);
+
 /// Parses the command line, runs the subcommand, and returns `exit_code`, which the subcommand has
 /// set. `reports`: whether this process prints help and errors. Throws InputError.
 int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code,
