@@ -44,8 +44,8 @@ class GroupState {
   GroupState(const GroupState&) = delete;
   GroupState& operator=(const GroupState&) = delete;
 
-  Expected<void> start(std::span<const EngineConfig> engines, const OperatorConfig& config,
-                       int cameras) noexcept;
+  Expected<void> prepare(std::span<const EngineConfig> engines, const OperatorConfig& config,
+                         int cameras) noexcept;
 
   int engine_count() const noexcept { return engine_count_; }
   int camera_count() const noexcept { return camera_count_; }
@@ -108,8 +108,8 @@ class GroupState {
   std::unique_ptr<Flight[]> flights_;  // `ring_` of each camera
 };
 
-Expected<void> GroupState::start(std::span<const EngineConfig> engines,
-                                 const OperatorConfig& config, int cameras) noexcept {
+Expected<void> GroupState::prepare(std::span<const EngineConfig> engines,
+                                   const OperatorConfig& config, int cameras) noexcept {
   if (engines.empty() || engines.size() > at(kMaxGroupEngines)) {
     return invalid_argument("engines has %zu elements; it must have 1 to %d", engines.size(),
                             kMaxGroupEngines);
@@ -273,7 +273,7 @@ Expected<OperatorGroup> OperatorGroup::create(std::span<const EngineConfig> engi
                                               const OperatorConfig& config, int cameras) noexcept {
   std::unique_ptr<detail::GroupState> state(new (std::nothrow) detail::GroupState);
   if (state == nullptr) return detail::no_memory();
-  if (Expected<void> started = state->start(engines, config, cameras); !started)
+  if (Expected<void> started = state->prepare(engines, config, cameras); !started)
     return tl::unexpected(started.error());
   return OperatorGroup(std::move(state));
 }

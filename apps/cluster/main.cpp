@@ -1,13 +1,16 @@
 // The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
+#include <fmt/format.h>
 #include <mpi.h>
 
-#include <stdexcept>
+#include <cstdio>
+#include <exception>
 
 #include "apps/cluster/flow_command.h"
 #include "apps/cluster/model_command.h"
 #include "apps/cluster/ranks.h"
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
 #include "apps/common/program.h"
 
 namespace {
@@ -33,24 +36,25 @@ int run(int argc, char** argv) {
   return parse_program(program, argc, argv, exit_code, rank_of(MPI_COMM_WORLD) == 0);
 }
 
-/// MPI_Finalize waits for the other ranks. After a signal, some of them may not answer.
+/// The root prints before MPI_Finalize: afterwards, mpirun ends it as soon as another rank has
+/// ended with an error. MPI_Finalize waits for the other ranks, and after a signal some may not
+/// answer.
 int run_with_mpi(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  const bool root = rank_of(MPI_COMM_WORLD) == 0;
   int code = kBadInput;
-  std::exception_ptr error;
   try {
     if (provided < MPI_THREAD_FUNNELED)
       throw InputError("this MPI does not allow threads (MPI_THREAD_FUNNELED)");
     code = run(argc, argv);
-  } catch (...) {
-    error = std::current_exception();
+  } catch (const std::exception& error) {
+    // Errors of the command line are those of all ranks.
+    if (rank_of(MPI_COMM_WORLD) == 0)
+      tell(fmt::format("ocellus-cluster: {}\n", printable(error.what())));
   }
+  std::fflush(stdout);
   if (stop_signal() == 0) MPI_Finalize();
-  // Errors of the command line are those of all ranks.
-  if (error && root) std::rethrow_exception(error);
-  return error ? kBadInput : code;
+  return code;
 }
 
 }  // namespace

@@ -18,11 +18,12 @@ Expected<std::unique_ptr<detail::CopyStream>> CudaCopyStream::create(CudaDevice&
                                                                      int marks) noexcept {
   std::unique_ptr<CudaCopyStream> made(new (std::nothrow) CudaCopyStream(device));
   if (!made) return tl::unexpected(no_memory());
-  if (Expected<void> started = made->start(marks); !started) return tl::unexpected(started.error());
+  if (Expected<void> started = made->prepare(marks); !started)
+    return tl::unexpected(started.error());
   return std::unique_ptr<detail::CopyStream>(std::move(made));
 }
 
-Expected<void> CudaCopyStream::start(int marks) noexcept {
+Expected<void> CudaCopyStream::prepare(int marks) noexcept {
   marks_.reset(new (std::nothrow) cudaEvent_t[static_cast<std::size_t>(marks)]());
   if (!marks_) return tl::unexpected(no_memory());
   mark_count_ = marks;

@@ -21,7 +21,7 @@ class CudaCopyStream final : public detail::CopyStream {
 
  private:
   explicit CudaCopyStream(CudaDevice& device) noexcept : device_(device) {}
-  Expected<void> start(int marks) noexcept;
+  Expected<void> prepare(int marks) noexcept;
 
   CudaDevice& device_;
   cudaStream_t stream_ = nullptr;

@@ -465,7 +465,8 @@ TEST_F(COperator, TicketsAndDeadlines) {
   ocellus_ticket of_another = second;
   ++of_another.issuer;
   expect(ocellus_operator_wait(made_.op, of_another, OCELLUS_NEVER, nullptr, &error_),
-         OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
+         OCELLUS_INVALID_TICKET,
+         "ticket 2 is of another operator; optical flow did not give it out");
   ASSERT_EQ(submit(), OCELLUS_OK);
   expect(submit(), OCELLUS_QUEUE_FULL,
          "2 frames are in flight, which is the depth; wait for one of them first");
