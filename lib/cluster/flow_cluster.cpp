@@ -209,9 +209,8 @@ struct FlowCluster::State {
     return std::any_of(awaited.begin(), awaited.begin() + awaited_count,
                        [frame](const Awaited& a) { return a.frame < frame; });
   }
-  /// Moves a slot on as far as possible. Computing is waited for until the deadline. Returns true
-  /// if it moved.
-  bool advance(Slot& slot, Deadline deadline);
+  /// Moves a slot on to its next stage. Returns true if it moved.
+  bool advance(Slot& slot);
   bool advance_all();
   void idle();
   void fail(const Error& error);
@@ -329,7 +328,7 @@ void FlowCluster::State::begin_frame(Slot& slot) {
   slot.progress = Progress::kReady;
 }
 
-bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
+bool FlowCluster::State::advance(Slot& slot) {
   const int index = index_of(slot);
   if (slot.frame_out_open && slot.frame_out.done()) {
     slot.frame_out_open = false;
@@ -363,7 +362,7 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.progress = Progress::kDerivatives;
       return true;
     case Progress::kDerivatives: {
-      const Expected<FrameInfo> done = flow->wait_derivatives(index, deadline);
+      const Expected<FrameInfo> done = flow->wait_derivatives(index, Deadline::immediate());
       if (!done) {
         if (done.error().status != Status::kDeadlineMissed) fail(done.error());
         return false;
@@ -393,7 +392,7 @@ bool FlowCluster::State::advance(Slot& slot, Deadline deadline) {
       slot.progress = Progress::kSolution;
       return true;
     case Progress::kSolution: {
-      const Expected<FrameInfo> done = flow->wait_solution(index, deadline);
+      const Expected<FrameInfo> done = flow->wait_solution(index, Deadline::immediate());
       if (!done) {
         if (done.error().status != Status::kDeadlineMissed) fail(done.error());
         return false;
@@ -442,28 +441,21 @@ bool FlowCluster::State::advance_all() {
   // Frames that are further on come first, so that a frame is not held up by later ones.
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(config.frames_in_flight); ++i) {
     const std::uint64_t frame = (is_root() ? oldest : next_derivatives) + i;
-    moved |= advance(slot_of(frame), Deadline::immediate());
+    moved |= advance(slot_of(frame));
   }
   return moved;
 }
 
 void FlowCluster::State::idle() {
-  // A frame that is computed wakes this thread. Messages are looked for in between.
-  Slot* waiting = nullptr;
+  bool computes = false;
   bool travels = awaited_count > 0;
   for (int s = 0; s < config.frames_in_flight; ++s) {
-    Slot& slot = slots[static_cast<std::size_t>(s)];
-    const bool computes =
-        slot.progress == Progress::kDerivatives || slot.progress == Progress::kSolution;
-    travels |= slot.progress == Progress::kExchange || slot.progress == Progress::kSending;
-    // Of two frames that compute, the workers end the older one first.
-    if (computes && (waiting == nullptr || slot.header.frame < waiting->header.frame))
-      waiting = &slot;
+    const Progress progress = slots[static_cast<std::size_t>(s)].progress;
+    computes |= progress == Progress::kDerivatives || progress == Progress::kSolution;
+    travels |= progress == Progress::kExchange || progress == Progress::kSending;
   }
-  if (waiting != nullptr) {
-    advance(*waiting, Deadline::after(std::chrono::microseconds(100)));
-    return;
-  }
+  // Waiting for a frame would spin, and often on the CPU of the worker that computes it.
+  if (computes) return pause_briefly();
   const std::int64_t begin = now_ns();
   pause_briefly();
   if (began_ns != 0)
