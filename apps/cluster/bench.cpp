@@ -1,7 +1,6 @@
 #include "apps/cluster/bench.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -105,24 +104,15 @@ class Bench {
   /// their CPUs.
   bool one_process(Row& row) {
     const int threads = std::min(engine_.workers * on_host_, kMaxWorkers);
-    cpu_set_t mine;
-    CPU_ZERO(&mine);
-    sched_getaffinity(0, sizeof(mine), &mine);
-    cpu_set_t host = mine;
-    {
-      MPI_Comm ranks = MPI_COMM_NULL;
-      MPI_Comm_split_type(all_, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &ranks);
-      MPI_Allreduce(MPI_IN_PLACE, &host, sizeof(host), MPI_BYTE, MPI_BOR, ranks);
-      MPI_Comm_free(&ranks);
-    }
+    const HostCpus cpus = host_cpus(all_);
     return prepared_by_root(all_, [&] {
-      sched_setaffinity(0, sizeof(host), &host);
+      sched_setaffinity(0, sizeof(cpus.all), &cpus.all);
       OpticalFlowConfig flow = config_.flow;
       flow.depth = config_.frames_in_flight;
       EngineConfig engine = engine_;
       engine.workers = threads;
       row.rates.push_back(rate_of_operator(engine, flow));
-      sched_setaffinity(0, sizeof(mine), &mine);
+      sched_setaffinity(0, sizeof(cpus.mine), &cpus.mine);
     });
   }
 

@@ -204,8 +204,7 @@ class RootJob {
       print_json(json);
       return;
     }
-    print_summary(input_, config_.flow.size, fmt::format("{}", counted(cluster_.ranks(), "rank")),
-                  cluster_.engine());
+    print_summary(input_, config_.flow.size, counted(cluster_.ranks(), "rank"), cluster_.engine());
     fmt::print("{} of {} frames, {:.1f} frames/s, {:.1f} % of the transfers overlapped\n",
                counted(static_cast<std::int64_t>(fields_), "field"), submitted_, rate,
                100.0 * totals.overlap);

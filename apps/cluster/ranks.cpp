@@ -26,18 +26,17 @@ class HostRanks {
   MPI_Comm ranks_ = MPI_COMM_NULL;
 };
 
-/// The CPUs that this rank may use, divided by the number of ranks that share them.
-int threads_of_rank(MPI_Comm host) {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  sched_getaffinity(0, sizeof(mine), &mine);
-  cpu_set_t all = mine;
-  MPI_Allreduce(MPI_IN_PLACE, &all, sizeof(all), MPI_BYTE, MPI_BOR, host);
-  const int share = CPU_COUNT(&all) / ranks_of(host);
-  return std::clamp(std::min(share, CPU_COUNT(&mine)), 1, kMaxWorkers);
-}
-
 }  // namespace
+
+HostCpus host_cpus(MPI_Comm communicator) {
+  const HostRanks host(communicator);
+  HostCpus cpus;
+  CPU_ZERO(&cpus.mine);
+  sched_getaffinity(0, sizeof(cpus.mine), &cpus.mine);
+  cpus.all = cpus.mine;
+  MPI_Allreduce(MPI_IN_PLACE, &cpus.all, sizeof(cpus.all), MPI_BYTE, MPI_BOR, host.get());
+  return cpus;
+}
 
 void meet(MPI_Comm communicator) {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -68,8 +67,10 @@ bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepar
 EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
   EngineConfig config = engine_config(options);
   const HostRanks host(communicator);
-  const int threads = threads_of_rank(host.get());
-  if (options.threads == 0) config.workers = threads;
+  const HostCpus cpus = host_cpus(communicator);
+  const int share = CPU_COUNT(&cpus.all) / ranks_of(host.get());
+  if (options.threads == 0)
+    config.workers = std::clamp(std::min(share, CPU_COUNT(&cpus.mine)), 1, kMaxWorkers);
   // A number in --backend cuda:N is obeyed, on all ranks.
   if (options.backend == "cuda" || options.backend == "auto") {
     int devices = 0;

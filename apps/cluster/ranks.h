@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <sched.h>
 
 #include <atomic>
 #include <functional>
@@ -22,6 +23,14 @@ inline int ranks_of(MPI_Comm communicator) {
   MPI_Comm_size(communicator, &ranks);
   return ranks;
 }
+
+/// The CPUs that this rank may use, and those that any rank of its host may use.
+struct HostCpus {
+  cpu_set_t mine;
+  cpu_set_t all;
+};
+/// Collective.
+HostCpus host_cpus(MPI_Comm communicator);
 
 /// Returns when all ranks have called it. The ranks that wait sleep, and leave the CPUs to others.
 void meet(MPI_Comm communicator);
