@@ -6,8 +6,10 @@
 #include <chrono>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <string>
 
+#include "apps/cluster/rank_clip.h"
 #include "apps/cluster/ranks.h"
 #include "apps/cluster/reports.h"
 #include "apps/cluster/run_model.h"
@@ -33,6 +35,7 @@ struct Row {
   bool gather = false;  ///< whether the root gets the results
   bool split = true;
   bool collective = false;      ///< MPI_Iscatterv and MPI_Igatherv
+  bool scatter = true;          ///< false: the ranks have the frames
   std::vector<double> rates{};  // of the rounds; on the root
   ClusterTotals totals{};       // of the last round
   std::uint64_t frames = 0;
@@ -41,9 +44,10 @@ struct Row {
   std::string name() const {
     if (ranks == 0) return "one process";
     return fmt::format("{}{}{}", counted(ranks, "rank"),
-                       ranks == 1 ? ""
-                       : gather   ? ", results at the root"
-                                  : ", results on the ranks",
+                       !scatter     ? ", frames and results on the ranks"
+                       : ranks == 1 ? ""
+                       : gather     ? ", results at the root"
+                                    : ", results on the ranks",
                        !split       ? ", no split"
                        : collective ? ", collective"
                                     : "");
@@ -61,18 +65,11 @@ class Bench {
         clip_(clip),
         config_(cluster_config(command, size, format, ranks_of(communicator))),
         on_host_(ranks_on_host(communicator)) {
-    rows_.push_back({0});
+    if (!command.bench_resident) rows_.push_back({0});
     const int ranks = ranks_of(all_);
     for (int p = 1; p <= ranks; p = p < ranks ? std::min(2 * p, ranks) : p + 1) {
-      for (const bool gather : {false, true}) {
-        if (p == 1 && gather) continue;
-        for (const bool split : {true, false}) {
-          if (p == 1 && !split) continue;
-          rows_.push_back({p, gather, split});
-        }
-      }
-      const bool one_column = config_.columns <= 1 && config_.fan_out == 0;
-      if (p > 1 && one_column) rows_.push_back({p, true, true, true});
+      if (!command.bench_resident) add_rows(p);
+      rows_.push_back({p, false, true, false, false});
     }
   }
 
@@ -90,9 +87,21 @@ class Bench {
   }
 
  private:
+  /// The rows of `ranks` ranks whose frames come from the root.
+  void add_rows(int ranks) {
+    for (const bool gather : {false, true}) {
+      if (ranks == 1 && gather) continue;
+      for (const bool split : {true, false}) {
+        if (ranks == 1 && !split) continue;
+        rows_.push_back({ranks, gather, split});
+      }
+    }
+    const bool one_column = config_.columns <= 1 && config_.fan_out == 0;
+    if (ranks > 1 && one_column) rows_.push_back({ranks, true, true, true});
+  }
   /// Frame `n` of the endless sequence.
   Frame frame(std::uint64_t n) const {
-    const InputFrame& f = clip_[back_and_forth(static_cast<std::size_t>(n), clip_.size())];
+    const InputFrame& f = clip_[clip_index(n, clip_.size())];
     return f.image.view(n, static_cast<std::int64_t>(n));
   }
   int warm_up() const { return config_.flow.kernels.nt + config_.frames_in_flight; }
@@ -151,11 +160,26 @@ class Bench {
       // A grid is given for all ranks.
       if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
       config.gather = row.gather;
+      config.scatter = row.scatter;
+      config.results_on_device = !row.scatter;
       config.split_communication = row.split;
       config.transfer = row.collective ? ClusterTransfer::kCollective : ClusterTransfer::kMessages;
       Expected<FlowCluster> cluster = FlowCluster::create(part, engine_, config);
+      std::optional<RankClip> clip;
+      if (cluster && !row.scatter) {
+        Expected<RankClip> made =
+            RankClip::create(part, engine_, clip_, config.flow.size, config.flow.format,
+                             cluster->slab(rank_of(part)));
+        if (made) {
+          clip.emplace(std::move(*made));
+          cluster->set_slab_source(RankClip::source, &*clip);
+        } else {
+          error = made.error().text;
+        }
+      }
       if (!cluster) {
         error = cluster.error().text;
+      } else if (!error.empty()) {
       } else if (!root_) {
         if (Expected<void> served = cluster->serve(); !served) error = served.error().text;
       } else {
@@ -229,28 +253,28 @@ class Bench {
     meet(all_);
   }
 
-  const Row& row_of(int ranks, bool gather, bool split) const {
-    return *std::find_if(rows_.begin(), rows_.end(), [&](const Row& r) {
-      return r.ranks == ranks && r.gather == gather && r.split == split && !r.collective;
-    });
+  const Row& one_rank(bool scatter) const {
+    return *std::find_if(rows_.begin(), rows_.end(),
+                         [&](const Row& r) { return r.ranks == 1 && r.scatter == scatter; });
   }
 
   /// The model's rate for a row, from the measured rate of one rank.
   double predicted(const Row& row) const {
     FlowClusterConfig config = config_;
     config.gather = row.gather;
+    config.scatter = row.scatter;
     config.split_communication = row.split;
     if (config.columns == 0 || row.ranks != ranks_of(all_)) {
       config.columns = 1;
       config.rows = row.ranks;
     }
     const double pixels = static_cast<double>(config.flow.size.width) * config.flow.size.height;
-    return predict_cluster(config, row.ranks, pixels * row_of(1, false, true).rate(), link_).rate;
+    return predict_cluster(config, row.ranks, pixels * one_rank(row.scatter).rate(), link_).rate;
   }
 
   void report() {
-    const double one_process = rows_.front().rate();
-    const double one_rank = row_of(1, false, true).rate();
+    const std::optional<double> one_process =
+        rows_.front().ranks == 0 ? std::optional(rows_.front().rate()) : std::nullopt;
     if (command_.common.json) {
       nlohmann::ordered_json json;
       json["bench"] = "cluster";
@@ -261,17 +285,27 @@ class Bench {
       json["fan_out"] = config_.fan_out;
       json["threads_per_rank"] = engine_.workers;
       json["ranks_on_host"] = on_host_;
+      if (const Expected<EngineInfo> info = Engine::probe(engine_)) {
+        json["backend"] = backend_name(info->backend);
+        if (info->backend == BackendKind::kCuda) {
+          json["device"] = info->device_name;
+          json["halo"] = command_.halo;
+        }
+      }
       json["link"] = {{"bytes_per_second", link_.bytes_per_second},
                       {"latency_seconds", link_.latency_seconds}};
       json["machine"] = machine_json();
       json["rows"] = nlohmann::ordered_json::array();
-      for (const Row& row : rows_) json["rows"].push_back(row_json(row, one_process, one_rank));
+      for (const Row& row : rows_) json["rows"].push_back(row_json(row, one_process));
       print_json(json);
     } else {
       fmt::print("{}, {} on each rank, {} on the root's host, {} in flight\n",
                  size_text(config_.flow.size), counted(engine_.workers, "thread"),
                  counted(on_host_, "rank"), counted(config_.frames_in_flight, "frame"));
       fmt::print("{}\n", machine_line());
+      if (const Expected<EngineInfo> info = Engine::probe(engine_);
+          info && info->backend == BackendKind::kCuda)
+        fmt::print("{}, halos: {}\n", info->device_name, command_.halo);
       if (ranks_of(all_) > 1)
         fmt::print("between ranks: {:.2f} GB/s, {:.1f} us\n", link_.bytes_per_second * 1e-9,
                    link_.latency_seconds * 1e6);
@@ -283,8 +317,9 @@ class Bench {
           continue;
         }
         fmt::print(
-            "{:42} {:>9.2f} {:>9.2f} {:>10.2f} {:>12.3f} {:>7.1f} % {:>11.1f}\n", row.name(),
-            row.rate(), predicted(row), row.rate() / one_rank, row.rate() / one_process,
+            "{:42} {:>9.2f} {:>9.2f} {:>10.2f} {:>12} {:>7.1f} % {:>11.1f}\n", row.name(),
+            row.rate(), predicted(row), to_one_rank(row),
+            one_process ? fmt::format("{:.3f}", row.rate() / *one_process) : "-",
             100.0 * row.totals.overlap,
             1e-3 * static_cast<double>(row.totals.halo_bytes) / static_cast<double>(row.frames));
       }
@@ -293,7 +328,10 @@ class Bench {
     if (!command_.plot.empty()) plot();
   }
 
-  nlohmann::ordered_json row_json(const Row& row, double one_process, double one_rank) const {
+  /// The rate as a multiple of that of one rank, whose frames come from the same place.
+  double to_one_rank(const Row& row) const { return row.rate() / one_rank(row.scatter).rate(); }
+
+  nlohmann::ordered_json row_json(const Row& row, std::optional<double> one_process) const {
     nlohmann::ordered_json json;
     json["row"] = row.name();
     json["ranks"] = row.ranks;
@@ -301,11 +339,12 @@ class Bench {
     json["rounds"] = row.rates;
     if (row.ranks == 0) return json;
     json["results_at_root"] = row.gather;
+    json["frames_on_ranks"] = !row.scatter;
     json["split_communication"] = row.split;
     json["collective"] = row.collective;
     json["predicted"] = predicted(row);
-    json["to_one_rank"] = row.rate() / one_rank;
-    json["to_one_process"] = row.rate() / one_process;
+    json["to_one_rank"] = to_one_rank(row);
+    if (one_process) json["to_one_process"] = row.rate() / *one_process;
     json["overlap"] = row.totals.overlap;
     json["halo_bytes_per_frame"] =
         static_cast<double>(row.totals.halo_bytes) / static_cast<double>(row.frames);
@@ -321,24 +360,35 @@ class Bench {
     plot.machine = machine_line();
     plot.x_label = "ranks";
     plot.y_label = "frames/s";
-    for (const bool gather : {false, true}) {
-      for (const bool split : {true, false}) {
-        Curve curve;
-        curve.name = fmt::format("{}{}", gather ? "results at the root" : "results on the ranks",
-                                 split ? "" : ", no split");
-        for (const Row& row : rows_) {
-          if (row.ranks == 1 ||
-              (row.ranks > 1 && row.gather == gather && row.split == split && !row.collective))
-            curve.points.emplace_back(row.ranks, row.rate());
+    // There is room for five curves.
+    const auto add = [&](const std::string& name, const auto& belongs, const auto& rate) {
+      Curve curve{name, {}};
+      for (const Row& row : rows_)
+        if (row.ranks > 0 && belongs(row)) curve.points.emplace_back(row.ranks, rate(row));
+      plot.curves.push_back(std::move(curve));
+    };
+    const auto measured = [](const Row& row) { return row.rate(); };
+    const auto modeled = [this](const Row& row) { return predicted(row); };
+    if (command_.bench_resident) {
+      const auto all = [](const Row&) { return true; };
+      add("frames and results on the ranks", all, measured);
+      add("model", all, modeled);
+    } else {
+      const auto of = [](bool gather, bool split) {
+        return [gather, split](const Row& row) {
+          return row.scatter && !row.collective &&
+                 (row.ranks == 1 || (row.gather == gather && row.split == split));
+        };
+      };
+      for (const bool gather : {false, true}) {
+        for (const bool split : {true, false}) {
+          add(fmt::format("{}{}", gather ? "results at the root" : "results on the ranks",
+                          split ? "" : ", no split"),
+              of(gather, split), measured);
         }
-        plot.curves.push_back(std::move(curve));
       }
+      add("model, results at the root", of(true, true), modeled);
     }
-    Curve model{"model, results at the root", {}};
-    for (const Row& row : rows_)
-      if (row.ranks == 1 || (row.ranks > 1 && row.gather && row.split && !row.collective))
-        model.points.emplace_back(row.ranks, predicted(row));
-    plot.curves.push_back(std::move(model));
     write_curves_svg(command_.plot, plot);
   }
 

@@ -253,7 +253,7 @@ std::vector<UnusedOptions> unused_options(const ClusterFlowCommand& o) {
   std::vector<UnusedOptions> rules = unused_draw_options(
       o.frames.output, is_video_name(o.frames.output) || !o.frames.sink_pipeline.empty());
   rules.push_back({!o.bench,
-                   {"--bench-frames", "--bench-rounds", "--plot"},
+                   {"--bench-frames", "--bench-rounds", "--bench-resident", "--plot"},
                    "it applies to --bench, which is not given"});
   rules.push_back({o.bench,
                    {"--output", "--sink", "--source", "--trace", "--ranks-report"},
@@ -333,6 +333,7 @@ FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize si
   if (command.collective) config.transfer = ClusterTransfer::kCollective;
   if (command.halo == "staged") config.halo_transfer = HaloTransfer::kStaged;
   if (command.halo == "direct") config.halo_transfer = HaloTransfer::kDirect;
+  if (command.halo == "peer") config.halo_transfer = HaloTransfer::kPeer;
   config.measure_speed = !command.equal_regions;
   return config;
 }
@@ -367,9 +368,10 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
                     "messages; one column of regions only");
   command
       ->add_option("--halo", o->halo,
-                   "How halos leave a CUDA device: direct (a CUDA-aware MPI), staged (through "
-                   "page-locked memory), or auto")
-      ->check(CLI::IsMember({"auto", "staged", "direct"}))
+                   "How halos leave a CUDA device: peer (copies between the devices of a host), "
+                   "direct (a CUDA-aware MPI), staged (through page-locked memory), or auto: the "
+                   "first that is possible")
+      ->check(CLI::IsMember({"auto", "peer", "direct", "staged"}))
       ->capture_default_str();
   command->add_flag("--equal-regions", o->equal_regions,
                     "Do not measure the ranks: all regions have the same size");
@@ -385,6 +387,8 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_option("--bench-rounds", o->bench_rounds, "Measurements of each row, in turns")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command->add_flag("--bench-resident", o->bench_resident,
+                    "Measure only rows whose frames and results stay on the ranks");
   command->add_option("--plot", o->plot, "Draw the rates of --bench to this .svg file");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);

@@ -30,6 +30,7 @@ struct ClusterFlowCommand {
   bool bench = false;
   int bench_frames = 60;
   int bench_rounds = 5;
+  bool bench_resident = false;
   std::string plot;
 };
 

@@ -23,6 +23,7 @@ struct ModelCommand {
   int fan_out = 4;
   bool no_split = false;
   bool resident = false;
+  bool frames_on_ranks = false;
   bool json = false;
   std::string plot;
 };
@@ -56,6 +57,7 @@ int run_model(const ModelCommand& command) {
       config.fan_out = command.fan_out;
       config.split_communication = !command.no_split;
       config.gather = !command.resident;
+      config.scatter = !command.frames_on_ranks;
       for (int ranks = 1; ranks <= command.ranks; ranks *= 2) {
         series.points.push_back(predict_cluster(config, ranks, command.speed, series.link));
       }
@@ -67,8 +69,12 @@ int run_model(const ModelCommand& command) {
       throw InputError("--plot draws the curves of one --size or of one --link");
     CurvePlot plot;
     plot.title = "Predicted frames per second of optical flow on a cluster";
-    plot.subtitle = fmt::format("{} pixels per second and rank, {}", command.speed,
-                                command.resident ? "results on the ranks" : "results at the root");
+    plot.subtitle =
+        fmt::format("{} pixels per second and rank, {}", command.speed,
+                    command.frames_on_ranks && command.resident ? "frames and results on the ranks"
+                    : command.frames_on_ranks                   ? "frames on the ranks"
+                    : command.resident                          ? "results on the ranks"
+                                                                : "results at the root");
     plot.x_label = "ranks";
     plot.y_label = "frames/s";
     plot.logarithmic_x = true;
@@ -148,6 +154,8 @@ void add_cluster_model_command(CLI::App& program, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--no-split", o->no_split, "Wait for each transfer as soon as it is started");
   command->add_flag("--resident", o->resident, "Results stay on the ranks");
+  command->add_flag("--frames-on-ranks", o->frames_on_ranks,
+                    "The ranks have the frames; the root sends none");
   command->add_option("--plot", o->plot, "Draw the curves to this .svg file");
   o->flow.add_to(*command);
   add_json_option(*command, o->json);

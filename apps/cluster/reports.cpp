@@ -71,8 +71,10 @@ nlohmann::ordered_json ranks_json(std::span<const ClusterRankReport> reports) {
     nlohmann::ordered_json json;
     json["host"] = r.host;
     json["backend"] = backend_name(r.backend);
-    if (r.backend == BackendKind::kCuda)
+    if (r.backend == BackendKind::kCuda) {
       json["halo"] = r.halo_memory == MemorySpace::kCuda ? "direct" : "staged";
+      json["peers"] = r.peers;
+    }
     json["region"] = {r.region.x, r.region.y, r.region.width, r.region.height};
     if (r.speed > 0.0) json["pixels_per_second"] = r.speed;
     json["frames"] = r.frames;

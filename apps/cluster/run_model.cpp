@@ -85,10 +85,11 @@ ClusterPrediction predict_cluster(const FlowClusterConfig& config, int ranks,
     most_halo = std::max(most_halo, halo);
     p.halo_bytes += halo;
     if (r > 0) {
-      p.scatter_bytes += slab;
+      p.scatter_bytes += config.scatter ? slab : 0.0;
       p.gather_bytes += area(region) * result;
     }
-    most_bytes = std::max(most_bytes, halo + (r > 0 ? slab + area(region) * result : 0.0));
+    most_bytes = std::max(
+        most_bytes, halo + (r > 0 ? (config.scatter ? slab : 0.0) + area(region) * result : 0.0));
   }
   // A tree sends fewer messages from the root, but not fewer bytes.
   const int children = config.fan_out > 0 ? std::min(config.fan_out, ranks - 1) : ranks - 1;

@@ -103,7 +103,7 @@ CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
   };
   const ImageSource images(o, config.width);
   std::vector<std::int32_t> winners;
-  if (o.ours() && fits(memory)) {
+  if (o.ours() && !o.no_cpu && fits(memory)) {
     CorticalNetwork network = take(CorticalNetwork::create(config), "network");
     row.ours_ms = step_ms(images, o.warm_up, o.steps, [&](const auto& image) {
       network.step(image.data(), config.width, true);
@@ -357,6 +357,9 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       std::string(kDevicesHelp) +
           ". They are measured with --warm-up and --steps, the network is placed "
           "on them as by cortex plan, and the prediction is compared with its steps");
+  command->add_flag("--no-cpu", o->no_cpu,
+                    "Do not measure the CPU, for networks that it takes long to make; winners are "
+                    "then not compared with its own");
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(*command, {});

@@ -24,6 +24,7 @@ struct CortexBenchOptions {
   std::string schedule = "ours";
   std::string plot;
   std::string placed;  ///< devices; empty: none
+  bool no_cpu = false;
   CommonOptions common;
 
   bool ours() const { return schedule != "papers"; }

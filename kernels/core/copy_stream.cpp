@@ -8,6 +8,18 @@ namespace {
 
 constexpr const char* kWho = "a stream of copies";
 
+cudaMemcpyKind kind_of(detail::CopyDirection direction) noexcept {
+  switch (direction) {
+    case detail::CopyDirection::kToDevice:
+      return cudaMemcpyHostToDevice;
+    case detail::CopyDirection::kToHost:
+      return cudaMemcpyDeviceToHost;
+    case detail::CopyDirection::kBetweenDevices:
+      return cudaMemcpyDeviceToDevice;
+  }
+  return cudaMemcpyDefault;
+}
+
 Error no_memory() noexcept {
   return make_error(Status::kOutOfMemory, "the system gave no memory for %s", kWho);
 }
@@ -57,8 +69,7 @@ CudaCopyStream::~CudaCopyStream() {
 Expected<void> CudaCopyStream::copy(const detail::RowCopy& rows) noexcept {
   Scope cuda(device_, Phase::kRunning, kWho);
   return cuda(kCudaCalls.copy_2d, rows.to, rows.to_stride, rows.from, rows.from_stride,
-              rows.row_bytes, rows.rows,
-              rows.to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_);
+              rows.row_bytes, rows.rows, kind_of(rows.direction), stream_);
 }
 
 Expected<void> CudaCopyStream::set_mark(int mark) noexcept {

@@ -56,6 +56,10 @@ struct CudaCalls {
   Call<int*, int, int> can_access_peer;
   Call<int> enable_peer_access;  ///< of the device of the context; success if it is enabled already
   Call<void*, int, const void*, int, std::size_t, cudaStream_t> copy_peer;
+  // Between processes
+  Call<cudaIpcMemHandle_t*, void*> share_memory;
+  Call<void**, cudaIpcMemHandle_t, unsigned> open_shared_memory;
+  Call<void*> close_shared_memory;
   // Streams and events
   Call<int*, int*> stream_priorities;
   Call<cudaStream_t*, unsigned, int> create_stream;
@@ -110,6 +114,9 @@ constexpr CudaCalls with_names(CudaCalls calls) {
   name(calls.can_access_peer, "cudaDeviceCanAccessPeer", Phase::kCreating);
   name(calls.enable_peer_access, "cudaDeviceEnablePeerAccess", Phase::kCreating);
   name(calls.copy_peer, "cudaMemcpyPeerAsync", Phase::kRunning);
+  name(calls.share_memory, "cudaIpcGetMemHandle", Phase::kCreating);
+  name(calls.open_shared_memory, "cudaIpcOpenMemHandle", Phase::kCreating);
+  name(calls.close_shared_memory, "cudaIpcCloseMemHandle", Phase::kCreating);
   name(calls.stream_priorities, "cudaDeviceGetStreamPriorityRange", Phase::kCreating);
   name(calls.create_stream, "cudaStreamCreateWithPriority", Phase::kCreating);
   name(calls.destroy_stream, "cudaStreamDestroy", Phase::kCreating);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -351,6 +352,64 @@ Expected<void> CudaDevice::read(void* to, const void* from, std::size_t bytes) n
 
 Expected<std::unique_ptr<detail::CopyStream>> CudaDevice::make_copy_stream(int marks) noexcept {
   return CudaCopyStream::create(*this, marks);
+}
+
+namespace {
+
+constexpr const char* kSharing = "sharing device memory with another process";
+
+class CudaPeerMemory final : public detail::PeerMemory {
+ public:
+  explicit CudaPeerMemory(CudaDevice& device) noexcept : device_(device) {}
+  ~CudaPeerMemory() override {
+    if (base_ == nullptr || device_.abandoned()) return;
+    Scope cuda(device_, Phase::kCreating, kSharing);
+    cuda.release(kCudaCalls.close_shared_memory, base_);
+  }
+
+  Expected<void> open(const detail::SharedPiece& piece) noexcept {
+    cudaIpcMemHandle_t handle{};
+    static_assert(sizeof(handle) == sizeof(piece.handle));
+    std::memcpy(&handle, piece.handle, sizeof(handle));
+    Scope cuda(device_, Phase::kCreating, kSharing);
+    if (Expected<void> done = cuda(kCudaCalls.open_shared_memory, &base_, handle,
+                                   unsigned{cudaIpcMemLazyEnablePeerAccess});
+        !done)
+      return done;
+    offset_ = piece.offset;
+    return {};
+  }
+  void* data() const noexcept override { return static_cast<char*>(base_) + offset_; }
+
+ private:
+  CudaDevice& device_;
+  void* base_ = nullptr;
+  std::size_t offset_ = 0;
+};
+
+}  // namespace
+
+Expected<detail::SharedPiece> CudaDevice::share(const void* piece) noexcept {
+  Scope cuda(*this, Phase::kCreating, kSharing);
+  cudaIpcMemHandle_t handle{};
+  if (Expected<void> done =
+          cuda(kCudaCalls.share_memory, &handle, static_cast<void*>(device_.base));
+      !done)
+    return tl::unexpected(done.error());
+  detail::SharedPiece shared;
+  std::memcpy(shared.handle, &handle, sizeof(handle));
+  shared.offset = static_cast<std::size_t>(static_cast<const char*>(piece) - device_.base);
+  return shared;
+}
+
+Expected<std::unique_ptr<detail::PeerMemory>> CudaDevice::open_peer(
+    const detail::SharedPiece& piece) noexcept {
+  std::unique_ptr<CudaPeerMemory> memory(new (std::nothrow) CudaPeerMemory(*this));
+  if (!memory)
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory for %s", kSharing));
+  if (Expected<void> opened = memory->open(piece); !opened) return tl::unexpected(opened.error());
+  return std::unique_ptr<detail::PeerMemory>(std::move(memory));
 }
 
 bool CudaDevice::is_current() const noexcept {

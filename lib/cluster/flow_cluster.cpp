@@ -1,5 +1,6 @@
 #include "ocellus/flow_cluster.h"
 
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,6 +54,9 @@ struct Slot {
   Messages frame_out;
   Messages halo_in;
   Messages halo_out;
+  // With peers: this rank has copied their halos, and they this rank's border.
+  Messages copied_out;
+  Messages copied_in;
   Messages result_in;
   Messages result_out;
   bool frame_out_open = false;
@@ -97,6 +101,11 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
         "transfer is kCollective with %d columns and fan_out %d; it needs one column and fan_out 0",
         config.columns, config.fan_out);
   }
+  if (config.gather && config.results_on_device) {
+    return invalid_argument(
+        "results_on_device is true, but gather too; results can stay on the device only if the "
+        "root does not get them");
+  }
   if (config.trace_events < 0)
     return invalid_argument("trace_events is %d; it must be 0 or more", config.trace_events);
   const bool given = config.columns != 0 || config.rows != 0;
@@ -131,6 +140,9 @@ Expected<void> agree(MPI_Comm communicator, const Expected<void>& mine) noexcept
   MPI_Bcast(&error, sizeof(error), MPI_BYTE, first, communicator);
   return tl::unexpected(error);
 }
+
+/// For how long a rank with a device looks for news without sleeping, in nanoseconds.
+constexpr std::int64_t kPatience = 300'000;
 
 /// Sleeps for a moment, so that the ranks of one host can share its CPUs.
 void pause_briefly() noexcept {
@@ -171,12 +183,17 @@ struct FlowCluster::State {
   std::size_t awaited_count = 0;
   Error failure;  // status kOk: none
   std::int64_t began_ns = 0;
+  std::int64_t moved_ns = 0;  // when a frame last moved on, for a rank with a device
   ClusterRankReport report;
   std::vector<ClusterEvent> events;
   std::vector<ClusterRankReport> reports;
   std::vector<ClusterEvent> all_events;
   RegionCallback callback = nullptr;
   void* callback_user = nullptr;
+  SlabSource slab_source = nullptr;
+  void* slab_user = nullptr;
+  std::vector<bool> is_peer;     // of each rank
+  std::uint64_t peer_bytes = 0;  // of the border, for all peers
 
   ~State() {
     flow.reset();
@@ -196,6 +213,17 @@ struct FlowCluster::State {
   bool with_results() const { return config.gather; }
   bool collective() const { return config.transfer == ClusterTransfer::kCollective; }
 
+  Rect slab_of(int r) const {
+    return grow(regions[static_cast<std::size_t>(r)],
+                Reach::of_kernel(config.flow.kernels.nx, config.flow.kernels.ny), config.flow.size);
+  }
+  /// The pixels that the slab source gives. Without one, an image without data, which is refused.
+  ImageView own_slab(const Slot& slot) const {
+    if (slab_source == nullptr) return {};
+    return slab_source(slab_user, slot.header.frame, slab_of(rank));
+  }
+  /// Finds the neighbors with which halos travel between the devices. Collective.
+  Expected<void> connect_peers();
   void make_messages();
   void make_collectives(Slot& slot);
   void begin_receive(Slot& slot);
@@ -220,16 +248,84 @@ struct FlowCluster::State {
   Expected<void> collect();
 };
 
+Expected<void> FlowCluster::State::connect_peers() {
+  is_peer.assign(static_cast<std::size_t>(ranks), false);
+  const bool must =
+      flow->engine().backend == BackendKind::kCuda && config.halo_transfer == HaloTransfer::kPeer;
+  const bool wants = must || (flow->engine().backend == BackendKind::kCuda &&
+                              config.halo_transfer == HaloTransfer::kAuto);
+  struct Offer {
+    detail::SharedPiece derivatives;
+    int host = 0;  // the lowest rank on it
+    bool made = false;
+  };
+  Offer mine;
+  MPI_Comm on_host = MPI_COMM_NULL;
+  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &on_host);
+  mine.host = rank;
+  MPI_Bcast(&mine.host, 1, MPI_INT, 0, on_host);
+  MPI_Comm_free(&on_host);
+  Expected<detail::SharedPiece> shared = detail::SharedPiece{};
+  if (wants) {
+    shared = flow->share_derivatives();
+    mine.made = shared.has_value();
+    if (shared) mine.derivatives = *shared;
+  }
+  std::vector<Offer> offers(static_cast<std::size_t>(ranks));
+  MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, offers.data(), sizeof(mine), MPI_BYTE, communicator);
+  const auto why_not = [&](const RegionPlaces::Neighbor& neighbor) -> Expected<void> {
+    const Offer& offer = offers[static_cast<std::size_t>(neighbor.rank)];
+    const auto refused = [](const char* why) {
+      return tl::unexpected(make_error(Status::kUnsupported, "%s", why));
+    };
+    if (!shared) return tl::unexpected(shared.error());
+    if (offer.host != mine.host) return refused("it is on another host");
+    if (!offer.made)
+      return refused(
+          "it has no CUDA device, shares no device memory, or has another halo_transfer");
+    return flow->add_peer(neighbor, offer.derivatives);
+  };
+  Error refusal;  // status kOk: none
+  const auto refuse = [&](int peer, const char* why) {
+    refusal = make_error(Status::kUnsupported,
+                         "halo_transfer is kPeer, but the halo of rank %d cannot be copied between "
+                         "the devices: %s; use kAuto, kDirect or kStaged",
+                         peer, why);
+  };
+  // Each of two must be able to read the other one's memory.
+  std::vector<char> can(static_cast<std::size_t>(ranks)), they_can(static_cast<std::size_t>(ranks));
+  for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
+    if (!wants) break;
+    const Expected<void> opened = why_not(neighbor);
+    can[static_cast<std::size_t>(neighbor.rank)] = opened ? 1 : 0;
+    if (!opened) refuse(neighbor.rank, opened.error().text);
+  }
+  MPI_Alltoall(can.data(), 1, MPI_CHAR, they_can.data(), 1, MPI_CHAR, communicator);
+  for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
+    const auto r = static_cast<std::size_t>(neighbor.rank);
+    if (can[r] == 0) continue;
+    if (they_can[r] == 0) {
+      flow->remove_peer(neighbor.rank);
+      refuse(neighbor.rank, "it cannot open this rank's device memory");
+      continue;
+    }
+    is_peer[r] = true;
+    ++report.peers;
+    // Three planes of floats.
+    peer_bytes += std::uint64_t{12} * static_cast<std::uint64_t>(neighbor.border.width) *
+                  static_cast<std::uint64_t>(neighbor.border.height);
+  }
+  if (must && refusal.status != Status::kOk) return tl::unexpected(refusal);
+  return {};
+}
+
 void FlowCluster::State::make_messages() {
-  enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32 };
-  const ImageSize image = config.flow.size;
-  const Reach kernel = Reach::of_kernel(config.flow.kernels.nx, config.flow.kernels.ny);
-  const Reach window = Reach::of_window(config.flow.window);
+  enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32, kCopiedTag = 64 };
   const auto region = [this](int r) { return regions[static_cast<std::size_t>(r)]; };
-  const auto slab_of = [&](int first) {
+  const auto slabs_of = [&](int first) {
     const TreeNode at = tree_node(first, ranks, config.fan_out);
     std::vector<Rect> slabs;
-    for (int r = first; r < at.end; ++r) slabs.push_back(grow(region(r), kernel, image));
+    for (int r = first; r < at.end; ++r) slabs.push_back(slab_of(r));
     return bounding(slabs);
   };
   const auto add_results = [&](Message& message, int slot, int first) {
@@ -243,7 +339,7 @@ void FlowCluster::State::make_messages() {
     const auto frame = [&](int first) {
       Message message;
       message.add(&slot.header, sizeof(slot.header));
-      message.add(flow->frames(), s, slab_of(first));
+      if (config.scatter) message.add(flow->frames(), s, slabs_of(first));
       return message;
     };
     if (messages && node.parent >= 0) {
@@ -256,22 +352,29 @@ void FlowCluster::State::make_messages() {
       message.make_send(child, kFrameTag + s, communicator);
       slot.frame_out.add(std::move(message));
     }
-    const Rect mine = region(rank);
-    const Rect halo = grow(mine, window, image);
-    for (int peer = 0; peer < ranks; ++peer) {
-      if (peer == rank) continue;
-      if (const Rect part = intersection(halo, region(peer)); !part.empty()) {
-        Message message;
-        message.add(flow->derivatives(), s, part);
-        message.make_receive(peer, kHaloTag + s, communicator);
-        slot.halo_in.add(std::move(message));
-      }
-      if (const Rect part = intersection(mine, grow(region(peer), window, image)); !part.empty()) {
-        Message message;
-        message.add(flow->derivatives(), s, part);
-        message.make_send(peer, kHaloTag + s, communicator);
-        slot.halo_out.add(std::move(message));
-      }
+    for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
+      const auto message = [&](const Rect& part) {
+        Message made;
+        // Between peers, a message without data tells that the derivatives are ready or copied.
+        if (!is_peer[static_cast<std::size_t>(neighbor.rank)])
+          made.add(flow->exchanged(part), s, part);
+        return made;
+      };
+      const auto receive = [&](const Rect& part, int tag, Messages& to) {
+        Message made = message(part);
+        made.make_receive(neighbor.rank, tag + s, communicator);
+        to.add(std::move(made));
+      };
+      const auto send = [&](const Rect& part, int tag, Messages& to) {
+        Message made = message(part);
+        made.make_send(neighbor.rank, tag + s, communicator);
+        to.add(std::move(made));
+      };
+      receive(neighbor.from, kHaloTag, slot.halo_in);
+      send(neighbor.border, kHaloTag, slot.halo_out);
+      if (!is_peer[static_cast<std::size_t>(neighbor.rank)]) continue;
+      send({}, kCopiedTag, slot.copied_out);
+      receive({}, kCopiedTag, slot.copied_in);
     }
     if (!with_results() || !messages) continue;
     for (const int child : node.children) {
@@ -291,12 +394,12 @@ void FlowCluster::State::make_messages() {
 
 void FlowCluster::State::make_collectives(Slot& slot) {
   if (ranks == 1) return;
-  const Reach kernel = Reach::of_kernel(config.flow.kernels.nx, config.flow.kernels.ny);
   std::vector<Rect> slabs;
-  for (const Rect& region : regions) slabs.push_back(grow(region, kernel, config.flow.size));
+  for (int r = 0; r < ranks; ++r) slabs.push_back(slab_of(r));
   Messages& frame = is_root() ? slot.frame_out : slot.frame_in;
   frame.add_broadcast(&slot.header, sizeof(slot.header), rank, frame_communicator);
-  frame.add_scatter(flow->frames(), index_of(slot), slabs, rank, frame_communicator);
+  if (config.scatter)
+    frame.add_scatter(flow->frames(), index_of(slot), slabs, rank, frame_communicator);
   if (!with_results()) return;
   Messages& result = is_root() ? slot.result_in : slot.result_out;
   result.add_gather(flow->results(), index_of(slot), regions, rank, result_communicator);
@@ -351,12 +454,16 @@ bool FlowCluster::State::advance(Slot& slot) {
       return true;
     case Progress::kReady:
       if (slot.header.frame != next_derivatives || held(slot.header.frame)) return false;
+      // Peers still copy the derivatives of the slot's last frame.
+      if (!slot.copied_in.done()) return false;
       if (Expected<void> done =
-              flow->start_derivatives(index, slot.header.sequence, slot.header.timestamp_ns);
+              flow->start_derivatives(index, config.scatter ? flow->slab(index) : own_slab(slot),
+                                      slot.header.sequence, slot.header.timestamp_ns);
           !done) {
         fail(done.error());
         return false;
       }
+      slot.copied_in.start();
       ++next_derivatives;
       slot.begin_ns = now_ns();
       slot.progress = Progress::kDerivatives;
@@ -374,7 +481,7 @@ bool FlowCluster::State::advance(Slot& slot) {
       add_event(ClusterStage::kDerivatives, slot, slot.begin_ns);
       slot.begin_ns = now_ns();
       slot.halo_out.start();
-      report.halo_bytes += slot.halo_out.bytes();
+      report.halo_bytes += slot.halo_out.bytes() + peer_bytes;
       await(slot.halo_in, slot);
       await(slot.halo_out, slot);
       slot.progress = Progress::kExchange;
@@ -392,11 +499,13 @@ bool FlowCluster::State::advance(Slot& slot) {
       slot.progress = Progress::kSolution;
       return true;
     case Progress::kSolution: {
+      if (!slot.copied_out.done()) return false;  // of the slot's last frame
       const Expected<FrameInfo> done = flow->wait_solution(index, Deadline::immediate());
       if (!done) {
         if (done.error().status != Status::kDeadlineMissed) fail(done.error());
         return false;
       }
+      slot.copied_out.start();
       report.solution_seconds += seconds(done->compute_ns);
       ++report.frames;
       add_event(ClusterStage::kSolution, slot, slot.begin_ns);
@@ -443,6 +552,7 @@ bool FlowCluster::State::advance_all() {
     const std::uint64_t frame = (is_root() ? oldest : next_derivatives) + i;
     moved |= advance(slot_of(frame));
   }
+  if (moved && flow->engine().backend == BackendKind::kCuda) moved_ns = now_ns();
   return moved;
 }
 
@@ -454,10 +564,16 @@ void FlowCluster::State::idle() {
     computes |= progress == Progress::kDerivatives || progress == Progress::kSolution;
     travels |= progress == Progress::kExchange || progress == Progress::kSending;
   }
-  // Waiting for a frame would spin, and often on the CPU of the worker that computes it.
-  if (computes) return pause_briefly();
+  // The stages of a device can be shorter than the shortest sleep, and need no CPU.
   const std::int64_t begin = now_ns();
-  pause_briefly();
+  const bool impatient =
+      flow->engine().backend == BackendKind::kCuda && begin - moved_ns < kPatience;
+  const auto pause = [impatient] {
+    impatient ? static_cast<void>(sched_yield()) : pause_briefly();
+  };
+  // Waiting for a frame would spin, and often on the CPU of the worker that computes it.
+  if (computes) return pause();
+  pause();
   if (began_ns != 0)
     (travels ? report.exposed_seconds : report.receive_seconds) += seconds(now_ns() - begin);
 }
@@ -468,9 +584,10 @@ void FlowCluster::State::fail(const Error& error) {
 
 void FlowCluster::State::finish_frames() {
   const auto busy = [this] {
-    return std::any_of(slots.begin(), slots.begin() + config.frames_in_flight, [](const Slot& s) {
-      return s.progress != Progress::kFree && s.progress != Progress::kReceiving &&
-             s.progress != Progress::kDone;
+    return std::any_of(slots.begin(), slots.begin() + config.frames_in_flight, [](Slot& s) {
+      return (s.progress != Progress::kFree && s.progress != Progress::kReceiving &&
+              s.progress != Progress::kDone) ||
+             !s.copied_in.done() || !s.copied_out.done();
     });
   };
   while (busy() && failure.status == Status::kOk)
@@ -528,6 +645,9 @@ Expected<void> FlowCluster::State::collect() {
               MPI_BYTE, 0, communicator);
   MPI_Gather(&report, sizeof(report), MPI_BYTE, reports.data(), sizeof(report), MPI_BYTE, 0,
              communicator);
+  // No rank frees device memory that another one has opened.
+  flow->close_peers();
+  MPI_Barrier(communicator);
   return {};
 }
 
@@ -568,12 +688,14 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
   gethostname(state->report.host, sizeof(state->report.host) - 1);
   state->report.region = state->regions[static_cast<std::size_t>(state->rank)];
   state->report.backend = state->flow->engine().backend;
-  state->report.halo_memory = state->flow->derivatives().space();
+  state->report.halo_memory = state->flow->exchange_space();
   state->events.reserve(static_cast<std::size_t>(config.trace_events));
   if (state->collective()) {
     MPI_Comm_dup(communicator, &state->frame_communicator);
     MPI_Comm_dup(communicator, &state->result_communicator);
   }
+  if (Expected<void> all = agree(state->communicator, state->connect_peers()); !all)
+    return tl::unexpected(all.error());
   state->make_messages();
   if (!state->is_root())
     for (int s = 0; s < config.frames_in_flight; ++s)
@@ -598,10 +720,17 @@ const EngineInfo& FlowCluster::engine() const noexcept {
 Rect FlowCluster::region(int rank) const noexcept {
   return state_->regions[static_cast<std::size_t>(rank)];
 }
+Rect FlowCluster::slab(int rank) const noexcept {
+  return state_->slab_of(rank);
+}
 
 void FlowCluster::set_region_callback(RegionCallback callback, void* user) noexcept {
   state_->callback = callback;
   state_->callback_user = user;
+}
+void FlowCluster::set_slab_source(SlabSource source, void* user) noexcept {
+  state_->slab_source = source;
+  state_->slab_user = user;
 }
 
 Expected<void> FlowCluster::submit(const Frame& frame) noexcept {
@@ -609,17 +738,19 @@ Expected<void> FlowCluster::submit(const Frame& frame) noexcept {
   const OpticalFlowConfig& flow = s.config.flow;
   const std::ptrdiff_t row =
       static_cast<std::ptrdiff_t>(flow.size.width) * bytes_per_pixel(flow.format);
-  if (frame.data == nullptr) return invalid_argument("the frame's data is null");
-  if (frame.size != flow.size) {
-    return invalid_argument("the frame is %dx%d; it must be %dx%d", frame.size.width,
-                            frame.size.height, flow.size.width, flow.size.height);
-  }
-  if (frame.format != flow.format || frame.space == MemorySpace::kCuda)
-    return invalid_argument(
-        "the frame must have the configured format and lie in the memory of the host");
-  if (frame.stride < row) {
-    return invalid_argument("the frame's stride is %lld bytes; a row has %lld",
-                            static_cast<long long>(frame.stride), static_cast<long long>(row));
+  if (s.config.scatter) {
+    if (frame.data == nullptr) return invalid_argument("the frame's data is null");
+    if (frame.size != flow.size) {
+      return invalid_argument("the frame is %dx%d; it must be %dx%d", frame.size.width,
+                              frame.size.height, flow.size.width, flow.size.height);
+    }
+    if (frame.format != flow.format || frame.space == MemorySpace::kCuda)
+      return invalid_argument(
+          "the frame must have the configured format and lie in the memory of the host");
+    if (frame.stride < row) {
+      return invalid_argument("the frame's stride is %lld bytes; a row has %lld",
+                              static_cast<long long>(frame.stride), static_cast<long long>(row));
+    }
   }
   Slot& slot = s.slot_of(s.next_frame);
   if (slot.progress != Progress::kFree) {
@@ -628,7 +759,7 @@ Expected<void> FlowCluster::submit(const Frame& frame) noexcept {
         s.config.frames_in_flight));
   }
   const SlotPlanes& planes = s.flow->frames();
-  for (int y = 0; y < flow.size.height; ++y) {
+  for (int y = 0; s.config.scatter && y < flow.size.height; ++y) {
     std::memcpy(planes.at(s.index_of(slot), 0, 0, y),
                 static_cast<const char*>(frame.data) + y * frame.stride,
                 static_cast<std::size_t>(row));

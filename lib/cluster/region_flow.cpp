@@ -39,9 +39,12 @@ struct Wanted {
 
 Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
   SlotPlanes& planes = wanted.planes;
+  if (planes.rect.empty()) return {};
   Expected<Buffer> memory = Buffer::create(engine, wanted.space, bytes_of(planes, slots));
   if (!memory) return tl::unexpected(memory.error());
   planes.memory = std::move(*memory);
+  planes.data = static_cast<char*>(planes.memory->data());
+  planes.space = wanted.space;
   static constexpr char kZeros[1 << 16] = {};
   const std::size_t size = planes.memory->size();
   for (std::size_t at = 0; at < size; at += sizeof(kZeros)) {
@@ -57,7 +60,7 @@ Expected<bool> sends_directly(const Engine& engine, HaloTransfer transfer) noexc
   if (transfer == HaloTransfer::kStaged) return false;
   const bool takes = mpi_takes_device_memory();
   const bool current = takes && detail::EngineAccess::state(engine).device()->is_current();
-  if (current || transfer == HaloTransfer::kAuto) return current;
+  if (current || transfer != HaloTransfer::kDirect) return current;
   if (!takes) {
     return tl::unexpected(make_error(Status::kUnsupported,
                                      "halo_transfer is kDirect, but this MPI is not CUDA-aware "
@@ -90,8 +93,17 @@ RegionPlaces RegionPlaces::of(const FlowClusterConfig& config, std::span<const R
   places.region = regions[static_cast<std::size_t>(rank)];
   places.slab = slabs.front();
   places.halo = grow(places.region, Reach::of_window(config.flow.window), image);
-  places.frames = bounding(slabs);
+  if (config.scatter) places.frames = bounding(slabs);
   places.results = bounding(group);
+  for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
+    if (r == rank) continue;
+    const Rect& other = regions[static_cast<std::size_t>(r)];
+    const Rect halo = grow(other, Reach::of_window(config.flow.window), image);
+    const Neighbor neighbor = {r, halo, intersection(places.halo, other),
+                               intersection(places.region, halo)};
+    // A window has the same reach on all sides, so that two regions read each other or neither.
+    if (!neighbor.from.empty()) places.neighbors.push_back(neighbor);
+  }
   return places;
 }
 
@@ -123,21 +135,30 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   Wanted frames = {planes_of(places.frames, 1, config.flow.format), host};
   Wanted derivatives = {planes_of(places.halo, kDerivatives, PixelFormat::kFloat32),
                         on_device ? MemorySpace::kCuda : MemorySpace::kHost};
-  Wanted exchange = {planes_of(places.halo, kDerivatives, PixelFormat::kFloat32),
-                     MemorySpace::kPinned};
-  Wanted results = {planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32),
-                    host};
+  std::vector<Wanted> exchange;
+  for (const RegionPlaces::Neighbor& neighbor : places.neighbors) {
+    for (const Rect& part : {neighbor.from, neighbor.border}) {
+      if (on_device && config.halo_transfer != HaloTransfer::kDirect)
+        exchange.push_back(
+            {planes_of(part, kDerivatives, PixelFormat::kFloat32), MemorySpace::kPinned});
+    }
+  }
+  Wanted results = {
+      planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32),
+      on_device && config.results_on_device && !config.gather ? MemorySpace::kCuda : host};
   const Expected<Footprint> filter_bytes = SpatioTemporalFilter::footprint(*info, filter);
   if (!filter_bytes) return tl::unexpected(filter_bytes.error());
   const Expected<Footprint> window_bytes = WindowFlow::footprint(*info, window);
   if (!window_bytes) return tl::unexpected(window_bytes.error());
   sized.memory = *filter_bytes + *window_bytes;
-  for (const Wanted* wanted : {&frames, &derivatives, &results})
-    sized.memory += Buffer::footprint(wanted->space, bytes_of(wanted->planes, slots));
-  // Whether the halo is staged is known when there is an engine. With kAuto this memory may thus
-  // remain without use.
-  if (on_device && config.halo_transfer != HaloTransfer::kDirect)
-    sized.memory += Buffer::footprint(exchange.space, bytes_of(exchange.planes, slots));
+  for (const Wanted* wanted : {&frames, &derivatives, &results}) {
+    if (!wanted->planes.rect.empty())
+      sized.memory += Buffer::footprint(wanted->space, bytes_of(wanted->planes, slots));
+  }
+  // Whether the halo is staged is known when there is an engine. Without staging this memory
+  // remains without use.
+  for (const Wanted& wanted : exchange)
+    sized.memory += Buffer::footprint(wanted.space, bytes_of(wanted.planes, slots));
   Expected<Engine> made = Engine::create(sized);
   if (!made) return tl::unexpected(made.error());
   Expected<SpatioTemporalFilter> filter_made = SpatioTemporalFilter::create(*made, filter);
@@ -159,14 +180,12 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
       if (!copies) return tl::unexpected(copies.error());
       *stream = std::move(*copies);
     }
-    if (!*direct) {
-      if (Expected<void> taken = take_memory(flow->engine_, exchange, slots); !taken)
+    flow->staged_ = !*direct;
+    for (Wanted& wanted : exchange) {
+      if (!flow->staged_) break;
+      if (Expected<void> taken = take_memory(flow->engine_, wanted, slots); !taken)
         return tl::unexpected(taken.error());
-      flow->border_ =
-          without(places.region,
-                  interior(places.region, Reach::of_window(config.flow.window), config.flow.size));
-      flow->ring_ = without(places.halo, places.region);
-      flow->exchange_ = std::move(exchange.planes);
+      flow->exchange_.push_back(std::move(wanted.planes));
     }
   }
   flow->places_ = places;
@@ -178,35 +197,67 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   return flow;
 }
 
-Expected<void> RegionFlow::copy(CopyStream& stream, int slot, const std::vector<Rect>& parts,
-                                bool to_device) noexcept {
-  const SlotPlanes& from = to_device ? exchange_ : derivatives_;
-  const SlotPlanes& to = to_device ? derivatives_ : exchange_;
-  for (const Rect& part : parts) {
-    for (int p = 0; p < kDerivatives; ++p) {
-      detail::RowCopy rows;
-      rows.to = to.at(slot, p, part.x, part.y);
-      rows.to_stride = to.stride;
-      rows.from = from.at(slot, p, part.x, part.y);
-      rows.from_stride = from.stride;
-      rows.row_bytes = static_cast<std::size_t>(part.width) * sizeof(float);
-      rows.rows = static_cast<std::size_t>(part.height);
-      rows.to_device = to_device;
-      if (Expected<void> done = stream.copy(rows); !done) return done;
-    }
+Expected<void> RegionFlow::copy(CopyStream& stream, int slot, const SlotPlanes& to,
+                                const SlotPlanes& from, const Rect& part,
+                                detail::CopyDirection direction) noexcept {
+  for (int p = 0; p < kDerivatives; ++p) {
+    detail::RowCopy rows;
+    rows.to = to.at(slot, p, part.x, part.y);
+    rows.to_stride = to.stride;
+    rows.from = from.at(slot, p, part.x, part.y);
+    rows.from_stride = from.stride;
+    rows.row_bytes = static_cast<std::size_t>(part.width) * sizeof(float);
+    rows.rows = static_cast<std::size_t>(part.height);
+    rows.direction = direction;
+    if (Expected<void> done = stream.copy(rows); !done) return done;
   }
   return {};
 }
 
-Expected<void> RegionFlow::start_derivatives(int slot, std::uint64_t sequence,
-                                             std::int64_t timestamp_ns) {
-  const ImageView pixels = frames_.view(slot, 0, places_.slab, format_);
+Expected<detail::SharedPiece> RegionFlow::share_derivatives() noexcept {
+  return detail::EngineAccess::state(engine_).device()->share(derivatives_.data);
+}
+
+Expected<void> RegionFlow::add_peer(const RegionPlaces::Neighbor& neighbor,
+                                    const detail::SharedPiece& derivatives) noexcept {
+  auto memory = detail::EngineAccess::state(engine_).device()->open_peer(derivatives);
+  if (!memory) return tl::unexpected(memory.error());
+  Peer peer;
+  peer.rank = neighbor.rank;
+  peer.planes = planes_of(neighbor.halo, kDerivatives, PixelFormat::kFloat32);
+  peer.planes.data = static_cast<char*>((*memory)->data());
+  peer.planes.space = MemorySpace::kCuda;
+  peer.memory = std::move(*memory);
+  peer.part = neighbor.from;
+  peers_.push_back(std::move(peer));
+  return {};
+}
+
+void RegionFlow::remove_peer(int rank) noexcept {
+  std::erase_if(peers_, [rank](const Peer& p) { return p.rank == rank; });
+}
+
+bool RegionFlow::is_peer(int rank) const noexcept {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [rank](const Peer& p) { return p.rank == rank; });
+}
+
+const SlotPlanes& RegionFlow::exchanged(const Rect& part) const noexcept {
+  const auto found =
+      std::find_if(exchange_.begin(), exchange_.end(),
+                   [&part](const SlotPlanes& planes) { return planes.rect == part; });
+  return found == exchange_.end() ? derivatives_ : *found;
+}
+
+Expected<void> RegionFlow::start_derivatives(int slot, const ImageView& slab,
+                                             std::uint64_t sequence, std::int64_t timestamp_ns) {
   Frame frame;
-  frame.data = pixels.data;
-  frame.size = pixels.size;
-  frame.stride = pixels.stride;
-  frame.format = format_;
-  frame.space = pixels.space;
+  frame.data = slab.data;
+  frame.size = slab.size;
+  frame.stride = slab.stride;
+  frame.format = slab.format;
+  frame.space = slab.space;
+  frame.stream = slab.stream;
   frame.sequence = sequence;
   frame.timestamp_ns = timestamp_ns;
   OperatorOutput out;
@@ -219,9 +270,15 @@ Expected<void> RegionFlow::start_derivatives(int slot, std::uint64_t sequence,
   if (!ticket) return tl::unexpected(ticket.error());
   derivative_tickets_[slot] = *ticket;
   derivative_infos_[slot].reset();
-  if (!staged()) return {};
+  if (!staged_) return {};
   // The stream waits for the derivatives.
-  if (Expected<void> queued = copy(*outward_, slot, border_, false); !queued) return queued;
+  for (const RegionPlaces::Neighbor& neighbor : places_.neighbors) {
+    if (is_peer(neighbor.rank)) continue;
+    if (Expected<void> queued = copy(*outward_, slot, exchanged(neighbor.border), derivatives_,
+                                     neighbor.border, detail::CopyDirection::kToHost);
+        !queued)
+      return queued;
+  }
   return outward_->set_mark(slot);
 }
 
@@ -234,9 +291,19 @@ Expected<void> RegionFlow::start_solution(int slot) {
   frame.format = PixelFormat::kFloat32;
   frame.space = planes.space;
   if (inward_) frame.stream = inward_->handle();
-  if (staged()) {
-    // The solution waits for the stream.
-    if (Expected<void> queued = copy(*inward_, slot, ring_, true); !queued) return queued;
+  // The solution waits for the stream.
+  for (const RegionPlaces::Neighbor& neighbor : places_.neighbors) {
+    if (!staged_ || is_peer(neighbor.rank)) continue;
+    if (Expected<void> queued = copy(*inward_, slot, derivatives_, exchanged(neighbor.from),
+                                     neighbor.from, detail::CopyDirection::kToDevice);
+        !queued)
+      return queued;
+  }
+  for (const Peer& peer : peers_) {
+    if (Expected<void> queued = copy(*inward_, slot, derivatives_, peer.planes, peer.part,
+                                     detail::CopyDirection::kBetweenDevices);
+        !queued)
+      return queued;
   }
   Expected<Ticket> ticket = window_.submit(frame, field(slot, places_.region));
   if (!ticket) return tl::unexpected(ticket.error());
@@ -251,7 +318,7 @@ Expected<FrameInfo> RegionFlow::wait_derivatives(int slot, Deadline deadline) {
     if (!done) return done;
     info = *done;
   }
-  while (staged()) {
+  while (staged_) {
     const Expected<bool> copied = outward_->reached(slot);
     if (!copied) return tl::unexpected(copied.error());
     if (*copied) break;
@@ -288,6 +355,7 @@ Expected<double> RegionFlow::measure_speed(const EngineConfig& engine,
   FlowClusterConfig sample = config;
   sample.frames_in_flight = 1;
   sample.gather = false;
+  sample.scatter = true;
   const Rect part = {region.x, region.y, std::min(region.width, most.width),
                      std::min(region.height, most.height)};
   const RegionPlaces places = RegionPlaces::of(sample, std::span(&part, 1), 0, TreeNode{-1, 1, {}});
@@ -299,7 +367,7 @@ Expected<double> RegionFlow::measure_speed(const EngineConfig& engine,
   double best = 0.0;
   for (int i = 0; i < kFrames; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    if (Expected<void> done = (*flow)->start_derivatives(0, 0, 0); !done)
+    if (Expected<void> done = (*flow)->start_derivatives(0, (*flow)->slab(0), 0, 0); !done)
       return tl::unexpected(done.error());
     if (auto done = (*flow)->wait_derivatives(0, Deadline::never()); !done)
       return tl::unexpected(done.error());

@@ -69,32 +69,6 @@ Rect intersection(const Rect& a, const Rect& b) noexcept {
   return {left, top, right - left, bottom - top};
 }
 
-Rect interior(const Rect& rect, const Reach& by, ImageSize image) noexcept {
-  // The edge of the image has no region behind it. A region to the left reads `by.right` pixels.
-  const int left = rect.x + (rect.x == 0 ? 0 : by.right);
-  const int top = rect.y + (rect.y == 0 ? 0 : by.below);
-  const int right = rect.x + rect.width - (rect.x + rect.width == image.width ? 0 : by.left);
-  const int bottom = rect.y + rect.height - (rect.y + rect.height == image.height ? 0 : by.above);
-  if (right <= left || bottom <= top) return {};
-  return {left, top, right - left, bottom - top};
-}
-
-std::vector<Rect> without(const Rect& rect, const Rect& hole) {
-  if (hole.empty()) return {rect};
-  const int right = hole.x + hole.width;
-  const int bottom = hole.y + hole.height;
-  const Rect parts[] = {
-      {rect.x, rect.y, rect.width, hole.y - rect.y},
-      {rect.x, bottom, rect.width, rect.y + rect.height - bottom},
-      {rect.x, hole.y, hole.x - rect.x, hole.height},
-      {right, hole.y, rect.x + rect.width - right, hole.height},
-  };
-  std::vector<Rect> some;
-  for (const Rect& part : parts)
-    if (part.width > 0 && part.height > 0) some.push_back(part);
-  return some;
-}
-
 Rect bounding(std::span<const Rect> rects) noexcept {
   Rect all = rects.front();
   for (const Rect& rect : rects) {

@@ -34,12 +34,6 @@ std::vector<Rect> cut_regions(ImageSize image, int columns, int rows,
 Rect grow(const Rect& rect, const Reach& by, ImageSize image) noexcept;
 /// Empty (width and height 0) if they have no pixel in common.
 Rect intersection(const Rect& a, const Rect& b) noexcept;
-/// The pixels of `rect` that no other region of the image reads, if each reads `by` around it.
-/// Empty if there are none.
-Rect interior(const Rect& rect, const Reach& by, ImageSize image) noexcept;
-/// The part of `rect` outside of `hole`, as rectangles: at most four. `hole` lies in `rect` or is
-/// empty.
-std::vector<Rect> without(const Rect& rect, const Rect& hole);
 /// The smallest rectangle that holds all of them.
 Rect bounding(std::span<const Rect> rects) noexcept;
 

@@ -10,6 +10,8 @@
 
 namespace ocellus::detail {
 
+enum class CopyDirection : unsigned char { kToDevice, kToHost, kBetweenDevices };
+
 /// Rows of bytes. Strides are in bytes.
 struct RowCopy {
   void* to = nullptr;
@@ -18,12 +20,33 @@ struct RowCopy {
   std::size_t from_stride = 0;
   std::size_t row_bytes = 0;
   std::size_t rows = 0;
-  bool to_device = false;
+  CopyDirection direction = CopyDirection::kToDevice;
 };
 
-/// A stream of copies between page-locked and device memory of an engine, for data that are neither
-/// a frame nor a result. One thread uses it. Its destructor waits for the copies, and the engine
-/// must outlive it. No call allocates.
+/// Names a piece of device memory for another process of this host.
+struct SharedPiece {
+  unsigned char handle[64] = {};
+  std::size_t offset = 0;  ///< of the piece in the memory that the handle opens
+};
+
+/// Device memory of another process. The destructor closes it. The other process must keep the
+/// memory until then, and so must the device that opened it live.
+class PeerMemory {
+ public:
+  virtual ~PeerMemory() = default;
+  PeerMemory(const PeerMemory&) = delete;
+  PeerMemory& operator=(const PeerMemory&) = delete;
+
+  /// The piece, for copies of this process's device.
+  virtual void* data() const noexcept = 0;
+
+ protected:
+  PeerMemory() noexcept = default;
+};
+
+/// A stream of copies between page-locked and device memory of an engine, or between devices, for
+/// data that are neither a frame nor a result. One thread uses it. Its destructor waits for the
+/// copies, and the engine must outlive it. No call allocates.
 class CopyStream {
  public:
   virtual ~CopyStream() = default;
@@ -63,6 +86,12 @@ class Device {
 
   /// Errors: OutOfMemory, DeviceLost, System.
   virtual Expected<std::unique_ptr<CopyStream>> make_copy_stream(int marks) noexcept = 0;
+  /// Names a piece of the block of device memory for `open_peer` in another process. Errors: System
+  /// (the system cannot share device memory), DeviceLost.
+  virtual Expected<SharedPiece> share(const void* piece) noexcept = 0;
+  /// Opens memory of another process, of this device or of one that this device can access. Errors:
+  /// OutOfMemory, System (it cannot), DeviceLost.
+  virtual Expected<std::unique_ptr<PeerMemory>> open_peer(const SharedPiece& piece) noexcept = 0;
   /// True if the device is the current one of the calling thread, for libraries that look for it.
   virtual bool is_current() const noexcept = 0;
 

@@ -119,10 +119,40 @@ EngineConfig cpu_engine() {
   return engine;
 }
 
+/// The pixels of a slab, for as many frames as are in flight.
+class Slabs {
+ public:
+  explicit Slabs(const FlowClusterConfig& config)
+      : config_(config), frames_(static_cast<std::size_t>(config.frames_in_flight)) {}
+
+  static ImageView source(void* slabs, std::uint64_t frame, const Rect& slab) {
+    return static_cast<Slabs*>(slabs)->view(frame, slab);
+  }
+
+ private:
+  ImageView view(std::uint64_t frame, const Rect& slab) {
+    EXPECT_EQ(frame, next_++) << "the order of the frames";
+    std::vector<unsigned char>& pixels = frames_[frame % frames_.size()];
+    pixels = frame_pixels(config_.flow, static_cast<int>(frame));
+    const int pixel = bytes_per_pixel(config_.flow.format);
+    const std::ptrdiff_t stride = config_.flow.size.width * pixel;
+    return {pixels.data() + slab.y * stride + slab.x * pixel,
+            {slab.width, slab.height},
+            stride,
+            config_.flow.format};
+  }
+
+  const FlowClusterConfig& config_;
+  std::vector<std::vector<unsigned char>> frames_;
+  std::uint64_t next_ = 0;
+};
+
 /// Sends frames through the cluster and compares the fields. Collective.
 void expect_same_fields(const FlowClusterConfig& config, int frames) {
+  Slabs slabs(config);
   auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
   ASSERT_TRUE(cluster) << cluster.error().text;
+  if (!config.scatter) cluster->set_slab_source(Slabs::source, &slabs);
   if (cluster->rank() != 0) {
     const Expected<void> served = cluster->serve();
     ASSERT_TRUE(served) << served.error().text;
@@ -234,6 +264,44 @@ TEST(Cluster, CollectiveTransfers) {
       expect_same_fields(config, 6);
     }
   }
+}
+
+// Fails when a rank computes with other pixels than those of its own slab source, or the root sends
+// pixels that nobody needs.
+TEST(Cluster, FramesOnTheRanks) {
+  for (const ClusterTransfer transfer :
+       {ClusterTransfer::kMessages, ClusterTransfer::kCollective}) {
+    FlowClusterConfig config = cluster_config({67, 53});
+    config.scatter = false;
+    config.transfer = transfer;
+    config.frames_in_flight = 3;
+    expect_same_fields(config, 9);
+  }
+}
+
+// Fails when a missing slab source, or one whose slab has another size, is not reported.
+TEST(Cluster, RefusesWrongSlabs) {
+  if (ranks_of_world() > 1) GTEST_SKIP() << "one rank: an error on others ends the job";
+  FlowClusterConfig config = cluster_config({24, 20});
+  config.scatter = false;
+  {
+    auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
+    ASSERT_TRUE(cluster) << cluster.error().text;
+    const Expected<void> none = cluster->submit(Frame{});
+    ASSERT_FALSE(none);
+    EXPECT_NE(std::strstr(none.error().text, "data"), nullptr) << none.error().text;
+  }
+  auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
+  ASSERT_TRUE(cluster) << cluster.error().text;
+  cluster->set_slab_source(
+      [](void*, std::uint64_t, const Rect& slab) {
+        static unsigned char pixels[24 * 20] = {};
+        return ImageView{pixels, {slab.width, slab.height - 1}, 24, PixelFormat::kGray8};
+      },
+      nullptr);
+  const Expected<void> wrong = cluster->submit(Frame{});
+  ASSERT_FALSE(wrong);
+  EXPECT_NE(std::strstr(wrong.error().text, "24x19"), nullptr) << wrong.error().text;
 }
 
 // Fails when measured speeds, which differ in every run, change the field.

@@ -34,6 +34,22 @@ TEST_F(DeviceCluster, EveryGrid) {
   }
 }
 
+// Fails when a halo is not copied from the memory of the neighbor's process, or when a rank
+// overwrites derivatives that are still read.
+TEST_F(DeviceCluster, Peers) {
+  const int ranks = ranks_of_world();
+  for (int columns = 1; columns <= ranks; ++columns) {
+    if (ranks % columns != 0) continue;
+    SCOPED_TRACE(std::to_string(columns) + " columns");
+    FlowClusterConfig config = device_cluster_config({147, 141});
+    config.columns = columns;
+    config.rows = ranks / columns;
+    config.halo_transfer = HaloTransfer::kPeer;
+    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 30))
+      EXPECT_EQ(report.peers > 0, ranks > 1);
+  }
+}
+
 // Fails when the halos of ranks on the CPU and on a device do not fit together, in both orders.
 TEST_F(DeviceCluster, MixedRanks) {
   for (const int odd : {0, 1}) {

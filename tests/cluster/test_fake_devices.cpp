@@ -35,6 +35,13 @@ class FakeDevices : public testing::Test {
   void TearDown() override { mpi_is_cuda_aware = false; }
 };
 
+/// Other processes can open the device memory that this rank allocates.
+class SharesMemory {
+ public:
+  explicit SharesMemory(bool shares = true) { fake_driver().shares_memory = shares; }
+  ~SharesMemory() { fake_driver().shares_memory = false; }
+};
+
 /// Device 0 is the current one of this thread.
 class CurrentDevice {
  public:
@@ -107,6 +114,87 @@ TEST_F(FakeDevices, DirectHasNoEffectOnTheCpu) {
   config.halo_transfer = HaloTransfer::kDirect;
   for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCpu, 5))
     EXPECT_EQ(report.halo_memory, MemorySpace::kHost);
+}
+
+// Fails when a halo is not copied from the memory of the neighbor's process, when MPI or
+// page-locked memory carry it too, or when a rank overwrites derivatives that are still read.
+TEST_F(FakeDevices, Peers) {
+  const SharesMemory shares;
+  const int ranks = ranks_of_world();
+  for (const HaloTransfer transfer : {HaloTransfer::kPeer, HaloTransfer::kAuto}) {
+    for (int columns = 1; columns <= ranks; ++columns) {
+      if (ranks % columns != 0) continue;
+      FlowClusterConfig config = device_cluster_config({47, 41});
+      config.columns = columns;
+      config.rows = ranks / columns;
+      config.frames_in_flight = columns == 1 ? 1 : 3;
+      config.halo_transfer = transfer;
+      SCOPED_TRACE(std::to_string(columns) + " columns");
+      const long before = fake_driver().copies_between_devices;
+      const auto reports = expect_fields(config, BackendChoice::kCuda, 12);
+      const long copies = fake_driver().copies_between_devices - before;
+      // Three planes of each frame from each neighbor.
+      EXPECT_EQ(copies % (12 * 3), 0);
+      if (ranks > 1) {
+        EXPECT_GE(copies, 12 * 3);
+      }
+      for (std::size_t r = 0; r < reports.size(); ++r) {
+        if (columns == 1) {
+          EXPECT_EQ(reports[r].peers, (r > 0 ? 1 : 0) + (r + 1 < reports.size() ? 1 : 0));
+          // The window has a radius of 4.
+          EXPECT_EQ(reports[r].halo_bytes,
+                    12u * static_cast<unsigned>(reports[r].peers) * 47 * 4 * 12);
+        }
+        EXPECT_EQ(reports[r].peers > 0, ranks > 1);
+      }
+    }
+  }
+}
+
+// Fails when ranks that cannot open each other's memory do not agree on another way, or when kPeer
+// is not refused there.
+TEST_F(FakeDevices, PeersThatCannotShare) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "one rank has no neighbor";
+  FlowClusterConfig config = device_cluster_config({24, 30});
+  const auto refused = [&config](const char* text) {
+    config.halo_transfer = HaloTransfer::kPeer;
+    const auto cluster =
+        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
+    ASSERT_FALSE(cluster);
+    EXPECT_EQ(cluster.error().status, Status::kUnsupported);
+    EXPECT_NE(std::strstr(cluster.error().text, text), nullptr) << cluster.error().text;
+    config.halo_transfer = HaloTransfer::kAuto;
+    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
+      EXPECT_EQ(report.halo_memory, MemorySpace::kPinned);
+  };
+  refused("cudaIpcGetMemHandle failed");
+  {
+    // Every other rank does not share.
+    const SharesMemory shares(rank_of_world() % 2 == 1);
+    refused("cannot be copied between the devices");
+  }
+  {
+    // Rank 0 cannot open what others share.
+    const SharesMemory shares;
+    fake_driver().peers = rank_of_world() != 0;
+    refused("cudaIpcOpenMemHandle failed");
+    fake_driver().peers = true;
+  }
+}
+
+// Fails when a rank with a device and one without it do not understand each other.
+TEST_F(FakeDevices, PeersAmongOthers) {
+  const SharesMemory shares;
+  FlowClusterConfig config = device_cluster_config({47, 41});
+  const auto is_cuda = [](int rank) { return rank != 1; };
+  const auto reports =
+      expect_fields(config, is_cuda(rank_of_world()) ? BackendChoice::kCuda : BackendChoice::kCpu);
+  for (std::size_t r = 0; r < reports.size(); ++r) {
+    const int rank = static_cast<int>(r);
+    const bool above = rank > 0 && is_cuda(rank - 1);
+    const bool below = r + 1 < reports.size() && is_cuda(rank + 1);
+    EXPECT_EQ(reports[r].peers, is_cuda(rank) ? above + below : 0) << "rank " << rank;
+  }
 }
 
 // Fails when a rank with direct transfers and one with staged transfers do not understand each

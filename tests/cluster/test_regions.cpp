@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "cluster/region_flow.h"
 #include "cluster/regions.h"
 
 namespace ocellus::cluster {
@@ -54,45 +55,40 @@ TEST(Regions, ReachOfEvenKernels) {
   EXPECT_EQ(grow({0, 10, 5, 5}, reach, {100, 16}), (Rect{0, 8, 7, 8}));
 }
 
-// Fails when a pixel outside of the interior is read by no other region, or one inside by any.
-TEST(Regions, InteriorIsWhatNoOtherRegionReads) {
-  constexpr ImageSize kImage = {13, 11};
+// Fails when a pixel of a halo comes from no neighbor or from two, or when two ranks disagree about
+// what one sends and the other receives.
+TEST(Regions, NeighborsHaveTheHalo) {
+  FlowClusterConfig config;
+  config.flow = OpticalFlowConfig::with_kernels({13, 11});
   const double weights[] = {1.0, 2.0, 1.0, 2.0, 1.0, 1.0};
-  const Reach reaches[] = {Reach::of_window(3), Reach::of_window(7), Reach{2, 1, 0, 3}};
-  for (const Reach& reach : reaches) {
-    const std::vector<Rect> regions = cut_regions(kImage, 3, 2, weights);
-    for (std::size_t own = 0; own < regions.size(); ++own) {
-      const Rect inner = interior(regions[own], reach, kImage);
-      const Rect& region = regions[own];
-      for (int y = region.y; y < region.y + region.height; ++y) {
-        for (int x = region.x; x < region.x + region.width; ++x) {
-          bool read = false;
-          for (std::size_t other = 0; other < regions.size(); ++other)
-            read =
-                read || (other != own &&
-                         !intersection(grow(regions[other], reach, kImage), {x, y, 1, 1}).empty());
-          EXPECT_EQ(intersection(inner, {x, y, 1, 1}).empty(), read)
-              << "region " << own << " at (" << x << ", " << y << ")";
+  const std::vector<Rect> regions = cut_regions(config.flow.size, 3, 2, weights);
+  const int ranks = static_cast<int>(regions.size());
+  for (const int window : {3, 7, 15}) {
+    config.flow.window = window;
+    std::vector<RegionPlaces> all;
+    for (int rank = 0; rank < ranks; ++rank)
+      all.push_back(RegionPlaces::of(config, regions, rank, tree_node(rank, ranks, 0)));
+    for (int rank = 0; rank < ranks; ++rank) {
+      const RegionPlaces& mine = all[static_cast<std::size_t>(rank)];
+      for (int y = 0; y < 11; ++y) {
+        for (int x = 0; x < 13; ++x) {
+          const Rect pixel = {x, y, 1, 1};
+          int hits = intersection(mine.region, pixel).empty() ? 0 : 1;
+          for (const RegionPlaces::Neighbor& neighbor : mine.neighbors)
+            hits += intersection(neighbor.from, pixel).empty() ? 0 : 1;
+          EXPECT_EQ(hits, intersection(mine.halo, pixel).empty() ? 0 : 1)
+              << "rank " << rank << " at (" << x << ", " << y << ")";
         }
       }
-    }
-  }
-}
-
-// Fails when a pixel is missing, is there twice, or lies in the hole.
-TEST(Regions, WithoutAHole) {
-  const Rect rect = {2, 3, 6, 5};
-  const Rect holes[] = {{}, {2, 3, 6, 5}, {4, 4, 2, 2}, {2, 3, 1, 1}, {2, 5, 6, 1}, {7, 3, 1, 5}};
-  for (const Rect& hole : holes) {
-    const std::vector<Rect> parts = without(rect, hole);
-    EXPECT_LE(parts.size(), 4u);
-    for (int y = 0; y < 12; ++y) {
-      for (int x = 0; x < 12; ++x) {
-        const Rect pixel = {x, y, 1, 1};
-        const bool wanted = !intersection(rect, pixel).empty() && intersection(hole, pixel).empty();
-        int hits = 0;
-        for (const Rect& part : parts) hits += intersection(part, pixel).empty() ? 0 : 1;
-        EXPECT_EQ(hits, wanted ? 1 : 0) << x << ", " << y;
+      for (const RegionPlaces::Neighbor& neighbor : mine.neighbors) {
+        const RegionPlaces& other = all[static_cast<std::size_t>(neighbor.rank)];
+        EXPECT_EQ(neighbor.halo, other.halo);
+        const auto back =
+            std::find_if(other.neighbors.begin(), other.neighbors.end(),
+                         [rank](const RegionPlaces::Neighbor& n) { return n.rank == rank; });
+        ASSERT_NE(back, other.neighbors.end());
+        EXPECT_EQ(neighbor.from, back->border);
+        EXPECT_EQ(neighbor.border, back->from);
       }
     }
   }

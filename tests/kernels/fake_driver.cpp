@@ -1,6 +1,9 @@
 #include "kernels/fake_driver.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -27,6 +30,16 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 thread_local std::vector<CUcontext> pushed_here;  // the last one is current
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
+/// Frees device memory.
+void free_block(void* block) {
+  FakeDriver& driver = fake_driver();
+  const auto shared = driver.shared_files.find(block);
+  if (shared == driver.shared_files.end()) return std::free(block);
+  munmap(block, driver.block_bytes[block]);
+  close(shared->second);
+  driver.shared_files.erase(shared);
+}
+
 }  // namespace
 
 FakeDriver& fake_driver() {
@@ -42,9 +55,11 @@ cudaError_t& last_error() {
 void reset_fake_driver() {
   const Lock lock(mutex());
   FakeDriver& driver = fake_driver();
-  for (const std::set<void*>* left : {&driver.device_blocks, &driver.host_blocks, &driver.streams,
-                                      &driver.events, &driver.graphs, &driver.execs})
+  for (void* one : std::set<void*>(driver.device_blocks)) free_block(one);
+  for (const std::set<void*>* left :
+       {&driver.host_blocks, &driver.streams, &driver.events, &driver.graphs, &driver.execs})
     for (void* one : *left) std::free(one);
+  for (const auto& [memory, bytes] : driver.opened) munmap(memory, bytes);
   driver = FakeDriver{};
   pushed_here.clear();
   last_error() = cudaSuccess;
@@ -188,11 +203,14 @@ cudaError_t make(std::set<void*>& all, Handle* handle) {
   return cudaSuccess;
 }
 
+void remove_object(std::set<void*>& all, void* handle) {
+  if (all.erase(handle) > 0) return;
+  std::fprintf(stderr, "freed an object that does not exist\n");
+  std::abort();
+}
+
 cudaError_t unmake(std::set<void*>& all, void* handle) {
-  if (all.erase(handle) == 0) {
-    std::fprintf(stderr, "freed an object that does not exist\n");
-    std::abort();
-  }
+  remove_object(all, handle);
   std::free(handle);
   return cudaSuccess;
 }
@@ -349,9 +367,23 @@ cudaError_t take_block(std::set<void*>& blocks, std::size_t bytes, void** taken)
   *taken = block;
   return cudaSuccess;
 }
+cudaError_t take_shared_block(std::size_t bytes, void** taken) {
+  FakeDriver& driver = fake_driver();
+  const int file = memfd_create("device memory", 0);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return cudaErrorMemoryAllocation;
+  void* const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (block == MAP_FAILED) return cudaErrorMemoryAllocation;
+  driver.device_blocks.insert(block);
+  driver.block_bytes[block] = bytes;
+  driver.shared_files[block] = file;
+  *taken = block;
+  return cudaSuccess;
+}
 cudaError_t malloc_device(void** pointer, std::size_t bytes) {
   ENTER_UNSAFE("cudaMalloc");
-  const cudaError_t error = take_block(fake_driver().device_blocks, bytes, pointer);
+  const cudaError_t error = fake_driver().shares_memory
+                                ? take_shared_block(bytes, pointer)
+                                : take_block(fake_driver().device_blocks, bytes, pointer);
   if (error == cudaSuccess) fake_driver().block_devices[*pointer] = current_device();
   return error;
 }
@@ -360,7 +392,9 @@ cudaError_t free_device(void* pointer) {
   ENTER_UNSAFE_FREEING("cudaFree");
   run_all();
   fake_driver().block_devices.erase(pointer);
-  return unmake(fake_driver().device_blocks, pointer);
+  remove_object(fake_driver().device_blocks, pointer);
+  free_block(pointer);
+  return cudaSuccess;
 }
 cudaError_t malloc_host(void** pointer, std::size_t bytes, unsigned) {
   ENTER_UNSAFE("cudaHostAlloc");
@@ -384,8 +418,10 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                          }});
 }
 cudaError_t copy_2d(void* to, std::size_t to_stride, const void* from, std::size_t from_stride,
-                    std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+                    std::size_t width, std::size_t height, cudaMemcpyKind kind,
+                    cudaStream_t stream) {
   ENTER("cudaMemcpy2DAsync");
+  if (kind == cudaMemcpyDeviceToDevice) ++fake_driver().copies_between_devices;
   return submit(stream, {"copy of rows", nullptr, nullptr, 0, [=] {
                            for (std::size_t y = 0; y < height; ++y) {
                              char* const row = static_cast<char*>(to) + y * to_stride;
@@ -429,6 +465,45 @@ cudaError_t copy_peer(void* to, int to_device, const void* from, int from_device
                            touch("copy to a peer", to, bytes);
                            std::memcpy(to, from, bytes);
                          }});
+}
+/// What a handle of shared memory holds.
+struct FakeHandle {
+  pid_t process;
+  int file;
+  std::size_t bytes;
+};
+cudaError_t share_memory(cudaIpcMemHandle_t* handle, void* block) {
+  ENTER_UNSAFE("cudaIpcGetMemHandle");
+  const auto shared = fake_driver().shared_files.find(block);
+  if (shared == fake_driver().shared_files.end()) return cudaErrorNotSupported;
+  const FakeHandle made = {getpid(), shared->second, fake_driver().block_bytes[block]};
+  std::memcpy(handle, &made, sizeof(made));
+  return cudaSuccess;
+}
+cudaError_t open_shared_memory(void** pointer, cudaIpcMemHandle_t handle, unsigned) {
+  ENTER_UNSAFE("cudaIpcOpenMemHandle");
+  if (!fake_driver().peers) return cudaErrorPeerAccessUnsupported;
+  FakeHandle made{};
+  std::memcpy(&made, &handle, sizeof(made));
+  const std::string path =
+      "/proc/" + std::to_string(made.process) + "/fd/" + std::to_string(made.file);
+  const int file = open(path.c_str(), O_RDWR);
+  if (file < 0) return cudaErrorInvalidResourceHandle;
+  void* const memory = mmap(nullptr, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) return cudaErrorMapBufferObjectFailed;
+  fake_driver().opened[memory] = made.bytes;
+  *pointer = memory;
+  return cudaSuccess;
+}
+cudaError_t close_shared_memory(void* memory) {
+  ENTER_UNSAFE_FREEING("cudaIpcCloseMemHandle");
+  run_all();
+  const auto opened = fake_driver().opened.find(memory);
+  if (opened == fake_driver().opened.end()) return cudaErrorInvalidResourceHandle;
+  munmap(memory, opened->second);
+  fake_driver().opened.erase(opened);
+  return cudaSuccess;
 }
 cudaError_t stream_priorities(int* least, int* greatest) {
   ENTER("cudaDeviceGetStreamPriorityRange");
@@ -685,6 +760,9 @@ const CudaCalls kCudaCalls = with_names({
     .can_access_peer = {Runtime<can_access_peer>::call},
     .enable_peer_access = {InContext<enable_peer_access>::call},
     .copy_peer = {InContext<copy_peer>::call},
+    .share_memory = {InContext<share_memory>::call},
+    .open_shared_memory = {InContext<open_shared_memory>::call},
+    .close_shared_memory = {InContext<close_shared_memory>::call},
     .stream_priorities = {InContext<stream_priorities>::call},
     .create_stream = {InContext<create_stream>::call},
     .destroy_stream = {InContext<destroy_stream>::call},

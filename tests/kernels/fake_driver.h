@@ -60,6 +60,8 @@ struct FakeDriver {
   /// order of its stream, or each time that its graph runs.
   std::function<std::function<void()>(const cudaLaunchConfig_t&, const void*, void**)> kernel;
   bool peers = true;  ///< devices can access each other's memory
+  /// Other processes can open device memory that is allocated while this is set.
+  bool shares_memory = false;
   /// Called before each call, on its thread.
   std::function<void(const std::string&)> on_call;
   cudaStream_t bad_stream = nullptr;  ///< an invalid stream; null = none
@@ -84,12 +86,15 @@ struct FakeDriver {
   /// device than that of their stream.
   std::vector<std::string> misplaced;
   long peer_copies = 0;
+  long copies_between_devices = 0;  ///< of rows
 
   // Existing objects.
   std::set<void*> device_blocks;
   std::set<void*> host_blocks;
   std::map<void*, std::size_t> block_bytes;
   std::map<void*, int> block_devices;      ///< of device_blocks
+  std::map<void*, int> shared_files;       ///< descriptors, of device_blocks that are shared
+  std::map<void*, std::size_t> opened;     ///< bytes of memory of other processes
   std::set<std::pair<int, int>> accesses;  ///< enabled: from a device to another one
   std::set<void*> streams;
   std::set<void*> events;
@@ -108,7 +113,7 @@ struct FakeDriver {
 
   bool empty() const {
     return device_blocks.empty() && host_blocks.empty() && streams.empty() && events.empty() &&
-           graphs.empty() && execs.empty() && contexts == 0 && pushed == 0;
+           graphs.empty() && execs.empty() && opened.empty() && contexts == 0 && pushed == 0;
   }
   /// From now on this memory belongs to the caller.
   void give(const void* begin, std::size_t bytes) {

@@ -45,6 +45,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   contracts='*TicketsInAnyOrder*_cuda:*OptionalPlanes*_cuda'
   filter='*TermsAndConvolutions/cuda:*RegionOfInterest*/cuda'
   flow='*ThePyramidMatches*/cuda'
+  window='*RegionOfInterest/cuda:*ValuesThatAreNotFinite/cuda'
   cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
   restoration='*BadFrames*/cuda:*ManyTiles/cuda'
   digits='*Equal/one:*Equal/least:*Equal/tiny:*Equal/odd_noise:*CappedTiles*'
@@ -54,6 +55,7 @@ for tool in memcheck racecheck initcheck synccheck; do
     paths=1
     contracts+=':*BadPixels*_cuda:*FramesInFlightEnd*_cuda'
     filter+=':*HalfStorage/cuda:*BadFrames*/cuda:*EverySize/cuda'
+    window+=':*EverySizeOfWindow/cuda:*ThresholdAndMarks/cuda:*FramesInFlight/cuda'
     flow+=':*ThePyramidTakesEverySize/cuda:*BadFrames*/cuda:*HalfStorage/cuda'
     cells+=':*ChainsPassOutputsOn/cuda'
     restoration+=':*EverySizeBorderAndFormat/cuda'
@@ -66,6 +68,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   OCELLUS_TEST_PATHS=$paths check "$tool" test_kernels_device "$device"
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"
+  check "$tool" test_conformance_window_flow "$window"
   check "$tool" test_neocognitron_cuda "$digits"
   check "$tool" test_conformance_cortex '*/cuda'
   # It needs the schedules of the papers, which not all builds have.

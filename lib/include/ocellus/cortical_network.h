@@ -73,8 +73,8 @@ inline constexpr int kLeastMinicolumns = 2;
 inline constexpr int kMaxMinicolumns = 1024;            ///< of a hypercolumn
 inline constexpr int kMaxHypercolumnInputs = 32768;     ///< of a hypercolumn
 inline constexpr int kMaxHypercolumns = 1 << 20;        ///< of a network
-inline constexpr int kMaxLgnSide = 1 << 22;             ///< pixels
-inline constexpr std::int64_t kMaxLgnPixels = 1 << 24;  ///< of an image
+inline constexpr int kMaxLgnSide = 1 << 27;             ///< pixels
+inline constexpr std::int64_t kMaxLgnPixels = 1 << 27;  ///< of an image
 inline constexpr int kCorticalWeightOne = 1 << 15;      ///< the weight 1
 inline constexpr int kSilent = -1;                      ///< in place of a winner
 

@@ -13,6 +13,9 @@
 // On a rank with a CUDA device, the pixels that it receives and the fields that it sends lie in
 // page-locked memory. The device copies the pixels of the region and its field, as in OpticalFlow.
 // The derivatives stay on the device. HaloTransfer tells how their halo travels.
+//
+// The pixels can also be on the ranks already, as those of a camera for each region: `scatter` and
+// `set_slab_source`.
 #pragma once
 
 #include <mpi.h>
@@ -41,13 +44,17 @@ enum class ClusterTransfer : std::uint8_t {
 
 /// How the halo of the derivatives travels to and from a rank with a CUDA device.
 enum class HaloTransfer : std::uint8_t {
-  kAuto,  ///< kDirect where it is possible, otherwise kStaged
+  kAuto,  ///< the first of kPeer, kDirect and kStaged that is possible with a neighbor
   /// The border of the region is copied to page-locked memory, and the halo from there. Only these
   /// pixels are copied.
   kStaged,
   /// MPI reads and writes device memory. It must be CUDA-aware (MPIX_Query_cuda_support), and the
   /// rank's device must be the current one of the thread in `create` and in all later calls.
   kDirect,
+  /// A rank opens the device memory of its neighbors (CUDA IPC) and its device copies the halo from
+  /// there. All neighbors must be on the same host, with CUDA devices that can access each other or
+  /// the same device. MPI carries only the notice that derivatives are ready, or have been copied.
+  kPeer,
 };
 
 /// All ranks must give the same configuration, except for `halo_transfer`.
@@ -71,6 +78,10 @@ struct FlowClusterConfig {
   bool split_communication = true;
   /// False: results stay on the ranks, where `set_region_callback` sees them.
   bool gather = true;
+  /// gather == false: results of a rank with a CUDA device stay in its memory.
+  bool results_on_device = false;
+  /// False: the root sends no pixels. Each rank gets those of its slab from `set_slab_source`.
+  bool scatter = true;
   HaloTransfer halo_transfer = HaloTransfer::kAuto;  ///< no effect on ranks without a CUDA device
   bool confidence = false;  ///< whether results have the plane of the confidence
   int trace_events = 0;     ///< room for the trace of each rank, in events; 0: no trace
@@ -83,6 +94,7 @@ struct ClusterRankReport {
   /// Where MPI reads and writes the halo: kHost on the CPU, kPinned with HaloTransfer::kStaged,
   /// kCuda with kDirect.
   MemorySpace halo_memory = MemorySpace::kHost;
+  int peers = 0;  ///< neighbors with which halos travel between the devices, without MPI
   Rect region{};
   double speed = 0.0;  ///< measured, pixels per second; 0: not measured
   std::uint64_t frames = 0;
@@ -96,7 +108,7 @@ struct ClusterRankReport {
   /// Time in which the rank computed nothing, because halos or its result were on their way.
   double exposed_seconds = 0.0;
   std::uint64_t frame_bytes = 0;   ///< received and passed on
-  std::uint64_t halo_bytes = 0;    ///< sent
+  std::uint64_t halo_bytes = 0;    ///< sent, or read by peers
   std::uint64_t result_bytes = 0;  ///< sent
 };
 
@@ -137,8 +149,8 @@ class FlowCluster {
  public:
   /// Collective: all ranks call it and get the same answer. `engine` is that of this rank; its
   /// `memory` is ignored. Errors: those of OpticalFlow::create; InvalidArgument (the text names the
-  /// field, its value and its range); Unsupported (kDirect is not possible; the text names what is
-  /// missing). The text names the rank.
+  /// field, its value and its range); Unsupported (kDirect or kPeer is not possible; the text names
+  /// what is missing). The text names the rank.
   static Expected<FlowCluster> create(MPI_Comm communicator, const EngineConfig& engine,
                                       const FlowClusterConfig& config) noexcept;
 
@@ -151,9 +163,12 @@ class FlowCluster {
   const EngineInfo& engine() const noexcept;
   /// The region of a rank.
   Rect region(int rank) const noexcept;
+  /// The pixels that the kernels of a rank's region read.
+  Rect slab(int rank) const noexcept;
 
-  /// Root only. Copies the frame and starts it. Errors: InvalidArgument (size, format, stride, null
-  /// data), QueueFull (as many frames are in flight, or not released, as `frames_in_flight`).
+  /// Root only. Copies the frame and starts it. With scatter == false, only sequence and timestamp
+  /// of the frame count. Errors: InvalidArgument (size, format, stride, null data), QueueFull (as
+  /// many frames are in flight, or not released, as `frames_in_flight`).
   Expected<void> submit(const Frame& frame) noexcept;
   /// Root only. The oldest field that has not been released; with gather == false its planes are
   /// empty. Errors: DeadlineMissed, InvalidTicket (no frame is in flight).
@@ -168,6 +183,12 @@ class FlowCluster {
   /// overtaken by the next ones. The planes are valid during the call.
   using RegionCallback = void (*)(void* user, std::uint64_t frame, const FlowOutput& field);
   void set_region_callback(RegionCallback callback, void* user) noexcept;
+
+  /// With scatter == false: called for each frame, in order, for the pixels of this rank's slab, in
+  /// the memory of the host or of the rank's device. They must stay until the frame's region is
+  /// solved: `frames_in_flight` calls later they may change. Every rank, before the first frame.
+  using SlabSource = ImageView (*)(void* user, std::uint64_t frame, const Rect& slab);
+  void set_slab_source(SlabSource source, void* user) noexcept;
 
   /// Every rank but the root: computes until the root calls `finish`. Errors: those of an
   /// operator; the caller should then call MPI_Abort.
