@@ -319,5 +319,43 @@ TEST_P(Motion, RubberWhaleOnTwoFrames) {
   }
 }
 
+/// The frames that an operator gets for the flow of the described frame, as far as they exist.
+std::vector<FrameBuffer> frames_for(const test::FlowSequence& sequence,
+                                    const OpticalFlowConfig& config) {
+  const OperatorInfo info = *OpticalFlow::info_for(config);
+  const int last = sequence.described + static_cast<int>(std::ceil(info.delay_frames));
+  return load(test::data_folder() + "/", sequence.frames,
+              std::max(sequence.first, last + 1 - info.support_frames),
+              std::min(sequence.last, last));
+}
+
+// Fails when frames beyond the next one make `quality` worse by more than 3 percent on a sequence
+// of the test data: when frames that do not fit, for example after a change of speed, are not left
+// out.
+TEST_P(Motion, FurtherFramesDoNotHarmQuality) {
+  int compared = 0;
+  for (const test::FlowSequence& sequence : test::kFlowSequences) {
+    const auto truth = test::read_flo(test::data_folder() + "/" + sequence.truth);
+    if (!truth) continue;
+    ++compared;
+    double two = 0.0;
+    for (int count = 2; count <= 7; ++count) {
+      OpticalFlowConfig config = OpticalFlowConfig::quality(truth->u.size());
+      config.pyramid.window_frames = count;
+      // Without the newest frame of its support, an operator describes another frame.
+      if (sequence.described + std::max(1, (count - 1) / 2) > sequence.last) continue;
+      const auto frames = frames_for(sequence, config);
+      ASSERT_GE(frames.size(), 2u);
+      const Score result = score(results(config, frames).planes[frames.size() - 1], *truth,
+                                 sequence.border, nullptr);
+      print((std::string(sequence.name) + ", " + std::to_string(count) + " frames").c_str(),
+            result);
+      if (count == 2) two = result.end_point;
+      EXPECT_LE(result.end_point, 1.03 * two) << sequence.name << ", " << count << " frames";
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
+}
+
 }  // namespace
 }  // namespace ocellus

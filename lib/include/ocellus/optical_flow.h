@@ -76,7 +76,7 @@ struct PyramidConfig {
   int levels = 4;
   /// Number of frames used, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All
   /// warps use the next newer frame. Further frames take part in the last solution only, each
-  /// weighted by how well it fits, so that changing motion does not disturb the result.
+  /// weighted by how well it fits.
   int window_frames = 2;
   int warps = 1;         ///< warps and solutions on each of the two finest levels, 1 to 10
   int coarse_warps = 2;  ///< the same on each coarser level, 1 to 10
