@@ -29,6 +29,7 @@ struct FlowCommand {
 std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
   const std::string& output = o.frames.output;
   std::vector<UnusedOptions> rules = unused_draw_options(output, is_video_name(output));
+  rules.push_back({true, {"--deviation"}, "the program writes no file of it"});
   rules.push_back(
       {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"});
   return rules;
