@@ -102,7 +102,8 @@ enum {
 struct _GstOcellusFlow {
   GstOcellusBase parent_instance;
 
-  ocellus::Rect region;  // of the flow planes in the picture; streaming thread
+  ocellus::Rect region;    // of the flow planes in the picture; streaming thread
+  gboolean has_deviation;  // whether the operator writes this plane; streaming thread
 };
 
 G_DEFINE_TYPE(GstOcellusFlow, gst_ocellus_flow, GST_TYPE_OCELLUS_BASE)
@@ -112,7 +113,9 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_
 
 static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config,
                                    const GstVideoInfo& video) {
-  const ocellus::Rect& roi = config.get_if<ocellus::OpticalFlowConfig>()->roi;
+  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  const ocellus::Rect& roi = flow.roi;
+  GST_OCELLUS_FLOW(base)->has_deviation = flow.deviation;
   GST_OCELLUS_FLOW(base)->region =
       roi.empty() ? ocellus::Rect{0, 0, GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)}
                   : roi;
@@ -145,7 +148,9 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   const auto plane = [base, &map](int index) {
     return gst_ocellus_base_get_plane(base, map.data, index);
   };
-  const ocellus::FlowOutput field = {plane(0), plane(1), plane(2)};
+  const ocellus::FlowOutput field = {
+      plane(0), plane(1), plane(2),
+      GST_OCELLUS_FLOW(base)->has_deviation ? plane(3) : ocellus::ImageView{}};
   gst_buffer_unmap(result.data, &map);
 
   GstOcellusFlowMeta* meta = meta_of(buffer);
@@ -160,6 +165,7 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   meta->u = field.u.row<const float>(0);
   meta->v = field.v.row<const float>(0);
   meta->confidence = field.confidence.row<const float>(0);
+  meta->deviation = field.deviation.data != nullptr ? field.deviation.row<const float>(0) : nullptr;
   meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
   meta->described_pts = static_cast<GstClockTime>(result.info.described_timestamp_ns);
   meta->delay_frames = result.info.delay_frames;

@@ -69,7 +69,7 @@ void gst_ocellus_flow_meta_clear(GstOcellusFlowMeta* meta) {
   meta->source = 0;
   meta->x = meta->y = meta->width = meta->height = 0;
   meta->stride = 0;
-  meta->u = meta->v = meta->confidence = nullptr;
+  meta->u = meta->v = meta->confidence = meta->deviation = nullptr;
   meta->pts = meta->described_pts = GST_CLOCK_TIME_NONE;
   meta->delay_frames = 0.0f;
   meta->compute_time = 0;

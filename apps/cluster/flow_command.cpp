@@ -60,7 +60,7 @@ class RootJob {
         input_(input),
         cluster_(cluster),
         config_(config),
-        after_(Support{config.flow.kernels.nt}.after()),
+        after_(support_of(info_of(OperatorConfig(config.flow))).after()),
         output_(command.frames, command.draw, input.source().fps()) {
     reader_.emplace(input_, std::move(first), kFramesAhead);
     if (!output_.none() && (output_.video() || !output_.single()))

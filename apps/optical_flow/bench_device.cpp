@@ -157,7 +157,7 @@ class DeviceBench {
   FlowErrors errors_of(DeviceRun& run, Config config) {
     const Clip& clip = input_.clip;
     const int wanted = run.info().support_frames;
-    const auto support = choose_support(wanted, input_.number, clip.first, clip.last());
+    const auto support = choose_support(config, input_.number, clip.first, clip.last());
     std::vector<const GrayImage*> seen;
     for (long n = input_.number - support->before(); n <= input_.number + support->after(); ++n)
       seen.push_back(&clip.number(n));

@@ -60,7 +60,7 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
     return row.peer->result();
   }
   OpticalFlowConfig config = *row.config;
-  const auto support = choose_support(row.info.support_frames, number, clip.first, clip.last());
+  const auto support = choose_support(config, number, clip.first, clip.last());
   set_temporal_support(config, support->frames);
   FlowRun run(engine, config);
   for (long n = number - support->before(); n <= number + support->after(); ++n)

@@ -29,6 +29,7 @@ struct FlowCommand {
 std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
   const std::string& output = o.frames.output;
   std::vector<UnusedOptions> rules = unused_draw_options(output, is_video_name(output));
+  rules.push_back({true, {"--deviation"}, "the program writes no file of it"});
   rules.push_back(
       {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"});
   return rules;
@@ -205,7 +206,7 @@ class FlowJob {
 
   Support support_for(long number, long first, long last) const {
     const int wanted = op_.support_frames;
-    const auto support = choose_support(wanted, number, first, last);
+    const auto support = choose_support(config_, number, first, last);
     if (!support) {
       throw InputError(
           fmt::format("--frame {}: the flow from frame N to N+1 needs both; {} has frames {} to {}",
@@ -235,8 +236,7 @@ class FlowJob {
     }
     source_.start_at(number - kMaxKernelTaps);
     Progress progress(fmt::format("reading {}", source_.name()), 0);
-    while (window_.empty() ||
-           window_.back().number < number + Support{op_.support_frames}.after()) {
+    while (window_.empty() || window_.back().number < number + support_of(op_).after()) {
       if (!read(kMaxKernelTaps)) break;
       progress.update(input_.read());
     }
@@ -251,7 +251,9 @@ class FlowJob {
     if (window_.size() < 2) too_few(input_.read());
     const long end = window_.back().number;
     const int frames = std::min<int>(op_.support_frames, static_cast<int>(window_.size()));
-    const long number = end - Support{frames}.after();
+    OpticalFlowConfig config = config_;
+    set_temporal_support(config, frames);
+    const long number = end - support_of(info_of(config)).after();
     from_window(number, support_for(number, window_.front().number, end));
     note_ = frames == op_.support_frames
                 ? fmt::format(
@@ -278,7 +280,7 @@ class FlowJob {
     const bool any = read(1);
     if (stop_signal() != 0) return;
     if (!any) too_few(input_.read());
-    const Support full{op_.support_frames};
+    const Support full = support_of(op_);
     const std::size_t keep = static_cast<std::size_t>(full.frames);
     while (window_.size() < keep && read(keep)) progress.update(input_.read());
     if (stop_signal() != 0) return;

@@ -39,15 +39,23 @@ class FlowRun {
   OperatorRun run_;
 };
 
-/// The frames N - before to N + after, from which the result for frame N is computed. An odd number
-/// of frames is centered on N, an even one between N and N+1.
+/// The frames N - before to N + after, from which the flow from frame N to N+1 is computed.
 struct Support {
   int frames = 0;
-  int before() const { return (frames - 1) / 2; }
-  int after() const { return frames / 2; }
+  int newer = 0;  ///< frames after N
+
+  int before() const { return frames - 1 - newer; }
+  int after() const { return newer; }
 };
 
-/// The largest support of two to `wanted` frames around `number` inside first..last, or nothing.
-std::optional<Support> choose_support(int wanted, long number, long first, long last);
+/// The support of an operator. Its delay decides which frame the result describes. A delay of k+1/2
+/// frames describes the moment between two frames, which is that of the flow from the older to the
+/// newer one.
+Support support_of(const OperatorInfo& info);
+
+/// The largest support around `number` inside first..last of two to as many frames as `config` has,
+/// or nothing.
+std::optional<Support> choose_support(const OpticalFlowConfig& config, long number, long first,
+                                      long last);
 
 }  // namespace ocellus::app

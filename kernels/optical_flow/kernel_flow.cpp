@@ -9,6 +9,7 @@
 #include <new>
 
 #include "image/pixel_rows.h"
+#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/kernel_source.h"
 
@@ -42,6 +43,8 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   // Whole tiles, which are written without checking for the edge of the support.
   derivative_stride_ = detail::align_up(static_cast<std::size_t>(tiles_x_ * kTileWidth), 32);
   derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(tiles_y * tile_rows);
+  solved_stride_ = detail::align_up(static_cast<std::size_t>(plan.flow.width), 32);
+  solved_plane_ = solved_stride_ * static_cast<std::size_t>(plan.flow.height);
 }
 
 void KernelFlow::layout(LayoutBuilder& device) noexcept {
@@ -67,6 +70,7 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
   if (!plan_.filter_only)
     derivatives_ =
         device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
+  if (plan_.deviation) solved_ = device.take<float>(3 * solved_plane_);
 }
 
 Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept {
@@ -214,6 +218,12 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
       return done;
   }
+  if (plan_.deviation) {
+    if (Expected<void> done =
+            load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes());
+        !done)
+      return done;
+  }
   if (per_pixel()) {
     if (Expected<void> done = choose_ring_filter(cuda); !done) return done;
     return load_per_pixel(cuda, kernels);
@@ -235,12 +245,52 @@ Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) no
   WindowArguments a = window_arguments(plan_);
   a.frame = params(slot);
   a.state = state();
-  a.outcome = outcome(slot);
+  a.outcome = plan_.deviation ? nullptr : outcome(slot);
   a.derivatives = derivatives_;
   a.stride = static_cast<std::int64_t>(derivative_stride_);
   a.plane = static_cast<std::int64_t>(derivative_plane_);
+  if (plan_.deviation) {
+    a.solved = solved_;
+    a.solved_stride = static_cast<std::int64_t>(solved_stride_);
+    a.solved_plane = static_cast<std::int64_t>(solved_plane_);
+    a.invalid = std::numeric_limits<float>::quiet_NaN();
+  }
   const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
-  return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
+  if (Expected<void> done =
+          launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
+      !done)
+    return done;
+  return plan_.deviation ? record_deviation(cuda, slot, stream) : Expected<void>{};
+}
+
+Expected<void> KernelFlow::record_deviation(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  const Rect& flow = plan_.flow;
+  DeviationArguments a{};
+  a.frame = params(slot);
+  a.state = state();
+  a.outcome = outcome(slot);
+  a.frames = plan_.frames;
+  a.invalid = invalid_value(plan_);
+  a.model = detail::kKernelDeviation;
+  a.x = plan_.roi.x - flow.x;
+  a.y = plan_.roi.y - flow.y;
+  a.width = plan_.roi.width;
+  a.height = plan_.roi.height;
+  a.flow_width = flow.width;
+  a.flow_height = flow.height;
+  const std::size_t first =
+      static_cast<std::size_t>(flow.y - plan_.support.y) * derivative_stride_ +
+      static_cast<std::size_t>(flow.x - plan_.support.x);
+  a.kernels = {solved_,
+               static_cast<std::int64_t>(solved_stride_),
+               static_cast<std::int64_t>(solved_plane_),
+               derivatives_ + first,
+               static_cast<std::int64_t>(derivative_stride_),
+               static_cast<std::int64_t>(derivative_plane_)};
+  return launch(
+      cuda, stream, deviation_kernel(FlowMethod::kKernels),
+      dim3(block_count(a.width, kPyramidTileWidth), block_count(a.height, kDeviationTileHeight)),
+      dim3(kPyramidThreads), deviation_shared_bytes(), a);
 }
 
 Expected<void> KernelFlow::record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept {

@@ -24,6 +24,7 @@ class KernelFlow final : public FlowOperator {
   Expected<void> record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept;
 
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  Expected<void> record_deviation(Scope& cuda, int slot, cudaStream_t stream) noexcept;
   RingArguments ring_arguments(int slot) const noexcept;
   ResultPlanes result_planes() const noexcept;
   std::size_t spatial_bytes() const noexcept;
@@ -54,6 +55,12 @@ class KernelFlow final : public FlowOperator {
   float* derivatives_ = nullptr;
   std::size_t derivative_stride_ = 0;  // floats
   std::size_t derivative_plane_ = 0;   // floats
+
+  // With deviation: planes of u, v and confidence over plan_.flow. u and v are NaN where they are
+  // invalid.
+  float* solved_ = nullptr;
+  std::size_t solved_stride_ = 0;  // floats
+  std::size_t solved_plane_ = 0;   // floats
 };
 
 }  // namespace ocellus::cuda

@@ -189,17 +189,22 @@ enum class WindowSource : std::uint8_t {
              ///< invalid
 };
 
-/// Applies the Lucas-Kanade window, solves equation (3), and ends the frame.
+/// Applies the Lucas-Kanade window, solves equation (3), and ends the frame unless a later kernel
+/// does.
 struct WindowArguments {
   const FrameParams* frame;
   TemporalState* state;
-  FrameOutcome* outcome;
-  const float* derivatives;  ///< Ix, Iy, It over the support; these three for kKernels only
-  std::int64_t stride;       ///< floats from row to row
-  std::int64_t plane;        ///< floats from plane to plane
+  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
+  /// Planes for u, v and confidence; null: the output planes.
+  float* solved;
+  std::int64_t solved_stride;  ///< floats from row to row
+  std::int64_t solved_plane;   ///< floats from plane to plane
+  const float* derivatives;    ///< Ix, Iy, It over the support; these three for kKernels only
+  std::int64_t stride;         ///< floats from row to row
+  std::int64_t plane;          ///< floats from plane to plane
   int support_width;
   int support_height;
-  int x;  ///< position of the region of interest in the support
+  int x;  ///< position in the support of the region in which flow is computed
   int y;
   int width;
   int height;

@@ -5,6 +5,7 @@
 
 #include "image/pixel_rows.h"
 #include "image/warp.h"
+#include "kernels/optical_flow/deviation_kernels.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -137,8 +138,9 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
         done = record_refine(frame, step.level, FlowSmoothing::kNone, pyramid.median,
                              next_is(1, Kind::kFinish));
         break;
-      case Kind::kFinish:
-        break;  // done by the previous kernel
+      case Kind::kFinish:  // without deviation, the previous kernel does it
+        if (plan_.deviation) done = record_deviation(frame);
+        break;
     }
     if (!done) return done;
   }
@@ -307,6 +309,27 @@ Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoot
   return add(frame, refine_kernel(smoothing, median, a),
              grid_of(a.target.width, a.target.height, kRefineTileHeight),
              refine_shared_bytes(smoothing, a.radius, median), a);
+}
+
+Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
+  const Rect& region = pyramid_.region[0];
+  DeviationArguments a{};
+  a.frame = params(frame.slot);
+  a.state = state();
+  a.outcome = outcome(frame.slot);
+  a.frames = plan_.frames;
+  a.threshold = plan_.confidence_threshold;
+  a.invalid = invalid_value(plan_);
+  a.model = detail::kPyramidDeviation;
+  a.x = plan_.roi.x - region.x;
+  a.y = plan_.roi.y - region.y;
+  a.width = plan_.roi.width;
+  a.height = plan_.roi.height;
+  a.flow_width = region.width;
+  a.flow_height = region.height;
+  a.pyramid = {window(), flow_level(0, false), frame.source.flow, confidence_, flow_[0].stride};
+  return add(frame, deviation_kernel(FlowMethod::kPyramid),
+             grid_of(a.width, a.height, kDeviationTileHeight), deviation_shared_bytes(), a);
 }
 
 }  // namespace ocellus::cuda

@@ -45,6 +45,7 @@ class PyramidFlow final : public FlowOperator {
                               bool finish) noexcept;
   Expected<void> record_refine(Recording& frame, int level, FlowSmoothing smoothing, int median,
                                bool finish) noexcept;
+  Expected<void> record_deviation(Recording& frame) noexcept;
 
   /// The source that expands the flow of the next coarser level, or zeros on the coarsest level.
   FlowSource expanded(int level, const FlowSource& above) const noexcept;

@@ -95,10 +95,12 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
     in_plane = in_stride * a.support_height;
   }
   const bool bad = a.state->bad != 0;
-  float* const us = out_plane<float>(*a.frame, 0);
-  float* const vs = out_plane<float>(*a.frame, 1);
-  float* const confidences = out_plane<float>(*a.frame, 2);
-  const std::int64_t out_stride = a.frame->out_stride[0];
+  const bool own = a.solved != nullptr;
+  float* const us = own ? a.solved : out_plane<float>(*a.frame, 0);
+  float* const vs = own ? a.solved + a.solved_plane : out_plane<float>(*a.frame, 1);
+  float* const confidences = own ? a.solved + 2 * a.solved_plane : out_plane<float>(*a.frame, 2);
+  const std::int64_t out_stride =
+      own ? a.solved_stride * static_cast<int>(sizeof(float)) : a.frame->out_stride[0];
 
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;
@@ -208,7 +210,8 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
       put(row_at(confidences, out_stride, y) + x, confidence, whole, present);
   }
   __syncthreads();
-  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+  if (threadIdx.x == 0 && a.outcome != nullptr)
+    finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
 }
 
 template <int kRadius, WindowSource kSource>

@@ -7,11 +7,11 @@
 namespace ocellus::cuda {
 
 WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource source) noexcept {
-  const WindowShape shape = is_large(plan.roi) ? WindowShape::kHigh : WindowShape::kLow;
+  const WindowShape shape = is_large(plan.flow) ? WindowShape::kHigh : WindowShape::kLow;
   WindowLaunch launch;
   launch.kernel = window_kernel(shape, plan.radius, source);
-  launch.grid = dim3(block_count(plan.roi.width, kWindowWidth),
-                     block_count(plan.roi.height, window_height(shape)));
+  launch.grid = dim3(block_count(plan.flow.width, kWindowWidth),
+                     block_count(plan.flow.height, window_height(shape)));
   launch.block = dim3(static_cast<unsigned>(window_threads(plan.radius)));
   launch.shared_bytes = window_shared_bytes(shape, plan.radius);
   return launch;
@@ -21,10 +21,10 @@ WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept {
   WindowArguments a{};
   a.support_width = plan.support.width;
   a.support_height = plan.support.height;
-  a.x = plan.roi.x - plan.support.x;
-  a.y = plan.roi.y - plan.support.y;
-  a.width = plan.roi.width;
-  a.height = plan.roi.height;
+  a.x = plan.flow.x - plan.support.x;
+  a.y = plan.flow.y - plan.support.y;
+  a.width = plan.flow.width;
+  a.height = plan.flow.height;
   a.radius = plan.radius;
   a.frames = plan.frames;
   std::copy(plan.weight.begin(), plan.weight.end(), a.weight);

@@ -89,6 +89,9 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
     return invalid_argument("flow.format is kFloat32; it must be kGray8 or kGray16");
   if (!flow.roi.empty())
     return invalid_argument("flow.roi must be empty: a cluster computes whole frames");
+  if (flow.deviation)
+    return invalid_argument(
+        "flow.deviation is true; it must be false: a cluster does not compute it");
   if (config.frames_in_flight < 1 || config.frames_in_flight > kMaxClusterFrames) {
     return invalid_argument("frames_in_flight is %d; it must be 1 to %d", config.frames_in_flight,
                             kMaxClusterFrames);

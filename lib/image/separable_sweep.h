@@ -10,7 +10,7 @@
 namespace ocellus::detail {
 
 inline constexpr int kMaxSweepRadius = 15;
-inline constexpr int kMaxSweepPlanes = 3;
+inline constexpr int kMaxSweepPlanes = 5;
 
 /// Private buffers of one worker, for rows of at most the width given to `layout`.
 struct SweepScratch {

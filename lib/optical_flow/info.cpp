@@ -93,12 +93,12 @@ double solution_flops(int window) noexcept {
 }
 
 OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
-  static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence"};
+  static constexpr const char* kFlowPlanes[] = {"u", "v", "confidence", "deviation"};
   static constexpr const char* kFilterPlanes[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
   static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
   const std::span<const char* const> names =
       plan.filter_only ? std::span(kFilterPlanes).first(static_cast<std::size_t>(plan.convolutions))
-                       : std::span<const char* const>(kFlowPlanes);
+                       : std::span(kFlowPlanes).first(plan.deviation ? 4 : 3);
   OperatorInfo info;
   info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
   info.size = plan.size;
@@ -108,7 +108,7 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
     PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
     plane.name = names[static_cast<std::size_t>(p)];
     plane.size = {plan.roi.width, plan.roi.height};
-    plane.optional = !plan.filter_only && p == 2;
+    plane.optional = !plan.filter_only && p >= 2;
   }
   info.depth = plan.depth;
   info.support_frames = plan.frames;

@@ -218,6 +218,7 @@ void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.roi = from.roi;
   to.depth = from.depth;
   to.invalid = from.invalid;
+  to.deviation = from.deviation;
 }
 
 void begin_with_preset(OpticalFlowConfig& config, int preset) {
@@ -305,6 +306,8 @@ constexpr Option kFlowOptions[] = {
         "confidence_threshold", 0.0, 1e30, "", "Flow with a lower confidence is marked invalid"),
     Flow::choice<[](auto& c) { return &c.invalid; }>("invalid", kInvalids,
                                                      "Value that is written where flow is invalid"),
+    Flow::flag<[](auto& c) { return &c.deviation; }>(
+        "deviation", "Add a plane with the standard deviation of the flow in pixels"),
     detail::depth_option<OpticalFlowConfig>(),
 };
 

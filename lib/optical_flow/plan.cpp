@@ -5,6 +5,7 @@
 
 #include "core/checks.h"
 #include "core/failure.h"
+#include "optical_flow/deviation.h"
 
 namespace ocellus {
 namespace detail {
@@ -84,14 +85,6 @@ void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
   plan.delay_frames = static_cast<float>(kernels.nt - 1) / 2.0f;
 }
 
-Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
-  const int left = std::max(0, rect.x - by);
-  const int top = std::max(0, rect.y - by);
-  const int right = std::min(size.width, rect.x + rect.width + by);
-  const int bottom = std::min(size.height, rect.y + rect.height + by);
-  return {left, top, right - left, bottom - top};
-}
-
 /// `config`: OpticalFlowConfig or WindowFlowConfig, whose members of the window are the same.
 template <typename Config>
 void set_window(const Config& config, OpticalFlowPlan& plan) noexcept {
@@ -132,6 +125,14 @@ void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcep
 
 }  // namespace
 
+Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
+  const int left = std::max(0, rect.x - by);
+  const int top = std::max(0, rect.y - by);
+  const int right = std::min(size.width, rect.x + rect.width + by);
+  const int bottom = std::min(size.height, rect.y + rect.height + by);
+  return {left, top, right - left, bottom - top};
+}
+
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
     return tl::unexpected(c.error());
@@ -144,7 +145,9 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   plan.depth = config.depth;
   plan.method = config.method;
   set_window(config, plan);
-  plan.support = grow(plan.roi, plan.radius, plan.size);
+  plan.deviation = config.deviation;
+  plan.flow = plan.deviation ? grow(plan.roi, kDeviationFlowReach, plan.size) : plan.roi;
+  plan.support = grow(plan.flow, plan.radius, plan.size);
   switch (config.method) {
     case FlowMethod::kKernels:
       if (Check c = check_kernels(config.kernels, config.size); !c)
@@ -196,6 +199,7 @@ Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
   plan.size = config.size;
   plan.format = PixelFormat::kFloat32;
   plan.roi = whole_or(config.roi, config.size);
+  plan.flow = plan.roi;
   plan.support = {0, 0, config.size.width, config.size.height};
   plan.depth = config.depth;
   set_window(config, plan);

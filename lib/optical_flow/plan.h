@@ -21,9 +21,13 @@ struct OpticalFlowPlan {
   ImageSize size;
   PixelFormat format = PixelFormat::kGray8;
   Rect roi;  ///< never empty
-  /// Region in which derivatives are needed: the region of interest, extended by the window's
-  /// radius and clipped to the image.
+  /// kKernels: region in which flow is computed. With `deviation`, it is larger than the region of
+  /// interest.
+  Rect flow;
+  /// Region in which derivatives are needed: `flow`, extended by the window's radius and clipped to
+  /// the image.
   Rect support;
+  bool deviation = false;  ///< whether there is a plane with the standard deviation of the flow
   int depth = 1;
   float delay_frames = 0.0f;
   int frames = 1;  ///< temporal support; with fewer frames the operator is warming up
@@ -64,6 +68,9 @@ inline float invalid_value(const OpticalFlowPlan& plan) noexcept {
   return plan.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;
 }
 
+/// The rectangle with `by` more pixels on all sides, as far as they are inside the image.
+Rect grow(const Rect& rect, int by, ImageSize size) noexcept;
+
 /// Checks every field. Errors: InvalidArgument and Unsupported; the text names the field, its value
 /// and its range.
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept;
@@ -73,8 +80,8 @@ Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept;
 
 static_assert(kMaxConvolutions <= kMaxOutputPlanes && kMaxKernelTaps <= kMaxSupportFrames);
 
-/// Output planes of optical flow are u, v and confidence (optional). The filter has one output
-/// plane for each convolution.
+/// Output planes of optical flow are u, v, confidence and, if the plan has it, deviation; the last
+/// two may be left out. The filter has one output plane for each convolution.
 OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept;
 
 /// The info of WindowFlow.

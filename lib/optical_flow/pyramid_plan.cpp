@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "optical_flow/deviation.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -77,6 +79,11 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
     if (pyramid.median > 0) flip(add_step(Kind::kMedian, l));
     from_above = now;
   }
+  if (plan.deviation) {
+    PyramidStep& warp = add_step(Kind::kWarp, 0);
+    warp.from = from_above;
+    warp.for_deviation = true;
+  }
   add_step(Kind::kFinish, 0).from = from_above;
 }
 
@@ -85,7 +92,7 @@ void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
   // of the image. Each region is therefore so much larger than the required part that such errors
   // do not reach this part.
   const PyramidConfig& pyramid = plan.pyramid;
-  Rect wanted = plan.roi;
+  Rect wanted = plan.deviation ? grow(plan.roi, kDeviationReach, plan.size) : plan.roi;
   for (int l = 0; l < plan.levels; ++l) {
     const auto level = static_cast<std::size_t>(l);
     const ImageSize size = plan.level_size[level];

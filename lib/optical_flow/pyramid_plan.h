@@ -46,11 +46,12 @@ struct PyramidStep {
   int from = 0;  ///< index of the flow buffer that is read, 0 or 1
   int to = 0;    ///< index of the flow buffer that is written
   bool all_frames = false;
-  bool last = false;  ///< true for the last solution of the level
+  bool last = false;           ///< true for the last solution of the level
+  bool for_deviation = false;  ///< kWarp: only the deviation needs the result
 };
 
 struct PyramidPlan {
-  static constexpr int kMaxSteps = 8 + kMaxPyramidLevels * (3 + 4 * kMaxPyramidWarps);
+  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 4 * kMaxPyramidWarps);
 
   /// `plan.method` must be kPyramid.
   explicit PyramidPlan(const OpticalFlowPlan& plan) noexcept;

@@ -21,6 +21,7 @@ int main(void) {
   FIELD(GstOcellusFlowMeta, u);
   FIELD(GstOcellusFlowMeta, v);
   FIELD(GstOcellusFlowMeta, confidence);
+  FIELD(GstOcellusFlowMeta, deviation);
   FIELD(GstOcellusFlowMeta, pts);
   FIELD(GstOcellusFlowMeta, described_pts);
   FIELD(GstOcellusFlowMeta, delay_frames);

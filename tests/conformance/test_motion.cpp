@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -317,6 +320,138 @@ TEST_P(Motion, RubberWhaleOnTwoFrames) {
     EXPECT_LE(result.end_point, quality ? 0.15 : 0.2);
     EXPECT_LE(result.angle, quality ? 4.9 : 6.5);
   }
+}
+
+/// The frames that an operator gets for the flow of the described frame, as far as they exist.
+std::vector<FrameBuffer> frames_for(const test::FlowSequence& sequence,
+                                    const OpticalFlowConfig& config) {
+  const OperatorInfo info = *OpticalFlow::info_for(config);
+  const int last = sequence.described + static_cast<int>(std::ceil(info.delay_frames));
+  return load(test::data_folder() + "/", sequence.frames,
+              std::max(sequence.first, last + 1 - info.support_frames),
+              std::min(sequence.last, last));
+}
+
+// Fails when frames beyond the next one make `quality` worse by more than 3 percent on a sequence
+// of the test data: when frames that do not fit, for example after a change of speed, are not left
+// out.
+TEST_P(Motion, FurtherFramesDoNotHarmQuality) {
+  int compared = 0;
+  for (const test::FlowSequence& sequence : test::kFlowSequences) {
+    const auto truth = test::read_flo(test::data_folder() + "/" + sequence.truth);
+    if (!truth) continue;
+    ++compared;
+    double two = 0.0;
+    for (int count = 2; count <= 7; ++count) {
+      OpticalFlowConfig config = OpticalFlowConfig::quality(truth->u.size());
+      config.pyramid.window_frames = count;
+      // Without the newest frame of its support, an operator describes another frame.
+      if (sequence.described + std::max(1, (count - 1) / 2) > sequence.last) continue;
+      const auto frames = frames_for(sequence, config);
+      ASSERT_GE(frames.size(), 2u);
+      const Score result = score(results(config, frames).planes[frames.size() - 1], *truth,
+                                 sequence.border, nullptr);
+      print((std::string(sequence.name) + ", " + std::to_string(count) + " frames").c_str(),
+            result);
+      if (count == 2) two = result.end_point;
+      EXPECT_LE(result.end_point, 1.03 * two) << sequence.name << ", " << count << " frames";
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
+}
+
+/// Reduces the temporal support of kernels to the frames that exist around the described one.
+void fit_kernels(const test::FlowSequence& sequence, OpticalFlowConfig& config) {
+  for (int& frames = config.kernels.nt; frames > 2; --frames) {
+    const int after = frames / 2;
+    if (sequence.described + after <= sequence.last &&
+        sequence.described + after - frames + 1 >= sequence.first)
+      return;
+  }
+}
+
+// Fails when the deviation is too small: of the pixels whose deviation is below s, at least 68
+// percent must have an end-point error below s and 95 percent one below 2 s, on every sequence of
+// the test data, for every method and s from 0.05 to 1 pixel. Also fails when the deviation is so
+// large that it says nothing. OCELLUS_CALIBRATION=FILE gets the curves as JSON.
+TEST_P(Motion, DeviationIsCalibrated) {
+  constexpr double kLimits[] = {0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.75, 1.0};
+  constexpr int kFewest = 200;  // pixels from which a share says something
+  struct Method {
+    const char* name;
+    OpticalFlowConfig config;
+    double least_density;  ///< share of the pixels whose deviation must be below 0.56 pixels
+  };
+  OpticalFlowConfig five = OpticalFlowConfig::quality({});
+  five.pyramid.window_frames = 5;
+  const Method methods[] = {{"fast", OpticalFlowConfig::fast({}), 0.85},
+                            {"quality", OpticalFlowConfig::quality({}), 0.85},
+                            {"quality, 5 frames", five, 0.85},
+                            {"kernels", OpticalFlowConfig::with_kernels(), 0.1}};
+  std::string json;
+  int compared = 0;
+  for (const test::FlowSequence& sequence : test::kFlowSequences) {
+    const auto truth = test::read_flo(test::data_folder() + "/" + sequence.truth);
+    if (!truth) continue;
+    ++compared;
+    for (const Method& method : methods) {
+      SCOPED_TRACE(std::string(sequence.name) + ", " + method.name);
+      OpticalFlowConfig config = method.config;
+      config.size = truth->u.size();
+      config.deviation = true;
+      if (config.method == FlowMethod::kKernels) fit_kernels(sequence, config);
+      const auto frames = frames_for(sequence, config);
+      ASSERT_GE(frames.size(), 2u);
+      const Results got = results(config, frames);
+      const std::vector<test::PlaneF>& planes = got.planes[frames.size() - 1];
+      constexpr std::size_t kCount = std::size(kLimits);
+      long below[kCount] = {};
+      long within[kCount] = {};
+      long within_double[kCount] = {};
+      long pixels = 0;
+      for (int y = 0; y < config.size.height; ++y) {
+        for (int x = 0; x < config.size.width; ++x) {
+          const double u = static_cast<double>(truth->u.at(x, y));
+          const double v = static_cast<double>(truth->v.at(x, y));
+          if (std::abs(u) > 1e9 || std::abs(v) > 1e9) continue;
+          ++pixels;
+          const double error = test::end_point_error(static_cast<double>(planes[0].at(x, y)),
+                                                     static_cast<double>(planes[1].at(x, y)), u, v);
+          const double deviation = static_cast<double>(planes[3].at(x, y));
+          for (std::size_t s = kCount; s-- > 0 && deviation < kLimits[s];) {
+            ++below[s];
+            within[s] += error < kLimits[s] ? 1 : 0;
+            within_double[s] += error < 2.0 * kLimits[s] ? 1 : 0;
+          }
+        }
+      }
+      std::printf("%s, %s:", sequence.name, method.name);
+      json += std::string(json.empty() ? "[" : ",") + "\n{\"sequence\":\"" + sequence.name +
+              "\",\"method\":\"" + method.name + "\",\"curve\":[";
+      for (std::size_t s = 0; s < kCount; ++s) {
+        const auto share = [&](long of) {
+          return static_cast<double>(of) / static_cast<double>(std::max(1L, below[s]));
+        };
+        const double density = static_cast<double>(below[s]) / static_cast<double>(pixels);
+        std::printf(" %.2f: %.0f%% %.1f %.1f", kLimits[s], 100.0 * density,
+                    100.0 * share(within[s]), 100.0 * share(within_double[s]));
+        char row[128];
+        std::snprintf(row, sizeof(row), "%s[%g,%ld,%.4f,%.4f,%.4f]", s > 0 ? "," : "", kLimits[s],
+                      below[s], density, share(within[s]), share(within_double[s]));
+        json += row;
+        if (below[s] < kFewest) continue;
+        EXPECT_GE(share(within[s]), 0.68) << "below " << kLimits[s];
+        EXPECT_GE(share(within_double[s]), 0.95) << "below " << kLimits[s];
+      }
+      json += "]}";
+      std::printf("\n");
+      const double density_at_056 = static_cast<double>(below[7]) / static_cast<double>(pixels);
+      EXPECT_GE(density_at_056, method.least_density) << "of the pixels are below 0.56";
+    }
+  }
+  if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
+  if (const char* file = std::getenv("OCELLUS_CALIBRATION"); file != nullptr)
+    std::ofstream(file) << json << "\n]\n";
 }
 
 }  // namespace

@@ -138,6 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow.window_sigma = numbers.real();
   flow.confidence_threshold = numbers.real();
   flow.invalid = numbers.choice<InvalidFlow>();
+  flow.deviation = numbers.byte() % 2 == 1;
   PyramidConfig& pyramid = flow.pyramid;
   pyramid.levels = numbers.integer();
   pyramid.window_frames = numbers.integer();

@@ -2,6 +2,7 @@
 
 #include "kernels/simt.h"
 // Must come after simt.h.
+#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/kernels.h"
 
 namespace ocellus::test {
@@ -21,6 +22,8 @@ std::function<void()> host_flow_work(const void* kernel, unsigned grid_x, unsign
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
     is(cuda::temporal_sums_kernel(format));
   is(cuda::spatial_sums_kernel());
+  for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})
+    is(cuda::deviation_kernel(method));
   for (const cuda::WindowShape shape : {cuda::WindowShape::kLow, cuda::WindowShape::kHigh})
     for (const cuda::WindowSource source :
          {cuda::WindowSource::kKernels, cuda::WindowSource::kFrame})

@@ -323,6 +323,10 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
   return result;
 }
 using std::isfinite;
+using std::isnan;
+inline float __fdividef(float a, float b) {
+  return a / b;
+}
 inline int max(int a, int b) {
   return a > b ? a : b;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "reference/deviation.h"
 #include "reference/image.h"
 #include "reference/lucas_kanade.h"
 
@@ -176,6 +177,11 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
   }
 }
 
+/// Age of the frame that the flow belongs to, if `seen` frames have come.
+int age_of_reference(const PyramidConfig& pyramid, int seen) {
+  return std::min(std::max(1, (pyramid.window_frames - 1) / 2), seen - 1);
+}
+
 }  // namespace
 
 PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowConfig& config) {
@@ -187,7 +193,7 @@ PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowC
         levels_of(frames[frames.size() - 1 - static_cast<std::size_t>(age)], pyramid.levels));
     for (PlaneD& level : images.back()) level = prepared(level, pyramid.normalize);
   }
-  const int reference_age = std::min(std::max(1, (pyramid.window_frames - 1) / 2), seen - 1);
+  const int reference_age = age_of_reference(pyramid, seen);
   const auto& reference = images[static_cast<std::size_t>(reference_age)];
 
   PyramidResult flow;
@@ -222,6 +228,34 @@ PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowC
     }
   }
   return flow;
+}
+
+PlaneD pyramid_deviation(const std::vector<PlaneD>& frames, const OpticalFlowConfig& config,
+                         const PlaneD& u, const PlaneD& v) {
+  const PyramidConfig& pyramid = config.pyramid;
+  const int seen = std::min(static_cast<int>(frames.size()), pyramid.window_frames);
+  const int age = age_of_reference(pyramid, seen);
+  const auto frame = [&](int back) {
+    return prepared(frames[frames.size() - 1 - static_cast<std::size_t>(back)], pyramid.normalize);
+  };
+  const PlaneD here = frame(age);
+  const PlaneD next = frame(std::max(0, age - 1));
+  const auto warped = make(u.width, u.height, [&](int x, int y) {
+    const double from_x = x + u.at(x, y);
+    const double from_y = y + v.at(x, y);
+    return pyramid.interpolation == Interpolation::kCubic ? bicubic(next, from_x, from_y)
+                                                          : bilinear(next, from_x, from_y);
+  });
+  const auto mean = [&](int x, int y) { return 0.5 * (here.clamped(x, y) + warped.clamped(x, y)); };
+  const PlaneD ix = make(u.width, u.height, [&](int x, int y) {
+    return derivative(mean(x - 2, y), mean(x - 1, y), mean(x + 1, y), mean(x + 2, y));
+  });
+  const PlaneD iy = make(u.width, u.height, [&](int x, int y) {
+    return derivative(mean(x, y - 2), mean(x, y - 1), mean(x, y + 1), mean(x, y + 2));
+  });
+  const PlaneD residual =
+      make(u.width, u.height, [&](int x, int y) { return warped.at(x, y) - here.at(x, y); });
+  return deviation(kPyramidConstants, ix, iy, residual, u, v);
 }
 
 }  // namespace ocellus::reference

@@ -20,4 +20,10 @@ struct PyramidResult {
 PyramidResult pyramid_flow(const std::vector<test::PlaneD>& frames,
                            const OpticalFlowConfig& config);
 
+/// The standard deviation of this flow, from the flow after all steps (the whole image, NaN where
+/// it is invalid).
+test::PlaneD pyramid_deviation(const std::vector<test::PlaneD>& frames,
+                               const OpticalFlowConfig& config, const test::PlaneD& u,
+                               const test::PlaneD& v);
+
 }  // namespace ocellus::reference

@@ -37,6 +37,25 @@ inline std::optional<PlaneD> read_pgm(const std::string& path) {
   return plane;
 }
 
+/// A sequence of the test data with the true flow of one frame.
+struct FlowSequence {
+  const char* name;
+  const char* frames;  ///< pattern of the numbered PGM files
+  int first;           ///< number of the first frame
+  int last;
+  int described;  ///< the truth is the flow from this frame to the next one
+  const char* truth;
+  int border;  ///< pixels that are usually left out on all sides
+};
+inline constexpr FlowSequence kFlowSequences[] = {
+    {"RubberWhale", "flow/RubberWhale/frame%02d.pgm", 7, 14, 10, "flow/RubberWhale/flow10.flo", 0},
+    {"Hydrangea", "flow/Hydrangea/frame%02d.pgm", 7, 14, 10, "flow/Hydrangea/flow10.flo", 0},
+    {"Grove2", "flow/Grove2/frame%02d.pgm", 7, 14, 10, "flow/Grove2/flow10.flo", 0},
+    {"Sintel alley", "flow/sintel_alley/frame_%04d.pgm", 1, 4, 2, "flow/sintel_alley/flow_0002.flo",
+     0},
+    {"Yosemite", "flow/yosemite/yos%02d.pgm", 2, 16, 9, "flow/yosemite/flow09.flo", 12},
+};
+
 struct FlowField {
   PlaneF u;
   PlaneF v;

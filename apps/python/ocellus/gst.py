@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ._library import Error, Status
 
-FLOW_VERSION = 1
+FLOW_VERSION = 2
 DIGITS_VERSION = 1
 
 
@@ -40,6 +40,7 @@ class CFlowMeta(Structure):
         ("u", c_void_p),
         ("v", c_void_p),
         ("confidence", c_void_p),
+        ("deviation", c_void_p),
         ("pts", c_uint64),
         ("described_pts", c_uint64),
         ("delay_frames", c_float),
@@ -86,6 +87,7 @@ class Flow(NamedTuple):
     u: NDArray[np.float32]  #: motion to the right, pixels per frame; NaN or 0 where it is not known
     v: NDArray[np.float32]  #: motion down
     confidence: Optional[NDArray[np.float32]]
+    deviation: Optional[NDArray[np.float32]]
     x: int  #: left edge of the planes in the picture
     y: int  #: upper edge
     flags: int  #: GstOcellusFlowFlags
@@ -208,6 +210,7 @@ def flow(buffer: Any) -> Optional[Flow]:
         plane(meta.u),
         plane(meta.v),
         plane(meta.confidence) if meta.confidence else None,
+        plane(meta.deviation) if meta.deviation else None,
         meta.x,
         meta.y,
         meta.flags,

@@ -35,6 +35,7 @@ void FlowOperator::write_bad(const FrameJob& frame) noexcept {
     if (!frame.wants(p)) continue;
     const float value = plan_.filter_only ? std::numeric_limits<float>::quiet_NaN()
                         : p == 2          ? 0.0f
+                        : p == 3          ? kNoDeviation
                                           : invalid_value(plan_);
     for (int y = 0; y < plan_.roi.height; ++y) {
       float* const row = frame.out_row<float>(p, y);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -34,7 +35,8 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers,
                                 : Bands::cut(plan.support.height, workers, 3, 32);
   // A band of the window filters 2 radius rows more than it produces.
   if (!plan.filter_only)
-    solve_bands_ = Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius));
+    solve_bands_ = Bands::cut(plan.flow.height, workers, 6, std::max(16, 2 * plan.radius));
+  if (plan.deviation) finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
 }
 
 void KernelFlow::layout(LayoutBuilder& builder) noexcept {
@@ -66,6 +68,10 @@ void KernelFlow::layout(LayoutBuilder& builder) noexcept {
     derivatives_ = builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
                                        derivative_stride_);
   }
+  if (plan_.deviation) {
+    solved_stride_ = row_stride(plan_.flow.width);
+    solved_ = builder.take<float>(3 * static_cast<std::size_t>(plan_.flow.height) * solved_stride_);
+  }
   // The number of shared passes is known only after the kernels were read. Reserve memory for the
   // largest possible number.
   const auto kernels = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
@@ -82,6 +88,7 @@ void KernelFlow::layout(LayoutBuilder& builder) noexcept {
           builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
     if (!plan_.filter_only)
       layout_window_scratch(builder, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+    if (plan_.deviation) scratch.deviation.layout(builder, plan_.flow.width);
   }
 }
 
@@ -150,6 +157,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
 void KernelFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
   steps[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
   steps[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
+  if (plan_.deviation) steps[2] = {&KernelFlow::run_finish, &contexts[2], finish_bands_.count()};
 }
 
 void KernelFlow::order_parts() noexcept {
@@ -157,7 +165,7 @@ void KernelFlow::order_parts() noexcept {
   // needs, so that it rarely waits for rows.
   int next = 0;
   int solved = 0;
-  const int offset = plan_.roi.y - plan_.support.y;
+  const int offset = plan_.flow.y - plan_.support.y;
   for (int band = 0; band < convolve_bands_.count(); ++band) {
     parts_[next++] = {false, band};
     const int rows_there = convolve_bands_.end(std::max(0, band - workers_));
@@ -351,7 +359,7 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
 void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
   const int begin = solve_bands_.begin(band);
   const int end = solve_bands_.end(band);
-  const int offset = plan_.roi.y - plan_.support.y;
+  const int offset = plan_.flow.y - plan_.support.y;
   wait_for_rows(std::max(0, offset + begin - plan_.radius),
                 std::min(plan_.support.height, offset + end + plan_.radius));
   const std::size_t apart = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
@@ -362,12 +370,70 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
       derivative_stride_,
       plan_.support.width,
       plan_.support.height,
-      {plan_.roi.x - plan_.support.x, offset, plan_.roi.width, plan_.roi.height}};
+      {plan_.flow.x - plan_.support.x, offset, plan_.flow.width, plan_.flow.height}};
+  if (plan_.deviation) {
+    const WindowOutput out = {solved_row(0, 0), solved_row(1, 0), solved_row(2, 0),
+                              static_cast<std::ptrdiff_t>(solved_stride_ * sizeof(float))};
+    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.window, begin, end,
+                 out);
+    return;
+  }
   const auto plane = [&frame](int p) {
     return static_cast<float*>(frame.out.planes[static_cast<std::size_t>(p)].data);
   };
   const WindowOutput out = {plane(0), plane(1), plane(2), frame.out.planes[0].stride};
   solve_planes(plan_, planes, invalid_value(plan_), scratch.window, begin, end, out);
+}
+
+void KernelFlow::run_finish(void* context, int part, int worker) noexcept {
+  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
+  if (frame.bad.load(std::memory_order_relaxed)) return;
+  self.finish(frame, self.finish_bands_.begin(part), self.finish_bands_.end(part),
+              self.scratch_[static_cast<std::size_t>(worker)]);
+}
+
+void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
+  const Rect& flow = plan_.flow;
+  const int left = plan_.roi.x - flow.x;
+  const int top = plan_.roi.y - flow.y;
+  const std::size_t bytes = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
+  for (int y = begin; y < end; ++y) {
+    for (int p = 0; p < 2; ++p) {
+      const float* row = solved_row(p, top + y) + left;
+      if (plan_.invalid == InvalidFlow::kZero) {
+        known_flow_row(row, scratch.deviation.deviation, plan_.roi.width);
+        row = scratch.deviation.deviation;
+      }
+      std::memcpy(frame.out_row<float>(p, y), row, bytes);
+    }
+    if (frame.wants(2))
+      std::memcpy(frame.out_row<float>(2, y), solved_row(2, top + y) + left, bytes);
+  }
+  if (!frame.wants(3)) return;
+
+  const auto derivative_row = [&](int plane, int y) {
+    return derivatives_ +
+           static_cast<std::size_t>(plane * plan_.support.height + flow.y - plan_.support.y + y) *
+               derivative_stride_ +
+           (flow.x - plan_.support.x);
+  };
+  const auto derive = [&](int y, float* ix, float* iy, float* residual) {
+    const std::size_t row_bytes = static_cast<std::size_t>(flow.width) * sizeof(float);
+    std::memcpy(ix, derivative_row(0, y), row_bytes);
+    std::memcpy(iy, derivative_row(1, y), row_bytes);
+    flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y), residual,
+                      flow.width);
+  };
+  sweep_deviation(
+      kKernelDeviation, flow.width, flow.height, top + begin, top + end, scratch.deviation, derive,
+      [&](int y, int component) { return solved_row(component, y); },
+      [&](int y, const float* deviation) {
+        float* const out = frame.out_row<float>(3, y - top);
+        const float* const u = solved_row(0, y) + left;
+        for (int x = 0; x < plan_.roi.width; ++x)
+          out[x] = std::isnan(u[x]) ? kNoDeviation : deviation[left + x];
+      });
 }
 
 }  // namespace ocellus::detail

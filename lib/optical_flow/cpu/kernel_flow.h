@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/ring_filter.h"
 #include "optical_flow/cpu/window_solver.h"
@@ -22,19 +23,22 @@ class KernelFlow final : public FlowOperator {
     float* horizontal = nullptr;  // ny rows of each horizontal result
     float* rows = nullptr;        // one row for each convolution
     WindowScratch window;
+    DeviationScratch deviation;  // if the plan has it
   };
 
   void layout(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
-  int step_count() const noexcept override { return 2; }
+  int step_count() const noexcept override { return plan_.deviation ? 3 : 2; }
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
 
   static void run_ingest(void* context, int part, int worker) noexcept;
   static void run_part(void* context, int part, int worker) noexcept;
+  static void run_finish(void* context, int part, int worker) noexcept;
   void convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
   void solve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
+  void finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
   void wait_for_rows(int begin, int end) const noexcept;
   void order_parts() noexcept;
   void ingest(FrameJob& frame, int begin, int end) noexcept;
@@ -69,6 +73,15 @@ class KernelFlow final : public FlowOperator {
   // One plane for each convolution over the support; optical flow only.
   float* derivatives_ = nullptr;
   std::size_t derivative_stride_ = 0;
+
+  // With deviation: planes of u, v and confidence over plan_.flow. u and v are NaN where they are
+  // invalid.
+  float* solved_ = nullptr;
+  std::size_t solved_stride_ = 0;
+  float* solved_row(int plane, int y) const noexcept {
+    return solved_ + static_cast<std::size_t>(plane * plan_.flow.height + y) * solved_stride_;
+  }
+
   std::array<Scratch, kMaxWorkers> scratch_;
 
   // Convolving is bound by memory and solving by arithmetic, so both share one step. A band is
@@ -80,6 +93,7 @@ class KernelFlow final : public FlowOperator {
   Bands ingest_bands_;
   Bands convolve_bands_;
   Bands solve_bands_;
+  Bands finish_bands_;
   Part* parts_ = nullptr;
   /// Number of the frame for which each band was last convolved.
   std::atomic<std::uint32_t>* convolved_ = nullptr;

@@ -11,6 +11,8 @@
 namespace ocellus::detail {
 namespace {
 
+constexpr int kSweepPlanes = 3;  // of the filters other than those of the deviation
+
 std::size_t floats(int count) {
   return static_cast<std::size_t>(count);
 }
@@ -76,7 +78,8 @@ void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
     layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
-    scratch.sweep.layout(builder, plan_.size.width, radius, kMaxSweepPlanes);
+    scratch.sweep.layout(builder, plan_.size.width, radius, kSweepPlanes);
+    if (plan_.deviation) scratch.deviation.layout(builder, plan_.size.width);
     scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
     scratch.mean = builder.take<float>(5 * scratch.mean_stride);
     scratch.s2 = builder.take<float>(row_stride(plan_.size.width));
@@ -174,6 +177,7 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
       self.smooth(step, begin, end, scratch);
       break;
     case StepKind::kWarp:
+      if (step.for_deviation && !frame.wants(3)) break;
       self.warp(step, begin, end);
       break;
     case StepKind::kFit:
@@ -510,6 +514,43 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
     std::memcpy(frame.out_row<float>(1, y), v, bytes);
     if (frame.wants(2)) std::memcpy(frame.out_row<float>(2, y), confidence, bytes);
   }
+  if (plan_.deviation && frame.wants(3)) deviation(frame, step, begin, end, scratch);
+}
+
+void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int end,
+                            const Scratch& scratch) noexcept {
+  const Rect& region = pyramid_.region[0];
+  const FlowPlanes& flow = flow_[0][floats(step.from)];
+  const int left = plan_.roi.x - region.x;
+  const int top = plan_.roi.y - region.y;
+  const int reference = partners(false).reference_age;
+  const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
+  const auto mean_row = [&](int y) {
+    return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin;
+  };
+  int next = clamp_row(top + begin - kDeviationReach);
+  const auto derive = [&](int y, float* ix, float* iy, float* residual) {
+    for (; next <= clamp_row(y + kGradientReach); ++next) {
+      add_scaled_row(stored_row(reference, 0, next), warped_[0].row(next), 0.5f, mean_row(next),
+                     region.width);
+      replicate_edges(mean_row(next), region.width, kGradientReach, kGradientReach);
+    }
+    const float* mean[5];
+    for (int k = 0; k < 5; ++k) mean[k] = mean_row(clamp_row(y + k - kGradientReach));
+    gradient_row(mean, ix, iy, region.width);
+    subtract_row(warped_[0].row(y), stored_row(reference, 0, y), residual, region.width);
+  };
+  sweep_deviation(
+      kPyramidDeviation, region.width, region.height, top + begin, top + end, scratch.deviation,
+      derive, [&](int y, int component) { return (component == 0 ? flow.u : flow.v).row(y); },
+      [&](int y, const float* deviation) {
+        float* const out = frame.out_row<float>(3, y - top);
+        const float* const confidence = confidence_.row(y) + left;
+        std::memcpy(out, deviation + left, floats(plan_.roi.width) * sizeof(float));
+        if (plan_.confidence_threshold <= 0.0f) return;
+        for (int x = 0; x < plan_.roi.width; ++x)
+          if (!(confidence[x] >= plan_.confidence_threshold)) out[x] = kNoDeviation;
+      });
 }
 
 }  // namespace ocellus::detail

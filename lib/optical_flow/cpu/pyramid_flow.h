@@ -10,6 +10,7 @@
 
 #include "image/separable_sweep.h"
 #include "image/warp.h"
+#include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/window_solver.h"
 #include "optical_flow/pyramid_plan.h"
@@ -58,6 +59,7 @@ class PyramidFlow final : public FlowOperator {
     float* st = nullptr;
     float* row = nullptr;  // with margins
     std::size_t mean_stride = 0;
+    DeviationScratch deviation;  // if the plan has it
   };
 
   void layout(LayoutBuilder& builder) noexcept override;
@@ -85,6 +87,9 @@ class PyramidFlow final : public FlowOperator {
   void median(const Step& step, int begin, int end) noexcept;
   void finish(FrameJob& frame, const Step& step, int begin, int end,
               const Scratch& scratch) noexcept;
+
+  void deviation(FrameJob& frame, const Step& step, int begin, int end,
+                 const Scratch& scratch) noexcept;
 
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;

@@ -28,7 +28,7 @@ G_BEGIN_DECLS
 
 /** Version of the struct below. The accessor returns NULL if the program and the plugin have
  * different versions. */
-#define GST_OCELLUS_FLOW_META_VERSION 1
+#define GST_OCELLUS_FLOW_META_VERSION 2
 
 /** The type's name, for gst_meta_get_info() and g_type_from_name(). */
 #define GST_OCELLUS_FLOW_META_API_NAME "GstOcellusFlowMetaAPI"
@@ -71,6 +71,8 @@ typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
  * playback is the earlier one; where the confidence is too low it is NaN or 0 (property invalid)
  * @v: motion down, pixels per frame
  * @confidence: smaller eigenvalue of the structure tensor, (gray levels per pixel)^2; may be NULL
+ * @deviation: standard deviation of @u and @v together, pixels per frame, infinite where they are
+ * invalid; NULL without the property deviation
  * @pts: PTS of the newest frame that the field was computed from
  * @described_pts: PTS of the frame that the field describes; with align=true and without REUSED it
  * is the buffer's PTS, otherwise that of an earlier frame
@@ -93,6 +95,7 @@ struct _GstOcellusFlowMeta {
   const gfloat* u;
   const gfloat* v;
   const gfloat* confidence;
+  const gfloat* deviation;
 
   GstClockTime pts;
   GstClockTime described_pts;

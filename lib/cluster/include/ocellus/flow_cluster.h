@@ -59,7 +59,8 @@ enum class HaloTransfer : std::uint8_t {
 
 /// All ranks must give the same configuration, except for `halo_transfer`.
 struct FlowClusterConfig {
-  /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty. `depth` has no effect.
+  /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty, `deviation`
+  /// false. `depth` has no effect.
   OpticalFlowConfig flow;
   /// Regions side by side and below each other; their product is the number of ranks. 0 and 0: one
   /// column.

@@ -1,0 +1,216 @@
+// The standard deviation of the flow, from the residual of the final flow, the structure tensor and
+// the differences of the flow, tile by tile.
+#include "kernels/core/shared_memory.cuh"
+#include "kernels/optical_flow/deviation_kernels.h"
+#include "kernels/optical_flow/pyramid.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr int kWidth = kPyramidTileWidth;
+constexpr int kHeight = kDeviationTileHeight;
+constexpr int kRadius = detail::kDeviationRadius;
+constexpr int kReach = detail::kGradientReach;
+constexpr int kColumns = kWidth + 2 * kRadius;  // of the terms
+constexpr int kRows = kHeight + 2 * kRadius;
+constexpr int kStride = kColumns | 1;  // odd, because lanes read along rows and along columns
+constexpr int kFilteredStride = kWidth + 1;
+constexpr int kTermPlane = kRows * kStride;
+constexpr int kFilteredPlane = kRows * kFilteredStride;
+constexpr int kMeanColumns = kColumns + 2 * kReach;
+constexpr int kMeanRows = kRows + 2 * kReach;
+constexpr int kSums = detail::kDeviationSums;
+constexpr int kAcross = 4;  // neighboring sums that a thread computes along a row
+constexpr int kDown = kWidth * kHeight / kPyramidThreads;
+static_assert(kMeanColumns * kMeanRows <= kSums * kFilteredPlane);
+
+/// The flow of a pixel; 0 where it is invalid.
+template <FlowMethod kMethod>
+__device__ inline float2 known_flow(const DeviationArguments& a, int x, int y) {
+  if constexpr (kMethod == FlowMethod::kPyramid) {
+    return a.pyramid.flow[y * a.pyramid.stride + x];
+  } else {
+    const float* const at = a.kernels.solved + y * a.kernels.solved_stride + x;
+    const float u = at[0];
+    const float v = at[a.kernels.solved_plane];
+    return make_float2(isnan(u) ? 0.0f : u, isnan(v) ? 0.0f : v);
+  }
+}
+
+/// Stores the terms of the means. `x` and `y`: a pixel of the region of the flow.
+template <FlowMethod kMethod>
+__device__ inline void store_terms(const DeviationArguments& a, float ix, float iy, float residual,
+                                   int x, int y, float* to) {
+  const float xx = ix * ix;
+  const float yy = iy * iy;
+  const float q = 1.0f / (xx + yy + a.model.gradient_floor * a.model.gradient_floor);
+  to[0] = q * xx;
+  to[kTermPlane] = q * (ix * iy);
+  to[2 * kTermPlane] = q * yy;
+  to[3 * kTermPlane] = q * (residual * residual);
+  const float2 left = known_flow<kMethod>(a, clamp_to(x - 1, a.flow_width), y);
+  const float2 right = known_flow<kMethod>(a, clamp_to(x + 1, a.flow_width), y);
+  const float2 above = known_flow<kMethod>(a, x, clamp_to(y - 1, a.flow_height));
+  const float2 below = known_flow<kMethod>(a, x, clamp_to(y + 1, a.flow_height));
+  const auto squares = [](float2 p, float2 q2) {
+    return (q2.x - p.x) * (q2.x - p.x) + (q2.y - p.y) * (q2.y - p.y);
+  };
+  to[4 * kTermPlane] = 0.25f * (squares(left, right) + squares(above, below));
+}
+
+/// The terms of a tile, from derivatives of the warped and the reference frame. `mean` may be the
+/// memory of the filtered terms.
+__device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, int top,
+                                        float* terms, float* mean) {
+  const References r = references(a.state, a.pyramid.level);
+  const StoredLevel& level = a.pyramid.level.stored;
+  const Rect& region = a.pyramid.level.region;
+  const float* const reference =
+      stored(a.pyramid.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
+  const Partner next = partner(r, 0);
+  const float* const next_frame = stored(a.pyramid.window, level, r, next.age);
+  for (BlockWalk<> at(kMeanColumns, kMeanRows); at.more(); at.next()) {
+    const int x = clamp_to(left - kReach + at.column(), a.flow_width);
+    const int y = clamp_to(top - kReach + at.row(), a.flow_height);
+    const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
+    const float here = reference[y * level.stride + x];
+    const float warped =
+        a.pyramid.level.cubic
+            ? warped_pixel<true>(next_frame, level, region.x + x, region.y + y, next.offset, flow)
+            : warped_pixel<false>(next_frame, level, region.x + x, region.y + y, next.offset, flow);
+    mean[at.row() * kMeanColumns + at.column()] = 0.5f * (here + warped);
+    const int column = at.column() - kReach;
+    const int row = at.row() - kReach;
+    if (column >= 0 && column < kColumns && row >= 0 && row < kRows)
+      terms[3 * kTermPlane + row * kStride + column] = warped - here;
+  }
+  __syncthreads();
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    // Outside the region, the terms of its edge are repeated.
+    const int x = clamp_to(left + at.column(), a.flow_width);
+    const int y = clamp_to(top + at.row(), a.flow_height);
+    const float* const under = mean + (y - top + kReach) * kMeanColumns + (x - left + kReach);
+    const auto derivative = [&](int step) {
+      return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
+                  8.0f / 12.0f * (under[step] - under[-step]));
+    };
+    float* const to = terms + at.row() * kStride + at.column();
+    store_terms<FlowMethod::kPyramid>(a, derivative(1), derivative(kMeanColumns),
+                                      to[3 * kTermPlane], x, y, to);
+  }
+}
+
+__device__ inline void terms_of_kernels(const DeviationArguments& a, int left, int top,
+                                        float* terms) {
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    const int x = clamp_to(left + at.column(), a.flow_width);
+    const int y = clamp_to(top + at.row(), a.flow_height);
+    const float* const from = a.kernels.derivatives + y * a.kernels.stride + x;
+    const float ix = from[0];
+    const float iy = from[a.kernels.plane];
+    const float2 flow = known_flow<FlowMethod::kKernels>(a, x, y);
+    const float residual = fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.kernels.plane]));
+    store_terms<FlowMethod::kKernels>(a, ix, iy, residual, x, y,
+                                      terms + at.row() * kStride + at.column());
+  }
+}
+
+template <FlowMethod kMethod>
+__global__ void __launch_bounds__(kPyramidThreads)
+    deviation(const __grid_constant__ DeviationArguments a) {
+  OCELLUS_DYNAMIC_SHARED(float, shared);
+  float* const terms = shared;                         // [kSums][kRows][kStride]
+  float* const filtered = terms + kSums * kTermPlane;  // [kSums][kRows][kFilteredStride]
+  constexpr float kShare = 1.0f / (2 * kRadius + 1);
+  let_next_begin();
+  wait_for_kernels_before();
+  const bool wanted = a.frame->out[3] != nullptr;
+  const bool bad = a.state->bad != 0;
+  if (wanted && !bad) {
+    const int left = a.x + static_cast<int>(blockIdx.x) * kWidth - kRadius;
+    const int top = a.y + static_cast<int>(blockIdx.y) * kHeight - kRadius;
+    if constexpr (kMethod == FlowMethod::kPyramid) {
+      terms_of_pyramid(a, left, top, terms, filtered);
+    } else {
+      terms_of_kernels(a, left, top, terms);
+    }
+    __syncthreads();
+    for (BlockWalk<> at(kRows, kWidth / kAcross); at.more(); at.next()) {
+      const int row = at.column();
+      const int column = at.row() * kAcross;
+      for (int p = 0; p < kSums; ++p) {
+        const float* const in = terms + p * kTermPlane + row * kStride + column;
+        float sum[kAcross] = {};
+        for (int j = 0; j < 2 * kRadius + kAcross; ++j) {
+          const float value = in[j];
+#pragma unroll
+          for (int o = 0; o < kAcross; ++o)
+            if (j >= o && j - o <= 2 * kRadius) sum[o] += value;
+        }
+#pragma unroll
+        for (int o = 0; o < kAcross; ++o)
+          filtered[p * kFilteredPlane + row * kFilteredStride + column + o] = kShare * sum[o];
+      }
+    }
+    __syncthreads();
+  }
+  const int column = static_cast<int>(threadIdx.x) % kWidth;
+  const int x = static_cast<int>(blockIdx.x) * kWidth + column;
+  for (int o = 0; o < kDown; ++o) {
+    const int row = static_cast<int>(threadIdx.x) / kWidth * kDown + o;
+    const int y = static_cast<int>(blockIdx.y) * kHeight + row;
+    if (x >= a.width || y >= a.height) continue;
+    float2 flow;
+    float confidence;
+    bool valid = !bad;
+    if constexpr (kMethod == FlowMethod::kPyramid) {
+      const int at = (a.y + y) * a.pyramid.stride + a.x + x;
+      flow = a.pyramid.flow[at];
+      confidence = a.pyramid.confidence[at];
+      valid = valid && (a.threshold <= 0.0f || confidence >= a.threshold);
+    } else {
+      const float* const at = a.kernels.solved + (a.y + y) * a.kernels.solved_stride + a.x + x;
+      flow = make_float2(at[0], at[a.kernels.solved_plane]);
+      confidence = at[2 * a.kernels.solved_plane];
+      valid = valid && !isnan(flow.x);
+    }
+    const std::int64_t stride = a.frame->out_stride[0];
+    row_at(out_plane<float>(*a.frame, 0), stride, y)[x] = valid ? flow.x : a.invalid;
+    row_at(out_plane<float>(*a.frame, 1), stride, y)[x] = valid ? flow.y : a.invalid;
+    if (a.frame->out[2] != nullptr)
+      row_at(out_plane<float>(*a.frame, 2), stride, y)[x] = bad ? 0.0f : confidence;
+    if (!wanted) continue;
+    float deviation = detail::kNoDeviation;
+    if (valid) {
+      float mean[kSums];
+      for (int p = 0; p < kSums; ++p) {
+        float sum = 0.0f;
+        for (int j = 0; j <= 2 * kRadius; ++j)
+          sum += filtered[p * kFilteredPlane + (row + j) * kFilteredStride + column];
+        mean[p] = kShare * sum;
+      }
+      const float c = mean[0] + detail::kDeviationRidge;
+      const float d = mean[2] + detail::kDeviationRidge;
+      // The trace of the inverse of a symmetric matrix is trace / determinant.
+      const float trace = (c + d) / fmaf(c, d, -mean[1] * mean[1]);
+      deviation = sqrtf(a.model.least * a.model.least + a.model.noise * mean[3] * trace +
+                        a.model.bend * mean[4]);
+    }
+    row_at(out_plane<float>(*a.frame, 3), stride, y)[x] = deviation;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+}
+
+}  // namespace
+
+Kernel<DeviationArguments> deviation_kernel(FlowMethod method) noexcept {
+  return method == FlowMethod::kPyramid ? deviation<FlowMethod::kPyramid>
+                                        : deviation<FlowMethod::kKernels>;
+}
+
+std::size_t deviation_shared_bytes() noexcept {
+  return sizeof(float) * static_cast<std::size_t>(kSums) * (kTermPlane + kFilteredPlane);
+}
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,250 @@
+// The standard deviation of the flow on every backend: against the reference, from the flow that
+// the operator itself has computed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "conformance/conformance.h"
+#include "reference/deviation.h"
+#include "reference/pyramid.h"
+
+namespace ocellus {
+namespace {
+
+using test::FrameBuffer;
+using test::moving_frames;
+using test::noise_frames;
+using test::OnBackend;
+using test::PlaneD;
+using test::Results;
+
+constexpr double kTolerance = 5 * test::kFloatTolerance;  // relative
+
+class DeviationOf : public OnBackend {
+ protected:
+  Results results(const OpticalFlowConfig& config, const std::vector<FrameBuffer>& frames) const {
+    return OnBackend::results<OpticalFlow>(config, frames, 2, 1);
+  }
+};
+/// These run on the host over the fake driver, too.
+class KernelDeviation : public DeviationOf {};
+class PyramidDeviation : public DeviationOf {};
+INSTANTIATE_TEST_SUITE_P(Backends, KernelDeviation, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
+INSTANTIATE_TEST_SUITE_P(Backends, PyramidDeviation,
+                         testing::ValuesIn(test::conformance_backends()), test::backend_label);
+
+PlaneD doubles(const test::PlaneF& plane) {
+  PlaneD result(plane.width, plane.height);
+  for (std::size_t i = 0; i < plane.data.size(); ++i)
+    result.data[i] = static_cast<double>(plane.data[i]);
+  return result;
+}
+
+void expect_near(const test::PlaneF& got, const PlaneD& expected) {
+  ASSERT_EQ(got.size(), expected.size());
+  double worst = 0.0;
+  for (std::size_t i = 0; i < got.data.size(); ++i) {
+    const double value = static_cast<double>(got.data[i]);
+    if (std::isinf(expected.data[i])) {
+      ASSERT_TRUE(std::isinf(value)) << "pixel " << i << ": " << value;
+      continue;
+    }
+    const double error = std::abs(value - expected.data[i]) / expected.data[i];
+    worst = std::max(worst, std::isnan(error) ? 1e9 : error);
+  }
+  EXPECT_LE(worst, kTolerance);
+}
+
+OpticalFlowConfig kernels_config(ImageSize size) {
+  OpticalFlowConfig config = OpticalFlowConfig::with_kernels(size);
+  config.kernels.nx = 7;
+  config.kernels.ny = 7;
+  config.kernels.nt = 5;
+  config.deviation = true;
+  return config;
+}
+
+/// The planes of frame f without a region of interest.
+void expect_kernel_deviation(const OpticalFlowConfig& config,
+                             const std::vector<FrameBuffer>& frames, const Results& got,
+                             std::size_t f) {
+  ASSERT_EQ(got.planes[f].size(), 4u);
+  const std::vector<PlaneD> values = test::values_of(frames);
+  const std::vector<PlaneD> past(values.begin(),
+                                 values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+  const auto kernels = reference::kernels_of(config.kernels, config.size);
+  expect_near(got.planes[f][3],
+              reference::kernel_deviation(reference::convolve(past, kernels, 0),
+                                          reference::convolve(past, kernels, 1),
+                                          reference::convolve(past, kernels, 2),
+                                          doubles(got.planes[f][0]), doubles(got.planes[f][1])));
+}
+
+// Fails when a term, the box, its borders, or the treatment of invalid flow is wrong.
+TEST_P(KernelDeviation, MatchesTheReference) {
+  for (const ImageSize size :
+       {ImageSize{67, 45}, {33, 17}, {16, 16}, {9, 31}, {40, 3}, {1, 1}, {2, 40}}) {
+    SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height));
+    OpticalFlowConfig config = kernels_config(size);
+    const auto frames = moving_frames(size, PixelFormat::kGray8, 6);
+    const Results got = results(config, frames);
+    expect_kernel_deviation(config, frames, got, 5);
+    if (HasFailure()) return;
+    // Some flow is invalid.
+    std::vector<float> confidence = got.planes[5][2].data;
+    std::nth_element(confidence.begin(),
+                     confidence.begin() + static_cast<std::ptrdiff_t>(confidence.size() / 3),
+                     confidence.end());
+    config.confidence_threshold = confidence[confidence.size() / 3];
+    expect_kernel_deviation(config, frames, results(config, frames), 5);
+    if (HasFailure()) return;
+  }
+}
+
+// Fails when the mark of invalid flow changes the deviation, or flow without a deviation is not
+// what it is with one.
+TEST_P(KernelDeviation, DependsOnTheFlowOnly) {
+  OpticalFlowConfig config = kernels_config({67, 45});
+  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 5);
+  config.confidence_threshold = 20.0f;
+  const Results nan = results(config, frames);
+  config.invalid = InvalidFlow::kZero;
+  const Results zero = results(config, frames);
+  config.deviation = false;
+  const Results without = results(config, frames);
+  ASSERT_EQ(without.planes[5].size(), 3u);
+  int invalid = 0;
+  for (std::size_t i = 0; i < nan.planes[5][3].data.size(); ++i) {
+    ASSERT_EQ(nan.planes[5][3].data[i], zero.planes[5][3].data[i]);
+    ASSERT_EQ(std::isinf(nan.planes[5][3].data[i]), std::isnan(nan.planes[5][0].data[i]));
+    invalid += std::isnan(nan.planes[5][0].data[i]) ? 1 : 0;
+    for (std::size_t p = 0; p < 3; ++p)
+      ASSERT_EQ(zero.planes[5][p].data[i], without.planes[5][p].data[i]);
+  }
+  EXPECT_GT(invalid, 50);
+  EXPECT_LT(invalid, 67 * 45 - 50);
+}
+
+/// A region of interest must have the deviation of that part of the whole image.
+void expect_crop(const Results& part, const Results& whole, const Rect& roi) {
+  for (std::size_t f = 0; f < whole.planes.size(); ++f) {
+    for (int y = 0; y < roi.height; ++y) {
+      for (int x = 0; x < roi.width; ++x) {
+        const float a = part.planes[f][3].at(x, y);
+        const float b = whole.planes[f][3].at(roi.x + x, roi.y + y);
+        if (std::isinf(a) && std::isinf(b)) continue;
+        ASSERT_NEAR(a, b, 3e-4f * (1.0f + b)) << "frame " << f << " at (" << x << ", " << y << ")";
+      }
+    }
+  }
+}
+constexpr Rect kRegions[] = {
+    {0, 0, 64, 48}, {10, 7, 33, 21}, {0, 0, 1, 1}, {63, 47, 1, 1}, {40, 0, 24, 5}};
+
+// Fails when the region in which derivatives or flow are computed is too small for the deviation.
+TEST_P(KernelDeviation, RegionOfInterestIsACropOfTheWhole) {
+  OpticalFlowConfig config = kernels_config({64, 48});
+  const auto frames = moving_frames(config.size, PixelFormat::kGray8, 6);
+  const Results whole = results(config, frames);
+  for (const Rect& roi : kRegions) {
+    config.roi = roi;
+    expect_crop(results(config, frames), whole, roi);
+    if (HasFailure()) return;
+  }
+}
+
+// Fails when a frame with NaN has a deviation other than infinity, or changes those after it.
+TEST_P(KernelDeviation, BadFramesHaveNone) {
+  OpticalFlowConfig config = kernels_config({40, 30});
+  config.format = PixelFormat::kFloat32;
+  auto frames = moving_frames(config.size, PixelFormat::kFloat32, 6);
+  const Results good = results(config, frames);
+  FrameBuffer bad = frames[5];
+  bad.set(7, 9, std::numeric_limits<double>::quiet_NaN());
+  frames.insert(frames.begin() + 5, bad);
+  const Results got = results(config, frames);
+  for (const float value : got.planes[5][3].data) ASSERT_TRUE(std::isinf(value)) << value;
+  EXPECT_EQ(got.planes[6][3].data, good.planes[5][3].data);
+}
+
+// Fails when the reference frame, the warp or a term is wrong, for each setting that changes them.
+TEST_P(PyramidDeviation, MatchesTheReference) {
+  struct Case {
+    const char* name;
+    std::function<void(OpticalFlowConfig&)> change;
+    bool fast = false;
+  };
+  const Case cases[] = {
+      {"quality", [](auto&) {}},
+      {"fast", [](auto&) {}, true},
+      {"five frames", [](auto& c) { c.pyramid.window_frames = 5; }},
+      {"four frames", [](auto& c) { c.pyramid.window_frames = 4; }},
+      {"linear", [](auto& c) { c.pyramid.interpolation = Interpolation::kLinear; }},
+      {"not normalized", [](auto& c) { c.pyramid.normalize = false; }},
+      {"no median", [](auto& c) { c.pyramid.median = 0; }},
+      {"no smoothing", [](auto& c) { c.pyramid.smoothing = FlowSmoothing::kNone; }},
+  };
+  for (const ImageSize size : {ImageSize{73, 62}, {25, 24}, {40, 3}, {1, 1}}) {
+    for (const Case& one : cases) {
+      SCOPED_TRACE(std::string(one.name) + " " + std::to_string(size.width) + "x" +
+                   std::to_string(size.height));
+      OpticalFlowConfig config =
+          one.fast ? OpticalFlowConfig::fast(size) : OpticalFlowConfig::quality(size);
+      config.deviation = true;
+      one.change(config);
+      const auto frames = moving_frames(size, PixelFormat::kGray8, 7);
+      const Results got = results(config, frames);
+      const std::vector<PlaneD> values = test::values_of(frames);
+      for (const std::size_t f : {std::size_t{0}, std::size_t{1}, std::size_t{6}}) {
+        ASSERT_EQ(got.planes[f].size(), 4u);
+        const std::vector<PlaneD> past(values.begin(),
+                                       values.begin() + static_cast<std::ptrdiff_t>(f) + 1);
+        expect_near(got.planes[f][3],
+                    reference::pyramid_deviation(past, config, doubles(got.planes[f][0]),
+                                                 doubles(got.planes[f][1])));
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Fails when the flow is computed in too small a region for the deviation.
+TEST_P(PyramidDeviation, RegionOfInterestIsACropOfTheWhole) {
+  OpticalFlowConfig config = OpticalFlowConfig::quality({64, 48});
+  config.pyramid.levels = 3;
+  config.deviation = true;
+  const auto frames = moving_frames(config.size, PixelFormat::kGray8, 3);
+  const Results whole = results(config, frames);
+  for (const Rect& roi : kRegions) {
+    config.roi = roi;
+    expect_crop(results(config, frames), whole, roi);
+    if (HasFailure()) return;
+  }
+}
+
+// Fails when flow below the threshold has a deviation, or the planes differ from those without it.
+TEST_P(PyramidDeviation, InvalidFlowHasNone) {
+  OpticalFlowConfig config = OpticalFlowConfig::quality({64, 48});
+  const auto frames = moving_frames(config.size, PixelFormat::kGray8, 3);
+  config.confidence_threshold = 0.05f;
+  const Results without = results(config, frames);
+  config.deviation = true;
+  const Results got = results(config, frames);
+  for (std::size_t i = 0; i < got.planes[2][3].data.size(); ++i) {
+    const float u = got.planes[2][0].data[i];
+    ASSERT_EQ(std::isinf(got.planes[2][3].data[i]), std::isnan(u));
+    for (std::size_t p = 0; p < 3; ++p) {
+      const float a = got.planes[2][p].data[i];
+      const float b = without.planes[2][p].data[i];
+      ASSERT_TRUE((std::isnan(a) && std::isnan(b)) || std::abs(a - b) < 1e-5f) << a << " " << b;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocellus

@@ -1,0 +1,240 @@
+// The kernel of the deviation for the pyramid, run on the host: its warp, derivatives and sums
+// against the reference, on images and flow of the test.
+#include <gtest/gtest.h>
+#include <vector_types.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/host_flow_work.h"
+#include "kernels/optical_flow/deviation_kernels.h"
+#include "reference/deviation.h"
+#include "reference/image.h"
+#include "support/scene.h"
+
+namespace ocellus {
+namespace {
+
+using test::PlaneD;
+using test::PlaneF;
+
+constexpr int kBefore = 8;  // pixels in memory around an image, which repeat its edge
+
+struct Geometry {
+  ImageSize size;
+  Rect region;
+  Rect roi;
+  bool cubic;
+};
+
+/// The planes u, v, confidence and deviation of the region of interest.
+std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, const PlaneD& next,
+                               const PlaneD& u, const PlaneD& v, float threshold) {
+  cuda::DeviationArguments a{};
+  const int stride = setup.size.width + 2 * kBefore;
+  const auto image_floats = static_cast<std::size_t>(stride * (setup.size.height + 2 * kBefore));
+  std::vector<float> window(2 * image_floats);
+  // The ring has the reference frame, then the newest one.
+  for (int f = 0; f < 2; ++f) {
+    for (int y = -kBefore; y < setup.size.height + kBefore; ++y) {
+      for (int x = -kBefore; x < setup.size.width + kBefore; ++x) {
+        window[static_cast<std::size_t>(f) * image_floats +
+               static_cast<std::size_t>((y + kBefore) * stride + x + kBefore)] =
+            static_cast<float>((f == 0 ? reference : next).clamped(x, y));
+      }
+    }
+  }
+  cuda::TemporalState state{1, 1, 0, 0};
+  cuda::FrameOutcome outcome{};
+  std::vector<float2> flow;
+  std::vector<float> confidence;
+  for (int y = 0; y < setup.region.height; ++y) {
+    for (int x = 0; x < setup.region.width; ++x) {
+      const int at_x = setup.region.x + x;
+      const int at_y = setup.region.y + y;
+      flow.push_back({static_cast<float>(u.at(at_x, at_y)), static_cast<float>(v.at(at_x, at_y))});
+      confidence.push_back(0.01f * static_cast<float>((at_x * 7 + at_y * 13) % 50));
+    }
+  }
+  std::vector<PlaneF> out(4, PlaneF(setup.roi.width, setup.roi.height));
+  cuda::FrameParams frame{};
+  for (std::size_t p = 0; p < out.size(); ++p) {
+    frame.out[p] = out[p].data.data();
+    frame.out_stride[p] = static_cast<std::int64_t>(sizeof(float)) * setup.roi.width;
+  }
+  a.frame = &frame;
+  a.state = &state;
+  a.outcome = &outcome;
+  a.frames = 2;
+  a.threshold = threshold;
+  a.invalid = 0.0f;
+  a.model = detail::kPyramidDeviation;
+  a.x = setup.roi.x - setup.region.x;
+  a.y = setup.roi.y - setup.region.y;
+  a.width = setup.roi.width;
+  a.height = setup.roi.height;
+  a.flow_width = setup.region.width;
+  a.flow_height = setup.region.height;
+  const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
+                                    setup.size.width, setup.size.height};
+  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats), 2},
+               {stored, setup.region, 1, false, setup.cubic},
+               flow.data(),
+               confidence.data(),
+               setup.region.width};
+  void* arguments[] = {&a};
+  const auto blocks = [](int pixels, int tile) {
+    return static_cast<unsigned>((pixels + tile - 1) / tile);
+  };
+  const auto work = test::host_flow_work(
+      reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
+      blocks(a.width, cuda::kPyramidTileWidth), blocks(a.height, cuda::kDeviationTileHeight), 1,
+      cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments);
+  EXPECT_TRUE(work != nullptr);
+  if (work) work();
+  EXPECT_EQ(state.head, 0) << "the frame has not ended";
+  return out;
+}
+
+// Fails when the kernel warps another frame, or a derivative, a sum, a border or the region of
+// interest is wrong.
+TEST(DeviationKernel, OfThePyramidMatchesTheReference) {
+  const Geometry setups[] = {{{70, 45}, {0, 0, 70, 45}, {0, 0, 70, 45}, true},
+                             {{70, 45}, {0, 0, 70, 45}, {0, 0, 70, 45}, false},
+                             {{40, 3}, {0, 0, 40, 3}, {0, 0, 40, 3}, true},
+                             {{1, 1}, {0, 0, 1, 1}, {0, 0, 1, 1}, true},
+                             {{90, 70}, {6, 4, 70, 60}, {15, 13, 40, 33}, true}};
+  for (const Geometry& setup : setups) {
+    SCOPED_TRACE(std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height) +
+                 (setup.cubic ? " cubic" : " linear"));
+    const int width = setup.size.width;
+    const int height = setup.size.height;
+    const PlaneD here = test::noise(setup.size, 1);
+    const PlaneD next = test::noise(setup.size, 2);
+    PlaneD u(width, height);
+    PlaneD v(width, height);
+    PlaneD warped(width, height);
+    PlaneD mean(width, height);
+    PlaneD residual(width, height);
+    PlaneD ix(width, height);
+    PlaneD iy(width, height);
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        // Values that are the same in single precision.
+        u.at(x, y) = std::round(64.0 * 3.0 * std::sin(0.2 * x + 0.1 * y)) / 64.0;
+        v.at(x, y) = std::round(64.0 * 2.0 * std::cos(0.15 * x - 0.3 * y)) / 64.0;
+        const double at_x = x + u.at(x, y);
+        const double at_y = y + v.at(x, y);
+        warped.at(x, y) = setup.cubic ? reference::bicubic(next, at_x, at_y)
+                                      : reference::bilinear(next, at_x, at_y);
+        mean.at(x, y) = 0.5 * (here.at(x, y) + warped.at(x, y));
+        residual.at(x, y) = warped.at(x, y) - here.at(x, y);
+      }
+    }
+    for (int y = 0; y < height; ++y) {
+      for (int x = 0; x < width; ++x) {
+        ix.at(x, y) = (mean.clamped(x - 2, y) - 8.0 * mean.clamped(x - 1, y) +
+                       8.0 * mean.clamped(x + 1, y) - mean.clamped(x + 2, y)) /
+                      12.0;
+        iy.at(x, y) = (mean.clamped(x, y - 2) - 8.0 * mean.clamped(x, y - 1) +
+                       8.0 * mean.clamped(x, y + 1) - mean.clamped(x, y + 2)) /
+                      12.0;
+      }
+    }
+    const PlaneD expected =
+        reference::deviation(reference::kPyramidConstants, ix, iy, residual, u, v);
+    constexpr float kThreshold = 0.1f;
+    const std::vector<PlaneF> got = run_kernel(setup, here, next, u, v, kThreshold);
+    for (int y = 0; y < setup.roi.height; ++y) {
+      for (int x = 0; x < setup.roi.width; ++x) {
+        const int at_x = setup.roi.x + x;
+        const int at_y = setup.roi.y + y;
+        const float deviation = got[3].at(x, y);
+        if (got[2].at(x, y) < kThreshold) {
+          ASSERT_TRUE(std::isinf(deviation) && got[0].at(x, y) == 0.0f) << x << ", " << y;
+          continue;
+        }
+        ASSERT_EQ(got[0].at(x, y), static_cast<float>(u.at(at_x, at_y))) << x << ", " << y;
+        ASSERT_NEAR(deviation, expected.at(at_x, at_y), 5e-4 * expected.at(at_x, at_y))
+            << x << ", " << y;
+      }
+    }
+  }
+}
+
+// Fails when the kernel reads another derivative, or takes invalid flow for motion.
+TEST(DeviationKernel, OfKernelsMatchesTheReference) {
+  constexpr int kWidth = 70;
+  constexpr int kHeight = 45;
+  constexpr Rect kRoi{9, 4, 50, 37};
+  constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
+  std::vector<float> derivatives;
+  std::vector<float> solved;
+  std::vector<PlaneD> planes;  // Ix, Iy, It, u, v
+  for (unsigned p = 0; p < 5; ++p) {
+    PlaneD plane = test::noise({kWidth, kHeight}, p + 1);
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      plane.data[i] = (plane.data[i] - 128.0) / 64.0;
+      (p < 3 ? derivatives : solved).push_back(static_cast<float>(plane.data[i]));
+    }
+    planes.push_back(plane);
+  }
+  for (std::size_t i = 0; i < kPixels; i += 7) {
+    for (std::size_t p = 0; p < 2; ++p) {
+      solved[p * kPixels + i] = std::numeric_limits<float>::quiet_NaN();
+      planes[3 + p].data[i] = std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+  solved.resize(3 * kPixels, 0.5f);
+  cuda::TemporalState state{0, 0, 0, 0};
+  cuda::FrameOutcome outcome{};
+  PlaneF u(kRoi.width, kRoi.height);
+  PlaneF v = u;
+  PlaneF deviation = u;
+  cuda::FrameParams frame{};
+  frame.out[0] = u.data.data();
+  frame.out[1] = v.data.data();
+  frame.out[3] = deviation.data.data();
+  for (const std::size_t p : {0, 1, 3})
+    frame.out_stride[p] = static_cast<std::int64_t>(sizeof(float)) * kRoi.width;
+  cuda::DeviationArguments a{};
+  a.frame = &frame;
+  a.state = &state;
+  a.outcome = &outcome;
+  a.frames = 5;
+  a.model = detail::kKernelDeviation;
+  a.x = kRoi.x;
+  a.y = kRoi.y;
+  a.width = kRoi.width;
+  a.height = kRoi.height;
+  a.flow_width = kWidth;
+  a.flow_height = kHeight;
+  a.kernels = {solved.data(), kWidth, kPixels, derivatives.data(), kWidth, kPixels};
+  void* arguments[] = {&a};
+  const auto work = test::host_flow_work(
+      reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kKernels)), 2, 3, 1,
+      cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments);
+  ASSERT_TRUE(work != nullptr);
+  work();
+  const PlaneD expected =
+      reference::kernel_deviation(planes[0], planes[1], planes[2], planes[3], planes[4]);
+  int invalid = 0;
+  for (int y = 0; y < kRoi.height; ++y) {
+    for (int x = 0; x < kRoi.width; ++x) {
+      const double wanted = expected.at(kRoi.x + x, kRoi.y + y);
+      const float got = deviation.at(x, y);
+      if (std::isinf(wanted)) {
+        ++invalid;
+        ASSERT_TRUE(std::isinf(got) && u.at(x, y) == a.invalid) << x << ", " << y;
+        continue;
+      }
+      ASSERT_NEAR(got, wanted, 1e-4 * wanted) << x << ", " << y;
+    }
+  }
+  EXPECT_GT(invalid, 100);
+}
+
+}  // namespace
+}  // namespace ocellus
