@@ -52,7 +52,7 @@ static void gst_ocellus_cellular_network_adapt(GstOcellusBase*, OperatorConfig& 
                                                const GstVideoInfo&) {
   ChainConfig* chain = config.get_if<HalftoneConfig>();
   if (chain == nullptr) chain = config.get_if<CnnConfig>();
-  chain->output_format = chain->format;
+  chain->output_format = ocellus::luma_format(chain->format);
   chain->output_range = chain->input_range;
 }
 

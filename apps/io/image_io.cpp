@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -101,8 +102,12 @@ struct Target {
   /// `stored_index` counts the pixels as the file stores them.
   void set(std::size_t stored_index, std::uint32_t value) { store(gray, at(stored_index), value); }
   void set(std::size_t stored_index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+    set(stored_index, luma(r, g, b), r, g, b);
+  }
+  void set(std::size_t stored_index, std::uint32_t value, std::uint32_t r, std::uint32_t g,
+           std::uint32_t b) {
     const std::size_t index = at(stored_index);
-    store(gray, index, luma(r, g, b));
+    store(gray, index, value);
     if (color == nullptr) return;
     store((*color)[0], index, r);
     store((*color)[1], index, g);
@@ -412,6 +417,7 @@ struct JpegJob {
   jpeg_progress_mgr progress;
   std::jmp_buf jump;
   bool rgb = false;
+  bool ycc = false;  ///< the color is read as Y, Cb and Cr
   char message[JMSG_LENGTH_MAX] = {};
 };
 
@@ -442,8 +448,22 @@ bool jpeg_start(JpegJob& job, std::FILE* stream) {
   jpeg_stdio_src(&job.decompress, stream);
   jpeg_read_header(&job.decompress, TRUE);
   job.rgb = job.rgb && job.decompress.num_components == 3;
-  job.decompress.out_color_space = job.rgb ? JCS_RGB : JCS_GRAYSCALE;
+  // The luma must be the same with and without color.
+  job.ycc = job.rgb && job.decompress.jpeg_color_space == JCS_YCbCr;
+  job.decompress.out_color_space = job.ycc ? JCS_YCbCr : job.rgb ? JCS_RGB : JCS_GRAYSCALE;
   return true;
+}
+
+/// Sets a pixel from the bytes Y, Cb and Cr (JFIF 1.02).
+void set_ycc(Target& image, std::size_t index, const std::uint8_t* ycc) {
+  const double y = ycc[0];
+  const double cb = ycc[1] - 128.0;
+  const double cr = ycc[2] - 128.0;
+  const auto byte = [](double value) {
+    return static_cast<std::uint32_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
+  };
+  image.set(index, ycc[0], byte(y + 1.402 * cr), byte(y - 0.344136 * cb - 0.714136 * cr),
+            byte(y + 1.772 * cb));
 }
 
 /// `row` has space for three bytes per pixel.
@@ -457,7 +477,9 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
     JSAMPROW to = direct ? image.gray.pixels.data() + first : row;
     jpeg_read_scanlines(&job.decompress, &to, 1);
     for (std::size_t x = 0; !direct && x < width; ++x) {
-      if (job.rgb)
+      if (job.ycc)
+        set_ycc(image, first + x, row + 3 * x);
+      else if (job.rgb)
         image.set(first + x, row[3 * x], row[3 * x + 1], row[3 * x + 2]);
       else
         image.set(first + x, row[x]);

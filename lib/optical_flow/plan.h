@@ -19,8 +19,9 @@ inline constexpr int kMaxPyramidFrames = 7;
 struct OpticalFlowPlan {
   bool filter_only = false;  ///< true for SpatioTemporalFilter: the convolutions are the result
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
-  Rect roi;  ///< never empty
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
+  Rect roi;                                        ///< never empty
   /// Region in which derivatives are needed: the region of interest, extended by the window's
   /// radius and clipped to the image.
   Rect support;
