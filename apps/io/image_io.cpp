@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -136,7 +137,23 @@ struct Target {
   ImageSize stored;
   int orientation = 1;       ///< 1 to 8 as in Exif; set before `make`
   bool transparent = false;  ///< whether a pixel is not opaque
+  /// Pixels in a length along each axis, as the file stores them; 0: the file does not tell.
+  std::uint32_t across = 0;
+  std::uint32_t down = 0;
 };
+
+/// Width to height of a pixel in the upright image, such as "2 to 1". Empty for square ones, also
+/// if only the rounding of the densities makes a difference.
+std::string aspect_of(const Target& image) {
+  std::uint32_t width = image.down;
+  std::uint32_t height = image.across;
+  if (width == 0 || height == 0) return "";
+  if (image.orientation >= 5) std::swap(width, height);
+  constexpr double kRounding = 0.005;
+  if (std::abs(static_cast<double>(width) / height - 1.0) < kRounding) return "";
+  const std::uint32_t divisor = std::gcd(width, height);
+  return fmt::format("{} to {}", width / divisor, height / divisor);
+}
 
 // ---- PNM
 
@@ -263,6 +280,34 @@ class PnmReader {
   InputFile& file_;
 };
 
+// ---- Exif
+
+/// The orientation in Exif data that begin with the byte order, or 1.
+int orientation_of(std::string_view tiff) {
+  const bool big = tiff.starts_with("MM");
+  const auto number = [&](std::size_t position, std::size_t bytes) -> std::size_t {
+    if (position > tiff.size() || bytes > tiff.size() - position) return 0;
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const auto byte = static_cast<unsigned char>(tiff[position + (big ? i : bytes - 1 - i)]);
+      value = value << 8 | byte;
+    }
+    return value;
+  };
+  if (!big && !tiff.starts_with("II")) return 1;
+  constexpr std::size_t kOrientation = 0x0112;
+  constexpr std::size_t kShort = 3;
+  const std::size_t directory = number(4, 4);
+  const std::size_t entries = number(directory, 2);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + 12 * i;
+    if (number(entry, 2) != kOrientation || number(entry + 2, 2) != kShort) continue;
+    const std::size_t value = number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
 // ---- PNG
 
 struct PngErrors {
@@ -365,7 +410,42 @@ bool png_read_pixels(PngJob& job, Target& image) {
   return true;
 }
 
+/// Reads what the chunks eXIf and pHYs tell. They may follow the pixels, so they are looked for
+/// first. Damage is left to libpng.
+void read_png_chunks(InputFile& file, Target& image) {
+  constexpr int kMostChunks = 1 << 16;
+  constexpr std::size_t kMostExif = 1 << 16;
+  std::uint64_t position = 8;
+  for (int chunk = 0; chunk < kMostChunks && position < file.size(); ++chunk) {
+    file.seek(position);
+    std::string head(8, '\0');
+    if (file.read_some(head.data(), head.size()) != head.size()) break;
+    const auto number = [](std::string_view bytes) {
+      std::uint32_t value = 0;
+      for (const char byte : bytes.substr(0, 4))
+        value = value << 8 | static_cast<std::uint8_t>(byte);
+      return value;
+    };
+    const std::uint32_t length = number(head);
+    const std::string type = head.substr(4);
+    if (type == "IEND") break;
+    if (type == "eXIf" || type == "pHYs") {
+      std::string data(std::min<std::size_t>(length, kMostExif), '\0');
+      data.resize(file.read_some(data.data(), data.size()));
+      if (type == "eXIf") {
+        image.orientation = orientation_of(data);
+      } else if (data.size() == 9) {
+        image.across = number(data);
+        image.down = number(std::string_view(data).substr(4));
+      }
+    }
+    position += 12 + std::uint64_t{length};
+  }
+}
+
 void read_png(InputFile& file, Target& image) {
+  read_png_chunks(file, image);
+  file.seek(0);
   PngJob job;
   job.stream = file.stream();
   job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
@@ -489,32 +569,6 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
   return true;
 }
 
-/// The orientation in Exif data that begin with the byte order, or 1.
-int orientation_of(std::string_view tiff) {
-  const bool big = tiff.starts_with("MM");
-  const auto number = [&](std::size_t position, std::size_t bytes) -> std::size_t {
-    if (position > tiff.size() || bytes > tiff.size() - position) return 0;
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i) {
-      const auto byte = static_cast<unsigned char>(tiff[position + (big ? i : bytes - 1 - i)]);
-      value = value << 8 | byte;
-    }
-    return value;
-  };
-  if (!big && !tiff.starts_with("II")) return 1;
-  constexpr std::size_t kOrientation = 0x0112;
-  constexpr std::size_t kShort = 3;
-  const std::size_t directory = number(4, 4);
-  const std::size_t entries = number(directory, 2);
-  for (std::size_t i = 0; i < entries; ++i) {
-    const std::size_t entry = directory + 2 + 12 * i;
-    if (number(entry, 2) != kOrientation || number(entry + 2, 2) != kShort) continue;
-    const std::size_t value = number(entry + 8, 2);
-    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-  }
-  return 1;
-}
-
 /// The orientation of a JPEG, 1 to 8. Damage is left to libjpeg.
 int exif_orientation(InputFile& file) {
   constexpr int kMostSegments = 100;
@@ -592,6 +646,10 @@ void read_jpeg(InputFile& file, Target& image) {
   };
   check(jpeg_start(job, file.stream()));
   check_jpeg(file, job.decompress);
+  if (job.decompress.saw_JFIF_marker != 0) {
+    image.across = job.decompress.X_density;
+    image.down = job.decompress.Y_density;
+  }
   image.make(
       {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
       PixelFormat::kGray8, job.rgb);
@@ -670,6 +728,10 @@ GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
     file.fail(
         fmt::format("not an image that is read: its first bytes are none of {}", kReadFormats));
   if (image.transparent) tell_once(path, "its transparency is ignored");
+  if (const std::string aspect = aspect_of(image); !aspect.empty()) {
+    tell_once(path,
+              fmt::format("its pixels are {}, which is ignored: they count as square", aspect));
+  }
   return std::move(image.gray);
 }
 
