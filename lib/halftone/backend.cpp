@@ -28,7 +28,8 @@ int weights_that_count(const std::array<std::int16_t, kMaxTemplateWeights>& weig
 /// Writes the summary and the least cost of a frame.
 void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexcept {
   const double cells = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = cells * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.output_format));
+  info.least_bytes =
+      cells * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.output_format));
   int radius = 0;
   int sweeps = 0;
   const CellStagePlan* before = nullptr;
