@@ -52,7 +52,7 @@ static void gst_ocellus_cellular_network_adapt(GstOcellusBase*, OperatorConfig& 
                                                const GstVideoInfo&) {
   ChainConfig* chain = config.get_if<HalftoneConfig>();
   if (chain == nullptr) chain = config.get_if<CnnConfig>();
-  chain->output_format = chain->format;
+  chain->output_format = ocellus::luma_format(chain->format);
   chain->output_range = chain->input_range;
 }
 
@@ -185,7 +185,7 @@ static void gst_ocellus_cellular_network_class_init(GstOcellusCellularNetworkCla
   object_class->get_property = gst_ocellus_cellular_network_get_property;
   g_object_class_install_property(
       object_class, PROP_CHROMA,
-      g_param_spec_enum("chroma", "Chroma", "Color of the output picture (I420 and NV12 only)",
+      g_param_spec_enum("chroma", "Chroma", "Color of the output picture, if its format has color",
                         gst_ocellus_cellular_network_chroma_get_type(), DEFAULT_CHROMA,
                         static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                  GST_PARAM_MUTABLE_READY)));

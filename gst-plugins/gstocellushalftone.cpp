@@ -14,8 +14,8 @@
  *
  * The network works on luma. The colorimetry in the caps defines the black and white levels of the
  * input and of the output. They are 16 and 235 in limited range and 0 and 255 in full range. With
- * 16 bits they are 4096 and 60160, or 0 and 65535. Without a colorimetry in the caps, I420 and NV12
- * have limited range and the gray formats full range. Luma outside the range counts as black or as
+ * 16 bits they are 4096 and 60160, or 0 and 65535. Without a colorimetry in the caps, YUV formats
+ * have limited range, gray and RGB formats full range. Luma outside the range counts as black or as
  * white. Chroma becomes neutral, or is kept (#GstOcellusCellularNetwork:chroma).
  *
  * The result is written to a new buffer. #GstOcellusBase:on-miss determines what happens to a frame

@@ -52,7 +52,11 @@ static_assert(same(OCELLUS_OK, Status::kOk) &&
               same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem));
 static_assert(same(OCELLUS_GRAY8, PixelFormat::kGray8) &&
               same(OCELLUS_GRAY16, PixelFormat::kGray16) &&
-              same(OCELLUS_FLOAT32, PixelFormat::kFloat32));
+              same(OCELLUS_FLOAT32, PixelFormat::kFloat32) &&
+              same(OCELLUS_YUY2, PixelFormat::kYuy2) && same(OCELLUS_UYVY, PixelFormat::kUyvy) &&
+              same(OCELLUS_BGR, PixelFormat::kBgr) && same(OCELLUS_RGB, PixelFormat::kRgb) &&
+              same(OCELLUS_BGRX, PixelFormat::kBgrx) && same(OCELLUS_RGBX, PixelFormat::kRgbx) &&
+              kPixelFormats == OCELLUS_RGBX + 1);
 static_assert(same(OCELLUS_MEMORY_HOST, MemorySpace::kHost) &&
               same(OCELLUS_MEMORY_PINNED, MemorySpace::kPinned) &&
               same(OCELLUS_MEMORY_CUDA, MemorySpace::kCuda));

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "apps/common/printable.h"
+#include "apps/io/color.h"
 #include "apps/io/output_file.h"
 
 namespace ocellus::app {
@@ -165,9 +166,12 @@ OverlayImage FrameOutput::picture(const InputFrame& frame) {
     for (std::size_t i = 0; i < luma; ++i)
       i420_[i] = frame.image.pixels[2 * i + 1];  // the upper byte of a 16-bit value
   }
-  if (frame.chroma_u.size() == chroma) {
-    std::memcpy(i420_.data() + luma, frame.chroma_u.data(), chroma);
-    std::memcpy(i420_.data() + luma + chroma, frame.chroma_v.data(), chroma);
+  if (!frame.color.empty()) make_chroma(frame.color, chroma_u_, chroma_v_);
+  const std::vector<std::uint8_t>& u = frame.color.empty() ? frame.chroma_u : chroma_u_;
+  const std::vector<std::uint8_t>& v = frame.color.empty() ? frame.chroma_v : chroma_v_;
+  if (u.size() == chroma) {
+    std::memcpy(i420_.data() + luma, u.data(), chroma);
+    std::memcpy(i420_.data() + luma + chroma, v.data(), chroma);
   } else {
     std::memset(i420_.data() + luma, 128, 2 * chroma);
   }

@@ -110,6 +110,8 @@ class FrameOutput {
   std::unique_ptr<VideoWriter> writer_;
   ImageSize picture_size_;
   std::vector<std::uint8_t> i420_;
+  std::vector<std::uint8_t> chroma_u_;  ///< of an image file's colors
+  std::vector<std::uint8_t> chroma_v_;
 };
 
 /// Prints the first line of every report: the input, its size, and the backend.

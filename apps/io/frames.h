@@ -21,7 +21,7 @@ namespace ocellus::app {
 /// Options for opening FRAMES.
 struct SourceOptions {
   double timeout_s = 10.0;  ///< how long a video or a camera may take to open, and for each frame
-  bool color = false;       ///< whether to read the colors of image files
+  bool color = false;       ///< whether the colors of frames are needed
 };
 
 /// Adds --source-timeout. Every command that reads FRAMES has it.
@@ -33,7 +33,7 @@ struct InputFrame {
   GrayImage image;
   std::vector<GrayImage> color;  ///< the red, green and blue planes of an image file, or empty
   std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
-                                       ///< the source has no color
+                                       ///< the source has no color, and for image files
   std::vector<std::uint8_t> chroma_v;
   GrayRange range;  ///< the values of `image` for black and white: 16 and 235 in most videos
   long number = 0;  ///< the number in the pattern; otherwise counted from 0

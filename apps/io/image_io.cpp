@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -101,8 +103,12 @@ struct Target {
   /// `stored_index` counts the pixels as the file stores them.
   void set(std::size_t stored_index, std::uint32_t value) { store(gray, at(stored_index), value); }
   void set(std::size_t stored_index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+    set(stored_index, luma(r, g, b), r, g, b);
+  }
+  void set(std::size_t stored_index, std::uint32_t value, std::uint32_t r, std::uint32_t g,
+           std::uint32_t b) {
     const std::size_t index = at(stored_index);
-    store(gray, index, luma(r, g, b));
+    store(gray, index, value);
     if (color == nullptr) return;
     store((*color)[0], index, r);
     store((*color)[1], index, g);
@@ -131,7 +137,23 @@ struct Target {
   ImageSize stored;
   int orientation = 1;       ///< 1 to 8 as in Exif; set before `make`
   bool transparent = false;  ///< whether a pixel is not opaque
+  /// Pixels in a length along each axis, as the file stores them; 0: the file does not tell.
+  std::uint32_t across = 0;
+  std::uint32_t down = 0;
 };
+
+/// Width to height of a pixel in the upright image, such as "2 to 1". Empty for square ones, also
+/// if only the rounding of the densities makes a difference.
+std::string aspect_of(const Target& image) {
+  std::uint32_t width = image.down;
+  std::uint32_t height = image.across;
+  if (width == 0 || height == 0) return "";
+  if (image.orientation >= 5) std::swap(width, height);
+  constexpr double kRounding = 0.005;
+  if (std::abs(static_cast<double>(width) / height - 1.0) < kRounding) return "";
+  const std::uint32_t divisor = std::gcd(width, height);
+  return fmt::format("{} to {}", width / divisor, height / divisor);
+}
 
 // ---- PNM
 
@@ -258,6 +280,34 @@ class PnmReader {
   InputFile& file_;
 };
 
+// ---- Exif
+
+/// The orientation in Exif data that begin with the byte order, or 1.
+int orientation_of(std::string_view tiff) {
+  const bool big = tiff.starts_with("MM");
+  const auto number = [&](std::size_t position, std::size_t bytes) -> std::size_t {
+    if (position > tiff.size() || bytes > tiff.size() - position) return 0;
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const auto byte = static_cast<unsigned char>(tiff[position + (big ? i : bytes - 1 - i)]);
+      value = value << 8 | byte;
+    }
+    return value;
+  };
+  if (!big && !tiff.starts_with("II")) return 1;
+  constexpr std::size_t kOrientation = 0x0112;
+  constexpr std::size_t kShort = 3;
+  const std::size_t directory = number(4, 4);
+  const std::size_t entries = number(directory, 2);
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::size_t entry = directory + 2 + 12 * i;
+    if (number(entry, 2) != kOrientation || number(entry + 2, 2) != kShort) continue;
+    const std::size_t value = number(entry + 8, 2);
+    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+  }
+  return 1;
+}
+
 // ---- PNG
 
 struct PngErrors {
@@ -360,7 +410,42 @@ bool png_read_pixels(PngJob& job, Target& image) {
   return true;
 }
 
+/// Reads what the chunks eXIf and pHYs tell. They may follow the pixels, so they are looked for
+/// first. Damage is left to libpng.
+void read_png_chunks(InputFile& file, Target& image) {
+  constexpr int kMostChunks = 1 << 16;
+  constexpr std::size_t kMostExif = 1 << 16;
+  std::uint64_t position = 8;
+  for (int chunk = 0; chunk < kMostChunks && position < file.size(); ++chunk) {
+    file.seek(position);
+    std::string head(8, '\0');
+    if (file.read_some(head.data(), head.size()) != head.size()) break;
+    const auto number = [](std::string_view bytes) {
+      std::uint32_t value = 0;
+      for (const char byte : bytes.substr(0, 4))
+        value = value << 8 | static_cast<std::uint8_t>(byte);
+      return value;
+    };
+    const std::uint32_t length = number(head);
+    const std::string type = head.substr(4);
+    if (type == "IEND") break;
+    if (type == "eXIf" || type == "pHYs") {
+      std::string data(std::min<std::size_t>(length, kMostExif), '\0');
+      data.resize(file.read_some(data.data(), data.size()));
+      if (type == "eXIf") {
+        image.orientation = orientation_of(data);
+      } else if (data.size() == 9) {
+        image.across = number(data);
+        image.down = number(std::string_view(data).substr(4));
+      }
+    }
+    position += 12 + std::uint64_t{length};
+  }
+}
+
 void read_png(InputFile& file, Target& image) {
+  read_png_chunks(file, image);
+  file.seek(0);
   PngJob job;
   job.stream = file.stream();
   job.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
@@ -412,6 +497,7 @@ struct JpegJob {
   jpeg_progress_mgr progress;
   std::jmp_buf jump;
   bool rgb = false;
+  bool ycc = false;  ///< the color is read as Y, Cb and Cr
   char message[JMSG_LENGTH_MAX] = {};
 };
 
@@ -442,8 +528,22 @@ bool jpeg_start(JpegJob& job, std::FILE* stream) {
   jpeg_stdio_src(&job.decompress, stream);
   jpeg_read_header(&job.decompress, TRUE);
   job.rgb = job.rgb && job.decompress.num_components == 3;
-  job.decompress.out_color_space = job.rgb ? JCS_RGB : JCS_GRAYSCALE;
+  // The luma must be the same with and without color.
+  job.ycc = job.rgb && job.decompress.jpeg_color_space == JCS_YCbCr;
+  job.decompress.out_color_space = job.ycc ? JCS_YCbCr : job.rgb ? JCS_RGB : JCS_GRAYSCALE;
   return true;
+}
+
+/// Sets a pixel from the bytes Y, Cb and Cr (JFIF 1.02).
+void set_ycc(Target& image, std::size_t index, const std::uint8_t* ycc) {
+  const double y = ycc[0];
+  const double cb = ycc[1] - 128.0;
+  const double cr = ycc[2] - 128.0;
+  const auto byte = [](double value) {
+    return static_cast<std::uint32_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
+  };
+  image.set(index, ycc[0], byte(y + 1.402 * cr), byte(y - 0.344136 * cb - 0.714136 * cr),
+            byte(y + 1.772 * cb));
 }
 
 /// `row` has space for three bytes per pixel.
@@ -457,7 +557,9 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
     JSAMPROW to = direct ? image.gray.pixels.data() + first : row;
     jpeg_read_scanlines(&job.decompress, &to, 1);
     for (std::size_t x = 0; !direct && x < width; ++x) {
-      if (job.rgb)
+      if (job.ycc)
+        set_ycc(image, first + x, row + 3 * x);
+      else if (job.rgb)
         image.set(first + x, row[3 * x], row[3 * x + 1], row[3 * x + 2]);
       else
         image.set(first + x, row[x]);
@@ -465,32 +567,6 @@ bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
   }
   jpeg_finish_decompress(&job.decompress);
   return true;
-}
-
-/// The orientation in Exif data that begin with the byte order, or 1.
-int orientation_of(std::string_view tiff) {
-  const bool big = tiff.starts_with("MM");
-  const auto number = [&](std::size_t position, std::size_t bytes) -> std::size_t {
-    if (position > tiff.size() || bytes > tiff.size() - position) return 0;
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < bytes; ++i) {
-      const auto byte = static_cast<unsigned char>(tiff[position + (big ? i : bytes - 1 - i)]);
-      value = value << 8 | byte;
-    }
-    return value;
-  };
-  if (!big && !tiff.starts_with("II")) return 1;
-  constexpr std::size_t kOrientation = 0x0112;
-  constexpr std::size_t kShort = 3;
-  const std::size_t directory = number(4, 4);
-  const std::size_t entries = number(directory, 2);
-  for (std::size_t i = 0; i < entries; ++i) {
-    const std::size_t entry = directory + 2 + 12 * i;
-    if (number(entry, 2) != kOrientation || number(entry + 2, 2) != kShort) continue;
-    const std::size_t value = number(entry + 8, 2);
-    return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-  }
-  return 1;
 }
 
 /// The orientation of a JPEG, 1 to 8. Damage is left to libjpeg.
@@ -570,6 +646,10 @@ void read_jpeg(InputFile& file, Target& image) {
   };
   check(jpeg_start(job, file.stream()));
   check_jpeg(file, job.decompress);
+  if (job.decompress.saw_JFIF_marker != 0) {
+    image.across = job.decompress.X_density;
+    image.down = job.decompress.Y_density;
+  }
   image.make(
       {static_cast<int>(job.decompress.image_width), static_cast<int>(job.decompress.image_height)},
       PixelFormat::kGray8, job.rgb);
@@ -648,6 +728,10 @@ GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
     file.fail(
         fmt::format("not an image that is read: its first bytes are none of {}", kReadFormats));
   if (image.transparent) tell_once(path, "its transparency is ignored");
+  if (const std::string aspect = aspect_of(image); !aspect.empty()) {
+    tell_once(path,
+              fmt::format("its pixels are {}, which is ignored: they count as square", aspect));
+  }
   return std::move(image.gray);
 }
 

@@ -36,8 +36,9 @@ bool is_image_file(const std::string& path);
 std::string unread_image(const std::string& path);
 
 /// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. The orientation in the
-/// Exif data of a JPEG is applied. Transparency is ignored, which is told on stderr. Throws
-/// InputError that names the file and the mistake.
+/// Exif data of a JPEG or PNG is applied. Transparency, and pixels that are not square (JFIF,
+/// pHYs), are ignored, which is told on stderr. Throws InputError that names the file and the
+/// mistake.
 ///
 /// If `color` is given and the file has color, `color` becomes the red, green and blue planes, with
 /// the size and format of the gray image; otherwise it becomes empty.

@@ -5,6 +5,7 @@
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -19,9 +20,11 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/io/color.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/video.h"
+#include "ocellus/luma.h"
 
 namespace ocellus::app {
 namespace {
@@ -100,6 +103,31 @@ std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& 
     g_clear_error(&error);
     g_free(debug);
     return text;
+  }
+}
+
+/// Formats that are read without a conversion by GStreamer. It converts others to that which loses
+/// least. Y444 is there for such videos: they would become RGB.
+#define OCELLUS_READ_FORMATS \
+  "video/x-raw,format=(string){GRAY8,I420,YUY2,UYVY,Y444,BGR,RGB,BGRx,RGBx}"
+
+/// The library's format of pixels with color in one plane.
+std::optional<PixelFormat> packed_format(const GstVideoFrame& video) {
+  switch (GST_VIDEO_FRAME_FORMAT(&video)) {
+    case GST_VIDEO_FORMAT_YUY2:
+      return PixelFormat::kYuy2;
+    case GST_VIDEO_FORMAT_UYVY:
+      return PixelFormat::kUyvy;
+    case GST_VIDEO_FORMAT_BGR:
+      return PixelFormat::kBgr;
+    case GST_VIDEO_FORMAT_RGB:
+      return PixelFormat::kRgb;
+    case GST_VIDEO_FORMAT_BGRx:
+      return PixelFormat::kBgrx;
+    case GST_VIDEO_FORMAT_RGBx:
+      return PixelFormat::kRgbx;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -228,6 +256,7 @@ class GstSource : public FrameSource {
             bool camera, const SourceOptions& options)
       : FrameSource(path),
         camera_(camera),
+        color_(options.color),
         timeout_s_(options.timeout_s),
         pipeline_(path, described(path, description, property)) {
     sink_ = GST_APP_SINK(element_of(pipeline_.get(), "sink"));
@@ -280,18 +309,8 @@ class GstSource : public FrameSource {
     const ImageSize size{GST_VIDEO_FRAME_WIDTH(&video), GST_VIDEO_FRAME_HEIGHT(&video)};
     if (frame.image.size != size || frame.image.format != PixelFormat::kGray8)
       frame.image = GrayImage(size, PixelFormat::kGray8);
-    copy_plane(video, 0, size, frame.image.pixels.data());
-    const ImageSize half = GST_VIDEO_FRAME_N_PLANES(&video) == 1
-                               ? ImageSize{}
-                               : ImageSize{(size.width + 1) / 2, (size.height + 1) / 2};
-    const std::size_t chroma =
-        static_cast<std::size_t>(half.width) * static_cast<std::size_t>(half.height);
-    frame.chroma_u.resize(chroma);
-    frame.chroma_v.resize(chroma);
-    if (chroma > 0) {
-      copy_plane(video, 1, half, frame.chroma_u.data());
-      copy_plane(video, 2, half, frame.chroma_v.data());
-    }
+    copy_luma(video, size, frame.image.pixels.data());
+    copy_chroma(video, size, frame);
     gst_video_frame_unmap(&video);
     frame.range = range_of(info);
     frame.number = number_++;
@@ -405,6 +424,59 @@ class GstSource : public FrameSource {
     return nullptr;
   }
 
+  static const std::uint8_t* row_of(const GstVideoFrame& video, unsigned plane, int y) {
+    return static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane)) +
+           static_cast<std::ptrdiff_t>(y) * GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane);
+  }
+
+  static void copy_luma(const GstVideoFrame& video, ImageSize size, std::uint8_t* out) {
+    const std::optional<PixelFormat> packed = packed_format(video);
+    if (!packed) return copy_plane(video, 0, size, out);
+    for (int y = 0; y < size.height; ++y, out += size.width)
+      luma_of_row(row_of(video, 0, y), *packed, out, size.width);
+  }
+
+  /// Formats other than I420 take time, so their chroma is made only if it is needed.
+  void copy_chroma(const GstVideoFrame& video, ImageSize size, InputFrame& frame) const {
+    frame.chroma_u.clear();
+    frame.chroma_v.clear();
+    const GstVideoFormat format = GST_VIDEO_FRAME_FORMAT(&video);
+    if (format == GST_VIDEO_FORMAT_GRAY8) return;
+    if (format == GST_VIDEO_FORMAT_I420) {
+      const ImageSize half{(size.width + 1) / 2, (size.height + 1) / 2};
+      const std::size_t chroma =
+          static_cast<std::size_t>(half.width) * static_cast<std::size_t>(half.height);
+      frame.chroma_u.resize(chroma);
+      frame.chroma_v.resize(chroma);
+      copy_plane(video, 1, half, frame.chroma_u.data());
+      copy_plane(video, 2, half, frame.chroma_v.data());
+      return;
+    }
+    if (!color_) return;
+    if (GST_VIDEO_INFO_IS_RGB(&video.info)) {
+      const int bytes = GST_VIDEO_FRAME_COMP_PSTRIDE(&video, 0);
+      const auto rgb = [&video, bytes](int x, int y) {
+        const std::uint8_t* const pixel = row_of(video, 0, y) + std::ptrdiff_t{bytes} * x;
+        std::array<float, 3> value;
+        for (unsigned c = 0; c < 3; ++c)
+          value[c] = static_cast<float>(pixel[GST_VIDEO_FRAME_COMP_POFFSET(&video, c)]);
+        return value;
+      };
+      return make_chroma(size, rgb, frame.chroma_u, frame.chroma_v);
+    }
+    const auto component = [&video](unsigned c) {
+      return [&video, c](int x, int y) {
+        const std::uint8_t* const row = row_of(video, GST_VIDEO_FRAME_COMP_PLANE(&video, c), y) +
+                                        GST_VIDEO_FRAME_COMP_POFFSET(&video, c);
+        const int column = x >> GST_VIDEO_FORMAT_INFO_W_SUB(video.info.finfo, c);
+        return static_cast<float>(
+            row[static_cast<std::ptrdiff_t>(column) * GST_VIDEO_FRAME_COMP_PSTRIDE(&video, c)]);
+      };
+    };
+    make_half(size, component(1), frame.chroma_u);
+    make_half(size, component(2), frame.chroma_v);
+  }
+
   static void copy_plane(const GstVideoFrame& video, unsigned plane, ImageSize size,
                          std::uint8_t* out) {
     const auto* row = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
@@ -415,6 +487,7 @@ class GstSource : public FrameSource {
   }
 
   bool camera_;
+  bool color_;
   double timeout_s_;
   RunningPipeline pipeline_;
   GstAppSink* sink_ = nullptr;
@@ -608,8 +681,8 @@ void need_elements(const std::string& path,
 // The GStreamer elements process the luma plane, too, so the program and the elements get the same
 // numbers. videoflip turns the frames as the file says, and passes upright ones through.
 constexpr const char* kToFrames =
-    " ! decodebin name=decoder ! videoconvert ! videoflip video-direction=auto ! videoconvert ! "
-    "video/x-raw,format=I420 ! appsink name=sink sync=false max-buffers=4";
+    " ! decodebin name=decoder ! videoconvert ! videoflip video-direction=auto ! videoconvert "
+    "! " OCELLUS_READ_FORMATS " ! appsink name=sink sync=false max-buffers=4";
 
 }  // namespace
 
@@ -638,12 +711,10 @@ std::unique_ptr<FrameSource> open_camera(const std::string& device, const Source
 std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const SourceOptions& options) {
   start_gstreamer();
   need_elements(text, {{"videoconvert", "gstreamer1.0-plugins-base"}});
-  return std::make_unique<GstSource>(
-      text,
-      text +
-          " ! videoconvert ! video/x-raw,format=(string){GRAY8,I420} ! appsink name=sink "
-          "sync=false max-buffers=4",
-      nullptr, false, options);
+  return std::make_unique<GstSource>(text,
+                                     text + " ! videoconvert ! " OCELLUS_READ_FORMATS
+                                            " ! appsink name=sink sync=false max-buffers=4",
+                                     nullptr, false, options);
 }
 
 std::unique_ptr<VideoWriter> make_pipeline_writer(const std::string& text, ImageSize size,

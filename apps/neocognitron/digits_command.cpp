@@ -284,6 +284,7 @@ void add_digits_command(CLI::App& program, int& exit_code) {
       throw InputError(with_images
                            ? "give either FRAMES or --images, not both"
                            : "FRAMES is missing; give frames, or an IDX file with --images");
+    o->frames.source.color = !o->frames.output.empty();
     exit_code = with_images ? recognize_images(*o) : DigitsJob(*o).run();
   });
 }

@@ -439,6 +439,7 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(*command, unused_options(*o));
+    o->frames.source.color = is_video_name(o->frames.output);
     exit_code = FlowJob(*o).run();
   });
 }

@@ -119,7 +119,7 @@ const char* format_name(PixelFormat format) {
       return "gray8";
     case PixelFormat::kGray16:
       return "gray16";
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return "float";

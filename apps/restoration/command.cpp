@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "apps/io/color.h"
 #include "apps/io/picture_command.h"
-#include "apps/restoration/color.h"
 #include "apps/restoration/identify_command.h"
 
 namespace ocellus::app {

@@ -28,8 +28,11 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #else
 #define OCELLUS_CUDA_CAPS ""
 #endif
-#define OCELLUS_CAPS \
-  OCELLUS_CUDA_CAPS "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12 }, " OCELLUS_SIZES
+// The first formats have a luma plane. That of the others is computed for each frame.
+#define OCELLUS_CAPS                                                                               \
+  OCELLUS_CUDA_CAPS                                                                                \
+  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, BGR, RGB, BGRx, BGRA, " \
+  "RGBx, RGBA }, " OCELLUS_SIZES
 
 #define DEFAULT_CONFIG ""
 #define DEFAULT_BACKEND "auto"

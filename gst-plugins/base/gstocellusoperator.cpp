@@ -7,6 +7,7 @@
 
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
+#include "ocellus/luma.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
@@ -46,6 +47,10 @@ bool ElementOperator::produces_video() const {
 
 bool ElementOperator::is_on_device() const {
   return caps_.cuda && engine_->info().backend == BackendKind::kCuda;
+}
+
+bool ElementOperator::writes_pixels() const {
+  return produces_video() && ocellus::has_color(gst_ocellus_pixel_format(caps_.video));
 }
 
 // Rows and planes begin at multiples of the library's alignment.
@@ -94,6 +99,7 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   const Expected<Footprint> footprint = made->footprint(*engine_info);
   if (!footprint) return options.named(footprint.error());
   info_ = *info;
+  for (guint i = 0; i < depth(); ++i) slots_[i].gray.resize(writes_pixels() ? plane_bytes(0) : 0);
 
   PoolSet::Config pools;
   pools.attach_meta = klass->attach_meta;
@@ -305,6 +311,10 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
       !mapped)
     return mapped;
   ImageView& luma = output->planes[0];
+  if (writes_pixels()) {
+    luma = plane(frame->gray.data(), 0);
+    return {};
+  }
   luma.data = frame->target.plane(0);
   luma.size = info_.planes[0].size;
   luma.stride = frame->target.stride(0);
@@ -350,6 +360,19 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   return {};
 }
 
+// Writes the pixels of a result with color, once the operator has computed its luma.
+void ElementOperator::write_pixels(FrameInFlight* frame) {
+  const ImageView gray = plane(frame->gray.data(), 0);
+  const auto color =
+      frame->keeps_color ? ocellus::PictureColor::kKept : ocellus::PictureColor::kNeutral;
+  for (int y = 0; y < gray.size.height; ++y) {
+    ocellus::replace_luma_row(
+        frame->luma.plane(0) + static_cast<gssize>(y) * frame->luma.stride(0),
+        gst_ocellus_pixel_format(caps_.video), gray.row<guint8>(y), color,
+        frame->target.plane(0) + static_cast<gssize>(y) * frame->target.stride(0), gray.size.width);
+  }
+}
+
 // Submits the frame at `index`. `bad_picture`: set if the buffer does not match the caps. The
 // operator may have the frame even after an error.
 Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
@@ -358,6 +381,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   GstBuffer* picture = next->task.picture;
   const bool keep_chroma = produces_video() && keeps_chroma(element_);
   const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)) : 1;
+  next->keeps_color = keep_chroma;
   Frame frame;
   bool copied = false;
   if (Expected<void> mapped = map_luma(picture, planes, slot, &frame, &copied); !mapped) {
@@ -470,6 +494,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
         oldest.chroma_on_device = false;
     }
     if (done) {
+      if (writes_pixels()) write_pixels(&oldest);
       *info = *done;
       return Outcome::kDone;
     }

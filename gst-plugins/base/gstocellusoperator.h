@@ -43,6 +43,9 @@ struct FrameInFlight {
   GstMapInfo result_map{};        // for a result that is not a picture
   GstOcellusPicture target;       // for a result that is a picture
   bool chroma_on_device = false;  // the device may still write its chroma
+  bool keeps_color = false;       // the result is a picture with the color of the input
+  // The operator's result for a picture whose pixels have color.
+  std::vector<guint8> gray;
   GstOcellusRecord record{};
 };
 
@@ -105,6 +108,7 @@ class ElementOperator {
                                    ocellus::Frame* frame, bool* copied);
   ocellus::Expected<void> map_result(FrameInFlight* frame, ocellus::OperatorOutput* output);
   ocellus::Expected<void> write_chroma(FrameInFlight* frame, bool keep);
+  void write_pixels(FrameInFlight* frame);
   void unmap(FrameInFlight* frame);
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
@@ -120,6 +124,8 @@ class ElementOperator {
   gsize plane_bytes(int index) const;
   bool produces_video() const;
   bool is_on_device() const;
+  /// Whether results are pictures whose pixels have color, to which the operator cannot write.
+  bool writes_pixels() const;
 
   /// Lets one thread call the operator. A thread that waits for it is the next one, also if the
   /// other thread asks again at once.

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/gstocellusvideo.h"
+
 using ocellus::Expected;
 using ocellus::make_error;
 using ocellus::Status;
@@ -103,7 +105,10 @@ void GstOcellusPicture::unmap() {
 }
 
 gsize GstOcellusPicture::row_bytes(const GstVideoInfo& video, int plane) {
-  // In the supported formats, component i is the first component of plane i.
+  const ocellus::PixelFormat format = gst_ocellus_pixel_format(video);
+  if (ocellus::has_color(format))
+    return static_cast<gsize>(ocellus::row_bytes(format, GST_VIDEO_INFO_WIDTH(&video)));
+  // In the formats with planes, component i is the first component of plane i.
   return static_cast<gsize>(GST_VIDEO_INFO_COMP_WIDTH(&video, plane)) *
          static_cast<gsize>(GST_VIDEO_INFO_COMP_PSTRIDE(&video, plane));
 }
@@ -115,18 +120,34 @@ gint GstOcellusPicture::rows(const GstVideoInfo& video, int plane) {
 ocellus::OverlayImage GstOcellusPicture::overlay(const GstVideoInfo& video) const {
   using Format = ocellus::OverlayImage::Format;
   ocellus::OverlayImage image;
-  switch (GST_VIDEO_INFO_FORMAT(&video)) {
-    case GST_VIDEO_FORMAT_GRAY16_LE:
+  switch (gst_ocellus_pixel_format(video)) {
+    case ocellus::PixelFormat::kGray16:
       image.format = Format::kGray16;
       break;
-    case GST_VIDEO_FORMAT_I420:
-      image.format = Format::kI420;
+    case ocellus::PixelFormat::kYuy2:
+      image.format = Format::kYuy2;
       break;
-    case GST_VIDEO_FORMAT_NV12:
-      image.format = Format::kNv12;
+    case ocellus::PixelFormat::kUyvy:
+      image.format = Format::kUyvy;
       break;
-    default:
-      image.format = Format::kGray8;
+    case ocellus::PixelFormat::kBgr:
+      image.format = Format::kBgr;
+      break;
+    case ocellus::PixelFormat::kRgb:
+      image.format = Format::kRgb;
+      break;
+    case ocellus::PixelFormat::kBgrx:
+      image.format = Format::kBgrx;
+      break;
+    case ocellus::PixelFormat::kRgbx:
+      image.format = Format::kRgbx;
+      break;
+    case ocellus::PixelFormat::kGray8:
+    case ocellus::PixelFormat::kFloat32:
+      if (GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_I420)
+        image.format = Format::kI420;
+      else if (GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_NV12)
+        image.format = Format::kNv12;
       break;
   }
   image.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};

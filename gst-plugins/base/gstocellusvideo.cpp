@@ -27,8 +27,26 @@ ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video) {
 }
 
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video) {
-  return GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_GRAY16_LE ? ocellus::PixelFormat::kGray16
-                                                                     : ocellus::PixelFormat::kGray8;
+  switch (GST_VIDEO_INFO_FORMAT(&video)) {
+    case GST_VIDEO_FORMAT_GRAY16_LE:
+      return ocellus::PixelFormat::kGray16;
+    case GST_VIDEO_FORMAT_YUY2:
+      return ocellus::PixelFormat::kYuy2;
+    case GST_VIDEO_FORMAT_UYVY:
+      return ocellus::PixelFormat::kUyvy;
+    case GST_VIDEO_FORMAT_BGR:
+      return ocellus::PixelFormat::kBgr;
+    case GST_VIDEO_FORMAT_RGB:
+      return ocellus::PixelFormat::kRgb;
+    case GST_VIDEO_FORMAT_BGRx:
+    case GST_VIDEO_FORMAT_BGRA:
+      return ocellus::PixelFormat::kBgrx;
+    case GST_VIDEO_FORMAT_RGBx:
+    case GST_VIDEO_FORMAT_RGBA:
+      return ocellus::PixelFormat::kRgbx;
+    default:
+      return ocellus::PixelFormat::kGray8;
+  }
 }
 
 namespace gst_ocellus {

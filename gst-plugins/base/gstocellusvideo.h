@@ -5,7 +5,7 @@
 
 #include "ocellus/frame.h"
 
-/// Returns the library's pixel format of the luma plane.
+/// Returns the library's pixel format of the first plane: luma, or pixels with color.
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
 
 /// Returns the range of the colorimetry. GStreamer accepts any number there; a number that is not

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/scheduler.h"
 #include "kernels/core/cuda_operator.h"
@@ -75,8 +76,9 @@ void CudaOperator::copy_in(Slot& slot) noexcept {
 Frame CudaOperator::host_frame(int index) const noexcept {
   const Slot& slot = slots_[static_cast<std::size_t>(index)];
   Frame frame = slot.in;
-  if (frame.space == MemorySpace::kCuda) frame.data = nullptr;
-  if (!is_host(frame.space)) return frame;
+  frame.format = luma_format(frame.format);
+  if (frame.space == MemorySpace::kCuda || makes_luma()) frame.data = nullptr;
+  if (!is_host(frame.space) || makes_luma()) return frame;
   frame.data = slot.host_in;
   frame.stride = static_cast<std::ptrdiff_t>(in_stride_);
   return frame;
@@ -102,6 +104,11 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   FrameParams params{};
   params.image = in_on_device ? slot.in.data : slot.device_in;
   params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
+  if (makes_luma()) {
+    params.color = std::exchange(params.image, slot.luma);
+    params.color_stride =
+        std::exchange(params.image_stride, static_cast<std::int64_t>(luma_stride_));
+  }
   for (int p = 0; p < planes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
     const ImageView& plane = out.planes[i];

@@ -6,6 +6,7 @@
 
 #include "core/failure.h"
 #include "kernels/core/check_frame.h"
+#include "kernels/core/luma.h"
 #include "kernels/core/trace.h"
 
 namespace ocellus::cuda {
@@ -24,6 +25,7 @@ constexpr std::size_t kChunkBytes = 512 * 1024;
 CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
     : info_(info), history_(info.support_frames) {
   in_stride_ = pitch(in_row_bytes());
+  luma_stride_ = pitch(static_cast<std::size_t>(info.size.width));
   std::size_t largest = 0;
   for (int p = 0; p < planes(); ++p) {
     const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
@@ -91,6 +93,10 @@ void CudaOperator::place_device(LayoutBuilder& builder) noexcept {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     slot.device_in = builder.take<char>(in_stride_ * static_cast<std::size_t>(info_.size.height));
     slot.device_out = builder.take<char>(staged_bytes_);
+    if (makes_luma()) {
+      slot.luma =
+          builder.take<std::uint8_t>(luma_stride_ * static_cast<std::size_t>(info_.size.height));
+    }
     slot.calls_asked = builder.take<std::uint32_t>(HostCalls::kMaxCalls);
   }
   layout(builder);
@@ -151,6 +157,8 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // Wait, because the first upload uses another stream. Otherwise a device that is busy with other
   // work might clear the memory after that upload.
   if (Expected<void> done = synchronize(cuda); !done) return done;
+  if (makes_luma())
+    if (Expected<void> done = load_kernel(cuda, luma_kernel(), 0); !done) return done;
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < info_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
@@ -186,7 +194,8 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
           cuda(kCudaCalls.begin_capture, creating_, cudaStreamCaptureModeThreadLocal);
       !done)
     return done;
-  const Expected<void> recorded = record(cuda, index, creating_);
+  Expected<void> recorded = launch_luma(cuda, index, creating_);
+  if (recorded) recorded = record(cuda, index, creating_);
   // Must be called in any case; otherwise the stream remains in capture mode.
   const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
@@ -255,6 +264,20 @@ Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
     return {};
   return cuda(kCudaCalls.set_function_attribute, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+}
+
+Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (!makes_luma()) return {};
+  const LumaArguments a{params(slot),
+                        slots_[static_cast<std::size_t>(slot)].luma,
+                        static_cast<std::int64_t>(luma_stride_),
+                        info_.format,
+                        info_.size.width,
+                        info_.size.height};
+  const unsigned along = block_count(info_.size.width, kLumaThreads * kLumaPixels);
+  const auto resident = static_cast<unsigned>(16 * device_->traits().multiprocessors);
+  const unsigned down = std::clamp(resident / along, 1U, static_cast<unsigned>(a.height));
+  return launch(cuda, stream, luma_kernel(), dim3(along, down), dim3(kLumaThreads), 0, a);
 }
 
 Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {

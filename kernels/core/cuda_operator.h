@@ -136,9 +136,10 @@ class CudaOperator : public OperatorInstance {
   /// The result flags that the kernels of frame `slot` write for the host; pinned memory.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
   /// The frame of a slot in host memory, for functions of the host. Its data is null if the caller
-  /// gave it in device memory.
+  /// gave it in device memory, or if it has color: only the device has its luma.
   Frame host_frame(int slot) const noexcept;
-  /// Where the frame of a slot is on the device, unless the caller gave it in device memory.
+  /// Where the frame of a slot is on the device, unless the caller gave it in device memory or it
+  /// has color.
   const void* staged_frame(int slot) const noexcept {
     return slots_[static_cast<std::size_t>(slot)].device_in;
   }
@@ -168,6 +169,7 @@ class CudaOperator : public OperatorInstance {
     int calls = 0;                         // of the graph
     char* device_in = nullptr;
     char* device_out = nullptr;
+    std::uint8_t* luma = nullptr;  // on the device, for frames with color
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     cudaEvent_t arrived = nullptr;   // the caller's stream has written the frame
@@ -214,9 +216,10 @@ class CudaOperator : public OperatorInstance {
   const char* name() const noexcept { return info_.name; }
   int planes() const noexcept { return info_.plane_count; }
   std::size_t in_row_bytes() const noexcept {
-    return static_cast<std::size_t>(info_.size.width) *
-           static_cast<std::size_t>(bytes_per_pixel(info_.format));
+    return static_cast<std::size_t>(row_bytes(info_.format, info_.size.width));
   }
+  bool makes_luma() const noexcept { return has_color(info_.format); }
+  Expected<void> launch_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept;
   const StagedPlane& staged(int plane) const noexcept {
     return staged_[static_cast<std::size_t>(plane)];
   }
@@ -281,6 +284,7 @@ class CudaOperator : public OperatorInstance {
   TemporalState* state_ = nullptr;
   FrameOutcome* outcomes_ = nullptr;
   std::size_t in_stride_ = 0;     // bytes
+  std::size_t luma_stride_ = 0;   // bytes
   std::size_t staged_bytes_ = 0;  // size of all planes
   std::array<StagedPlane, kMaxOutputPlanes> staged_{};
   int chunks_per_plane_ = 1;

@@ -15,11 +15,13 @@ using Kernel = void (*)(Argument);
 /// Parameters of a frame. In device memory, one for each slot; written before the frame's graph
 /// runs.
 struct FrameParams {
-  const void* image;
+  const void* image;            ///< the luma of a frame that has color
   std::int64_t image_stride;    ///< bytes from row to row
   void* out[kMaxOutputPlanes];  ///< null if the caller does not want the plane
   /// Bytes from row to row; equal for planes of the same size and format.
   std::int64_t out_stride[kMaxOutputPlanes];
+  const void* color;  ///< the frame as it came, if it has color; otherwise null
+  std::int64_t color_stride;
 };
 
 /// Position in the temporal state. In device memory. The device advances it, so that a frame with

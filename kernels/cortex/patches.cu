@@ -131,7 +131,7 @@ Kernel<StretchArguments> kernel_for(PixelFormat format) noexcept {
       return stretch_patches<std::uint8_t, kLanes>;
     case PixelFormat::kGray16:
       return stretch_patches<std::uint16_t, kLanes>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return stretch_patches<float, kLanes>;

@@ -334,7 +334,7 @@ Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept {
       return contrast_of_tiles<std::uint8_t>;
     case PixelFormat::kGray16:
       return contrast_of_tiles<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return contrast_of_tiles<float>;

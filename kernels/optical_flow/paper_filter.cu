@@ -180,7 +180,7 @@ Kernel<KeepArguments> keep_kernel(PixelFormat format) noexcept {
       return keep<std::uint8_t>;
     case PixelFormat::kGray16:
       return keep<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return keep<float>;

@@ -292,7 +292,7 @@ Kernel<PrepareArguments> prepare_of(PixelFormat format) noexcept {
       return prepare<std::uint8_t, kNormalize>;
     case PixelFormat::kGray16:
       return prepare<std::uint16_t, kNormalize>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return prepare<float, kNormalize>;
@@ -307,7 +307,7 @@ Kernel<ReduceArguments> reduce_kernel(PixelFormat format, bool from_camera) noex
       return reduce<std::uint8_t>;
     case PixelFormat::kGray16:
       return reduce<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return reduce<float>;

@@ -205,7 +205,7 @@ struct RingFilter {
         return load_tile_image<std::uint8_t, kColumns>(a, from, left, top, rows, image);
       case PixelFormat::kGray16:
         return load_tile_image<std::uint16_t, kColumns>(a, from, left, top, rows, image);
-      case PixelFormat::kFloat32:
+      default:  // kFloat32; no color comes here
         return load_tile_image<float, kColumns>(a, from, left, top, rows, image);
     }
   }

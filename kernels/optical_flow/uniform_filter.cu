@@ -304,7 +304,7 @@ Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept {
       return temporal_sums<std::uint8_t>;
     case PixelFormat::kGray16:
       return temporal_sums<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return temporal_sums<float>;

@@ -66,7 +66,7 @@ Kernel<ContinueArguments> continue_kernel(PixelFormat format) noexcept {
       return continue_image<std::uint8_t>;
     case PixelFormat::kGray16:
       return continue_image<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return continue_image<float>;
@@ -78,7 +78,7 @@ Kernel<AddQuadrantsArguments> add_quadrants_kernel(PixelFormat format) noexcept 
       return add_quadrants<std::uint8_t>;
     case PixelFormat::kGray16:
       return add_quadrants<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return add_quadrants<float>;

@@ -115,7 +115,7 @@ Kernel<RestorationArguments> forward_rows_kernel(PixelFormat format) noexcept {
       return forward_rows<std::uint8_t>;
     case PixelFormat::kGray16:
       return forward_rows<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return forward_rows<float>;
@@ -138,7 +138,7 @@ Kernel<RestorationArguments> inverse_rows_kernel(PixelFormat format) noexcept {
       return inverse_rows<std::uint8_t>;
     case PixelFormat::kGray16:
       return inverse_rows<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return inverse_rows<float>;

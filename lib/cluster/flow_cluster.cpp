@@ -85,8 +85,9 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
         "flow.method is kPyramid; a cluster needs kKernels, because the coarse levels of a pyramid "
         "need the whole frame on every rank");
   }
-  if (flow.format == PixelFormat::kFloat32)
-    return invalid_argument("flow.format is kFloat32; it must be kGray8 or kGray16");
+  if (flow.format != PixelFormat::kGray8 && flow.format != PixelFormat::kGray16)
+    return invalid_argument("flow.format is %d; it must be kGray8 or kGray16",
+                            static_cast<int>(flow.format));
   if (!flow.roi.empty())
     return invalid_argument("flow.roi must be empty: a cluster computes whole frames");
   if (flow.deviation)

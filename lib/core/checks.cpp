@@ -34,10 +34,11 @@ Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int de
     return invalid_argument("size is %dx%d; width and height must be 1 to %d", size.width,
                             size.height, kMaxImageSide);
   }
-  if (format != PixelFormat::kGray8 && format != PixelFormat::kGray16 &&
-      format != PixelFormat::kFloat32) {
-    return invalid_argument("format is %d; it must be kGray8, kGray16 or kFloat32",
-                            static_cast<int>(format));
+  if (static_cast<int>(format) >= kPixelFormats) {
+    return invalid_argument(
+        "format is %d; it must be kGray8, kGray16, kFloat32, kYuy2, kUyvy, kBgr, kRgb, kBgrx or "
+        "kRgbx",
+        static_cast<int>(format));
   }
   if (roi.empty() && (roi.x != 0 || roi.y != 0)) {
     return invalid_argument(

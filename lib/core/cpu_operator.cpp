@@ -4,8 +4,19 @@
 #include <cstring>
 
 #include "core/failure.h"
+#include "core/piece_map.h"
+#include "ocellus/luma.h"
 
 namespace ocellus::detail {
+namespace {
+
+/// Bands of rows in which the luma of a frame with color is computed.
+Bands luma_bands(ImageSize size, int workers) noexcept {
+  constexpr int kLeastPixels = 32768;  // about 10 us
+  return Bands::cut(size.height, workers, 2, std::max(1, kLeastPixels / size.width));
+}
+
+}  // namespace
 
 CpuOperator::CpuOperator(const OperatorInfo& info, int workers) noexcept
     : info_(info), workers_(workers), history_(info.support_frames) {}
@@ -18,9 +29,15 @@ void CpuOperator::place(LayoutBuilder& builder) noexcept {
   const auto count = static_cast<std::size_t>(step_count());
   for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
-    steps_[i] = builder.take<JobStep>(count + 1);
+    steps_[i] = builder.take<JobStep>(luma_steps() + count + 1);
     contexts_[i] = builder.take<StepContext>(count);
     if (info_.record != nullptr) frames_[i].record = builder.take<char>(info_.record->bytes);
+    if (luma_steps() > 0) {
+      const std::size_t stride =
+          align_up(static_cast<std::size_t>(info_.size.width), kMemoryAlignment);
+      luma_stride_ = static_cast<std::ptrdiff_t>(stride);
+      luma_[i] = builder.take<std::uint8_t>(stride * static_cast<std::size_t>(info_.size.height));
+    }
   }
   layout(builder);
 }
@@ -50,15 +67,18 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     const auto i = static_cast<std::size_t>(slot);
     FrameJob& frame = frames_[i];
     frame.owner = this;
+    if (luma_steps() > 0)
+      steps_[i][0] = {&CpuOperator::run_luma, &frame, luma_bands(info_.size, workers_).count()};
+    JobStep* const own = steps_[i] + luma_steps();
     for (int s = 0; s < count; ++s) {
-      contexts_[i][s] = StepContext{&frame, 0, 0, &steps_[i][s]};
-      steps_[i][s] = JobStep{};
+      contexts_[i][s] = StepContext{&frame, 0, 0, &own[s]};
+      own[s] = JobStep{};
     }
-    build_steps(steps_[i], contexts_[i]);
-    frame.bad_step = &steps_[i][count];
+    build_steps(own, contexts_[i]);
+    frame.bad_step = &own[count];
     *frame.bad_step = {&CpuOperator::run_bad, &frame, 0};
     frame.job.steps = steps_[i];
-    frame.job.step_count = count + 1;
+    frame.job.step_count = static_cast<int>(luma_steps()) + count + 1;
     frame.job.finished = &CpuOperator::finished;
     frame.job.finished_context = &frame;
   }
@@ -68,6 +88,12 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
 Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutput& out) noexcept {
   FrameJob& frame = frames_[static_cast<std::size_t>(slot)];
   frame.in = in;
+  if (luma_steps() > 0) {
+    frame.color = in;
+    frame.in.data = luma_[static_cast<std::size_t>(slot)];
+    frame.in.stride = luma_stride_;
+    frame.in.format = luma_format(in.format);
+  }
   frame.out = out;
   frame.bad.store(false, std::memory_order_relaxed);
   frame.bad_step->parts = 0;
@@ -78,6 +104,17 @@ Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutp
 void CpuOperator::mark_bad(FrameJob& frame) noexcept {
   // Several parts of one step may find bad pixels at the same time; only the first one writes.
   if (!frame.bad.exchange(true, std::memory_order_relaxed)) frame.bad_step->parts = 1;
+}
+
+void CpuOperator::run_luma(void* context, int part, int) noexcept {
+  const FrameJob& frame = *static_cast<const FrameJob*>(context);
+  const CpuOperator& self = *frame.owner;
+  const Bands bands = luma_bands(self.info_.size, self.workers_);
+  std::uint8_t* const luma = self.luma_[static_cast<std::size_t>(&frame - self.frames_.data())];
+  for (int y = bands.begin(part); y < bands.end(part); ++y) {
+    luma_of_row(static_cast<const char*>(frame.color.data) + y * frame.color.stride,
+                frame.color.format, luma + y * self.luma_stride_, self.info_.size.width);
+  }
 }
 
 void CpuOperator::run_bad(void* context, int, int) noexcept {

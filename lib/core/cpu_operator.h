@@ -11,6 +11,8 @@
 
 namespace ocellus::detail {
 
+/// A frame with color becomes its luma in the first step, so the operators see frames without
+/// color.
 class CpuOperator : public OperatorInstance {
  public:
   ~CpuOperator() override;
@@ -30,7 +32,8 @@ class CpuOperator : public OperatorInstance {
   struct FrameJob {
     CpuOperator* owner = nullptr;
     Job job;
-    Frame in;
+    Frame in;     // without color: the luma of a frame that has it
+    Frame color;  // the frame as it came, if it has color
     OperatorOutput out;
     FrameResult result;
     void* record = nullptr;  // owned by the operator; `wait` copies it to the output
@@ -83,9 +86,12 @@ class CpuOperator : public OperatorInstance {
 
  private:
   static void run_bad(void* context, int part, int worker) noexcept;
+  static void run_luma(void* context, int part, int worker) noexcept;
   static void finished(void* context) noexcept;
   void place(LayoutBuilder& builder) noexcept;
   std::size_t bytes() noexcept;
+  /// Steps before those of the operator.
+  std::size_t luma_steps() const noexcept { return has_color(info_.format) ? 1 : 0; }
 
   std::uint32_t frame_number_ = 1;
   EngineState* engine_ = nullptr;
@@ -93,6 +99,9 @@ class CpuOperator : public OperatorInstance {
   std::array<FrameJob, kMaxDepth> frames_;
   std::array<JobStep*, kMaxDepth> steps_{};
   std::array<StepContext*, kMaxDepth> contexts_{};
+  // The luma of frames with color.
+  std::array<std::uint8_t*, kMaxDepth> luma_{};
+  std::ptrdiff_t luma_stride_ = 0;
 };
 
 /// Divides `rows` rows into bands.

@@ -31,6 +31,18 @@ const char* format_name(PixelFormat format) noexcept {
       return "kGray16";
     case PixelFormat::kFloat32:
       return "kFloat32";
+    case PixelFormat::kYuy2:
+      return "kYuy2";
+    case PixelFormat::kUyvy:
+      return "kUyvy";
+    case PixelFormat::kBgr:
+      return "kBgr";
+    case PixelFormat::kRgb:
+      return "kRgb";
+    case PixelFormat::kBgrx:
+      return "kBgrx";
+    case PixelFormat::kRgbx:
+      return "kRgbx";
   }
   return "unknown";
 }
@@ -65,10 +77,15 @@ Check check_frame(const OperatorInfo& info, const Frame& in) noexcept {
     return invalid_argument("frame.format is %s; the operator was made for %s",
                             format_name(in.format), format_name(info.format));
   }
-  const std::ptrdiff_t pixel = bytes_per_pixel(info.format);
-  const std::ptrdiff_t least = info.size.width * pixel;
+  const std::ptrdiff_t least = row_bytes(info.format, info.size.width);
+  if (in.stride < least && has_color(info.format)) {
+    return invalid_argument("frame.stride is %td bytes; %d pixels of %s need at least %td",
+                            in.stride, info.size.width, format_name(info.format), least);
+  }
   if (in.stride < least)
     return invalid_argument("frame.stride is %td bytes; it must be at least %td", in.stride, least);
+  // Pixels with color are read byte by byte.
+  const std::ptrdiff_t pixel = has_color(info.format) ? 1 : bytes_per_pixel(info.format);
   if (reinterpret_cast<std::uintptr_t>(in.data) % static_cast<std::uintptr_t>(pixel) != 0 ||
       in.stride % pixel != 0) {
     return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %td bytes",

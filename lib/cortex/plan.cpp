@@ -138,7 +138,8 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   if (Check c = check_options(CortexConfig::options(), &config); !c) return c;
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.depth = config.depth;
   plan.ink = config.ink;
   plan.tile = config.size;
@@ -174,7 +175,7 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
   OperatorInfo info;
   info.name = "cortex";
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.depth = plan.depth;
@@ -186,7 +187,7 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
                 plan.patches, plan.patches == 1 ? "" : "es", plan.learns ? ", learning" : "");
   // Each pixel is read and compared with a threshold. A patch without ink has no active input.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * bytes_per_pixel(plan.format);
+  info.least_bytes = pixels * bytes_per_pixel(plan.input_format);
   info.least_flops = pixels;
   return info;
 }

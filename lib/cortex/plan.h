@@ -10,7 +10,8 @@ namespace ocellus::detail {
 /// Plain data.
 struct CortexPlan {
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   int depth = 1;
   ImageSize tile;
   int columns = 1;  ///< whole tiles of a row

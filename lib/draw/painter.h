@@ -30,6 +30,15 @@ inline Yuv to_yuv(const Rgb& c) noexcept {
           128 + (112 * c.r - 94 * c.g - 18 * c.b) / 256};
 }
 
+/// The inverse of to_yuv.
+inline Rgb to_rgb(const Yuv& c) noexcept {
+  const int y = 298 * (c.y - 16) + 128;
+  const int u = c.u - 128;
+  const int v = c.v - 128;
+  const auto limited = [](int value) { return std::clamp(value / 256, 0, 255); };
+  return {limited(y + 409 * v), limited(y - 100 * u - 208 * v), limited(y + 516 * u)};
+}
+
 class Painter {
  public:
   explicit Painter(const OverlayImage& image) noexcept : image_(image) {}
@@ -95,7 +104,40 @@ class Painter {
         chroma[1] = static_cast<std::uint8_t>(color.v);
         break;
       }
+      case OverlayImage::Format::kYuy2:
+        pair(luma, x, 0, color);
+        break;
+      case OverlayImage::Format::kUyvy:
+        pair(luma, x, 1, color);
+        break;
+      case OverlayImage::Format::kBgr:
+        rgb(luma + 3 * static_cast<std::ptrdiff_t>(x), 2, color);
+        break;
+      case OverlayImage::Format::kRgb:
+        rgb(luma + 3 * static_cast<std::ptrdiff_t>(x), 0, color);
+        break;
+      case OverlayImage::Format::kBgrx:
+        rgb(luma + 4 * static_cast<std::ptrdiff_t>(x), 2, color);
+        break;
+      case OverlayImage::Format::kRgbx:
+        rgb(luma + 4 * static_cast<std::ptrdiff_t>(x), 0, color);
+        break;
     }
+  }
+
+  /// Pixel x of a row of YUV 4:2:2. `at`: the place of Y in the two bytes of a pixel.
+  static void pair(std::uint8_t* row, int x, int at, const Yuv& color) noexcept {
+    row[2 * static_cast<std::ptrdiff_t>(x) + at] = static_cast<std::uint8_t>(color.y);
+    std::uint8_t* const both = row + 4 * static_cast<std::ptrdiff_t>(x / 2);
+    both[1 - at] = static_cast<std::uint8_t>(color.u);
+    both[3 - at] = static_cast<std::uint8_t>(color.v);
+  }
+  /// `red`: the place of red in the bytes of the pixel.
+  static void rgb(std::uint8_t* pixel, int red, const Yuv& color) noexcept {
+    const Rgb c = to_rgb(color);
+    pixel[red] = static_cast<std::uint8_t>(c.r);
+    pixel[1] = static_cast<std::uint8_t>(c.g);
+    pixel[2 - red] = static_cast<std::uint8_t>(c.b);
   }
 
   OverlayImage image_;

@@ -28,7 +28,8 @@ int weights_that_count(const std::array<std::int16_t, kMaxTemplateWeights>& weig
 /// Writes the summary and the least cost of a frame.
 void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexcept {
   const double cells = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = cells * (bytes_per_pixel(plan.format) + bytes_per_pixel(plan.output_format));
+  info.least_bytes =
+      cells * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.output_format));
   int radius = 0;
   int sweeps = 0;
   const CellStagePlan* before = nullptr;
@@ -58,7 +59,7 @@ OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   OperatorInfo info;
   info.name = plan.name;
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.planes[0] = {"image", plan.size, plan.output_format, false};
   info.record = &kRecord;
   info.depth = plan.depth;

@@ -243,11 +243,12 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
 
   CellularNetworkPlan plan;
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.output_format = config.output_format;
   plan.depth = config.depth;
   plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
-  plan.gray_input = make_gray_input(*input_range, gray_unit(config.format), plan.white_is_one);
+  plan.gray_input = make_gray_input(*input_range, gray_unit(plan.format), plan.white_is_one);
   plan.output_range = *output_range;
   plan.warm_start = config.warm_start;
   plan.stage_count = config.stage_count;

@@ -81,7 +81,8 @@ struct GrayInput {
 struct CellularNetworkPlan {
   const char* name = "cellular network";  ///< OperatorInfo::name
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 1;
   bool white_is_one = false;

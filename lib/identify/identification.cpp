@@ -59,7 +59,7 @@ Expected<Picture> read_picture(const char* name, const ImageView& view, const Re
         case PixelFormat::kGray16:
           value = view.row<const std::uint16_t>(area.y + y)[column] / 65535.0;
           break;
-        case PixelFormat::kFloat32:
+        default:  // kFloat32; no color comes here
           value = static_cast<double>(view.row<const float>(area.y + y)[column]) / 255.0;
           break;
       }

@@ -47,7 +47,7 @@ bool convert_row(const void* in, PixelFormat format, float* out, int width) {
     case PixelFormat::kGray16:
       scale_row(static_cast<const std::uint16_t*>(in), gray_scale(format), out, width);
       return true;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   scale_row(static_cast<const float*>(in), 1.0f, out, width);

@@ -90,7 +90,8 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
                             config.max_height, config.min_height);
   }
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.depth = config.depth;
   plan.layout = config.layout;
   if (!tiles) plan.fields = config.fields;
@@ -113,7 +114,7 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   OperatorInfo info;
   info.name = "neocognitron";
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.planes[0] = {"scores", {table.classes, kMaxCharacters}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.depth = plan.depth;
@@ -122,7 +123,7 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
                 table.planes[2], table.planes[3], table.classes, plan.max_characters);
   // A frame without characters: each pixel is read and compared with a threshold.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * bytes_per_pixel(plan.format);
+  info.least_bytes = pixels * bytes_per_pixel(plan.input_format);
   info.least_flops = pixels;
   return info;
 }

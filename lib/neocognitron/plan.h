@@ -10,7 +10,8 @@ namespace ocellus::detail {
 /// Plain data.
 struct NeocognitronPlan {
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   int depth = 1;
   CharacterLayout layout = CharacterLayout::kFind;
   /// kFind: at least one. kBoxes: the boxes.

@@ -35,7 +35,7 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
                            : ", float",
                 window);
   const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
-  const double input = bytes_per_pixel(plan.format);
+  const double input = bytes_per_pixel(plan.input_format);
   const double output = 4.0 * info.plane_count;
   const double solve = plan.filter_only ? 0.0 : solution_flops(2 * plan.radius + 1);
   if (per_pixel) {
@@ -79,7 +79,9 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   // and the solution.
   const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) +
                       solution_flops(2 * plan.radius + 1);
-  info.least_bytes = pixels * (plan.frames * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
+  info.least_bytes =
+      pixels * (bytes_per_pixel(plan.input_format) +
+                (plan.frames - 1) * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
   // Plus the reduction of the new frame with two passes of five taps.
   info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
 }
@@ -102,7 +104,7 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
   OperatorInfo info;
   info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.plane_count = static_cast<int>(names.size());
   for (int p = 0; p < info.plane_count; ++p) {
     PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];

@@ -140,7 +140,8 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
     return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.roi = whole_or(config.roi, config.size);
   plan.depth = config.depth;
   plan.method = config.method;
@@ -175,7 +176,8 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   OpticalFlowPlan plan;
   plan.filter_only = true;
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.roi = whole_or(config.roi, config.size);
   plan.support = plan.roi;
   plan.depth = config.depth;
@@ -197,6 +199,7 @@ Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
     return tl::unexpected(c.error());
   OpticalFlowPlan plan;
   plan.size = config.size;
+  plan.input_format = PixelFormat::kFloat32;
   plan.format = PixelFormat::kFloat32;
   plan.roi = whole_or(config.roi, config.size);
   plan.flow = plan.roi;

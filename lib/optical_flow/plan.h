@@ -19,8 +19,9 @@ inline constexpr int kMaxPyramidFrames = 7;
 struct OpticalFlowPlan {
   bool filter_only = false;  ///< true for SpatioTemporalFilter: the convolutions are the result
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
-  Rect roi;  ///< never empty
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
+  Rect roi;                                        ///< never empty
   /// kKernels: region in which flow is computed. With `deviation`, it is larger than the region of
   /// interest.
   Rect flow;

@@ -44,7 +44,8 @@ Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
   if (!properties) return tl::unexpected(properties.error());
   RestorationPlan plan;
   plan.size = config.size;
-  plan.format = config.format;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
   plan.depth = config.depth;
   plan.border = config.border;
   plan.schedule = config.schedule;
@@ -57,7 +58,7 @@ OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   OperatorInfo info;
   info.name = "restoration";
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.planes[0] = {"image", plan.size, plan.format, false};
   info.depth = plan.depth;
   const int m = plan.filter.support;
@@ -65,7 +66,7 @@ OperatorInfo info_of(const RestorationPlan& plan) noexcept {
                 "four recursive quadrants of %dx%d, padding of %d pixels%s", m, m, plan.padding,
                 schedule_text(plan.schedule));
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * 2.0 * bytes_per_pixel(plan.format);
+  info.least_bytes = pixels * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.format));
   // Equation (1) of restoration_filter.h, four times. Transforms of Fourier need fewer operations,
   // but no fewer bytes.
   info.least_flops = pixels * 4.0 * 2.0 * (2.0 * m * m - 1.0);

@@ -10,7 +10,8 @@ namespace ocellus::detail {
 /// Plain data.
 struct RestorationPlan {
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   int depth = 1;
   RestorationBorder border = RestorationBorder::kReflect;
   /// Not kAuto once `choose_schedule` has run.

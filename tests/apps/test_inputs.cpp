@@ -106,6 +106,105 @@ std::string exif_segment(int orientation, bool big) {
          static_cast<char>(length & 0xff) + data;
 }
 
+/// A chunk of a PNG with its checksum.
+std::string png_chunk(const std::string& type, const std::string& data) {
+  const auto number = [](std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xff);
+    return bytes;
+  };
+  std::uint32_t sum = 0xffffffffu;
+  for (const char byte : type + data) {
+    sum ^= static_cast<std::uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) sum = sum >> 1 ^ ((sum & 1u) != 0 ? 0xedb88320u : 0u);
+  }
+  return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~sum);
+}
+
+/// Example failure: a PNG of a turned camera is computed as it is stored, or only if its
+/// orientation precedes the pixels.
+TEST_F(Inputs, TheOrientationOfAPngIsApplied) {
+  GrayImage stored({5, 3}, PixelFormat::kGray8);
+  for (std::size_t i = 0; i < stored.pixels.size(); ++i)
+    stored.pixels[i] = static_cast<std::uint8_t>(10 * i);
+  app::write_png_gray(path("plain.png"), stored, 8);
+  std::ifstream file(path("plain.png"), std::ios::binary);
+  const std::string plain((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t end = plain.size() - 12;  // IEND
+  for (const int orientation : {1, 3, 6, 8}) {
+    for (const std::size_t at : {std::size_t{33}, end}) {  // after IHDR, and after the pixels
+      SCOPED_TRACE(std::to_string(orientation) + " at " + std::to_string(at));
+      const std::string exif = png_chunk("eXIf", exif_segment(orientation, true).substr(10));
+      const GrayImage image =
+          app::read_image(write("turned.png", plain.substr(0, at) + exif + plain.substr(at)));
+      const bool turned = orientation >= 5;
+      ASSERT_EQ(image.size, turned ? (ImageSize{3, 5}) : (ImageSize{5, 3}));
+      for (int y = 0; y < 3; ++y) {
+        for (int x = 0; x < 5; ++x) {
+          // 6: the top row is on the right; 8: on the left, from the bottom.
+          const int to_x = orientation == 1   ? x
+                           : orientation == 3 ? 4 - x
+                           : orientation == 6 ? 2 - y
+                                              : y;
+          const int to_y = orientation == 1   ? y
+                           : orientation == 3 ? 2 - y
+                           : orientation == 6 ? x
+                                              : 4 - x;
+          EXPECT_EQ(image.brightness(to_x, to_y), stored.brightness(x, y)) << x << ", " << y;
+        }
+      }
+    }
+  }
+}
+
+/// Example failure: pixels that are not square are taken as square without a word, or square ones
+/// are reported.
+TEST_F(Inputs, PixelsThatAreNotSquareAreTold) {
+  GrayImage gray({5, 3}, PixelFormat::kGray8);
+  app::write_png_gray(path("plain.png"), gray, 8);
+  std::ifstream file(path("plain.png"), std::ios::binary);
+  const std::string plain((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto number = [](unsigned value) {
+    return std::string{0, 0, static_cast<char>(value >> 8), static_cast<char>(value & 0xff)};
+  };
+  const auto png = [&](unsigned across, unsigned down, const std::string& more) {
+    const std::string density =
+        png_chunk("pHYs", number(across) + number(down) + std::string(1, '\1'));
+    return plain.substr(0, 33) + density + more + plain.substr(33);
+  };
+  const auto jpeg = [&](int across, int down) {
+    std::string bytes = jpeg_bytes(1, "");
+    const std::size_t head = bytes.find("JFIF");
+    bytes[head + 8] = static_cast<char>(across >> 8);
+    bytes[head + 9] = static_cast<char>(across & 0xff);
+    bytes[head + 10] = static_cast<char>(down >> 8);
+    bytes[head + 11] = static_cast<char>(down & 0xff);
+    return bytes;
+  };
+  const auto told = [&](const std::string& name, const std::string& bytes) {
+    write(name, bytes);
+    testing::internal::CaptureStderr();
+    app::read_image(path(name));
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string turned = png_chunk("eXIf", exif_segment(6, false).substr(10));
+  EXPECT_NE(
+      told("a.png", png(2000, 1000, "")).find("a.png: its pixels are 1 to 2, which is ignored"),
+      std::string::npos);
+  EXPECT_NE(told("b.png", png(3000, 1000, turned)).find("b.png: its pixels are 3 to 1"),
+            std::string::npos);
+  EXPECT_NE(told("c.jpg", jpeg(100, 150)).find("c.jpg: its pixels are 3 to 2"), std::string::npos);
+  for (const std::string& name : {std::string("d.png"), std::string("e.png"), std::string("f.jpg"),
+                                  std::string("g.jpg"), std::string("h.png")}) {
+    const std::string bytes = name == "d.png"   ? png(2835, 2835, "")
+                              : name == "e.png" ? png(2835, 2834, "")
+                              : name == "f.jpg" ? jpeg(72, 72)
+                              : name == "g.jpg" ? jpeg(0, 5)
+                                                : plain;
+    EXPECT_EQ(told(name, bytes), "") << name;
+  }
+}
+
 /// Example failure: a photo of a turned camera is computed as it is stored. Or it is turned the
 /// wrong way, or mirrored. The corners are those of the standard's names, such as "left, bottom".
 TEST_F(Inputs, TheOrientationOfAJpegIsApplied) {

@@ -1,7 +1,19 @@
 #include "c_driver.h"
 
 static size_t pixel_bytes(ocellus_format format) {
-  return format == OCELLUS_GRAY8 ? 1 : format == OCELLUS_GRAY16 ? 2 : 4;
+  switch (format) {
+    case OCELLUS_GRAY8:
+      return 1;
+    case OCELLUS_GRAY16:
+    case OCELLUS_YUY2:
+    case OCELLUS_UYVY:
+      return 2;
+    case OCELLUS_BGR:
+    case OCELLUS_RGB:
+      return 3;
+    default:
+      return 4;
+  }
 }
 
 ocellus_status driver_create(driver* made, const ocellus_operator_config* config,

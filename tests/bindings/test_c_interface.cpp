@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "c_driver.h"
+#include "ocellus/luma.h"
 #include "realtime/interpose.h"
 #include "support/operator_cases.h"
 
@@ -402,6 +403,58 @@ TEST_F(COperator, Configuration) {
   const ocellus_operator_config second = c_config("flow");
   EXPECT_EQ(ocellus_operator_create(made_.engine, &second, &op, &error_), OCELLUS_OUT_OF_MEMORY);
   EXPECT_NE(std::string(error_.text), "");
+}
+
+// Fails when a number of ocellus_format means another format than in C++, or when the luma of a
+// frame with color is another one.
+TEST(CColor, GivesTheResultsOfTheLuma) {
+  const std::vector<std::uint8_t> gray = frame_bytes();
+  const auto run = [](ocellus_format format, const std::vector<std::uint8_t>& frames) {
+    driver made{};
+    ocellus_error error{};
+    const ocellus_operator_config config = c_config("flow", {}, kSize, format);
+    std::vector<char> bytes;
+    EXPECT_EQ(driver_create(&made, &config, &error), OCELLUS_OK) << error.text;
+    if (made.op == nullptr) return bytes;
+    EXPECT_EQ(made.info.format, format);
+    OperatorConfig same(*find_operator("flow"));
+    same.set_input(kSize, PixelFormat::kGray8);
+    const OperatorInfo info = must(same.info());
+    bytes.resize(test::out_bytes(info));
+    const auto planes = c_planes(test::output_at(bytes.data(), info), info.plane_count);
+    std::vector<ocellus_frame_info> infos(kFrames);
+    EXPECT_EQ(
+        driver_run(&made, frames.data(), kFrames, planes.data(), nullptr, infos.data(), &error),
+        OCELLUS_OK)
+        << error.text;
+    driver_destroy(&made);
+    return bytes;
+  };
+  const std::vector<char> expected = run(OCELLUS_GRAY8, gray);
+  const struct {
+    ocellus_format format;
+    std::size_t bytes;
+    int luma;  // the place of Y; -1: the pixels are gray in RGB
+  } formats[] = {{OCELLUS_YUY2, 2, 0}, {OCELLUS_UYVY, 2, 1},  {OCELLUS_BGR, 3, -1},
+                 {OCELLUS_RGB, 3, -1}, {OCELLUS_BGRX, 4, -1}, {OCELLUS_RGBX, 4, -1}};
+  for (const auto& one : formats) {
+    SCOPED_TRACE(one.format);
+    std::vector<std::uint8_t> frames(one.bytes * gray.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const std::size_t byte = i % one.bytes;
+      const bool luma = one.luma >= 0 ? byte == static_cast<std::size_t>(one.luma) : byte < 3;
+      frames[i] = luma ? gray[i / one.bytes] : static_cast<std::uint8_t>(i * 31);
+    }
+    EXPECT_EQ(run(one.format, frames), expected);
+  }
+  // The order of red and blue: pure red is darker than pure green and brighter than pure blue.
+  std::vector<std::uint8_t> red(3 * gray.size()), same(gray.size());
+  for (std::size_t i = 0; i < gray.size(); ++i) {
+    red[3 * i] = gray[i];
+    same[i] = luma_of_rgb(gray[i], 0, 0);
+  }
+  EXPECT_EQ(run(OCELLUS_RGB, red), run(OCELLUS_GRAY8, same));
+  EXPECT_NE(run(OCELLUS_BGR, red), run(OCELLUS_GRAY8, same));
 }
 
 // Fails when a bad frame or plane is accepted, or when its text is not the library's.

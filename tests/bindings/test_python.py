@@ -112,6 +112,29 @@ class Results(unittest.TestCase):
                 self.assertEqual(other.info.dtype, kind)
                 np.testing.assert_allclose(result.u, expected.u, atol=1e-3)
 
+    # Fails when the bytes of a color are taken in another order, or when the result is not that of the luma.
+    def test_frames_with_color(self):
+        weights = {"b": 7471, "g": 38470, "r": 19595}  # ocellus/luma.h
+        random = np.random.default_rng(3)
+        for color in ("bgr", "rgb", "bgrx", "rgbx", "yuy2", "uyvy"):
+            with self.subTest(color):
+                channels = len(color) if "u" not in color else 2
+                other, same = flow(color=color), flow()
+                self.assertEqual((other.info.pixel_format, same.info.pixel_format), (color, "gray8"))
+                for gray in FRAMES:
+                    frame = random.integers(0, 256, (HEIGHT, WIDTH, channels), np.uint8)
+                    if channels == 2:
+                        frame[..., color.index("y") % 2] = gray
+                        luma = gray
+                    else:
+                        frame[..., :3] //= 8
+                        frame[..., :3] += (gray // 2)[..., None]
+                        parts = [(frame[..., i].astype(np.uint32) * weights[c]) >> 8 for i, c in enumerate(color[:3])]
+                        luma = ((sum(parts) + 128) >> 8).astype(np.uint8)
+                    result, expected = other(frame), same(luma)
+                for plane, wanted in zip(result, expected):
+                    np.testing.assert_array_equal(plane, wanted)
+
     # Fails when a result changes while somebody holds it, or when the memory of results is not used again.
     def test_results_stay_and_their_memory_returns(self):
         operator = flow()
@@ -277,6 +300,9 @@ class Interface(unittest.TestCase):
             (lambda: flow(windows=9), 'there is no option "windows"; there are method, preset'),
             (lambda: flow(roi="1\0"), "roi: the text holds a NUL; none is allowed"),
             (lambda: flow(dtype=np.int32), "dtype is int32; it must be uint8, uint16 or float32"),
+            (lambda: flow(color="yuv"), "color is 'yuv'; it must be None or one of yuy2, uyvy, bgr"),
+            (lambda: flow(color="bgr", dtype=np.uint16), "dtype is uint16; with a color it must be uint8"),
+            (lambda: flow(color="bgr")(FRAMES[0]), "frame has the shape (48, 64); it must be an image in bgr of shape (48, 64, 3)"),
             (lambda: Operator("flow", size=(64, 48), backend="gpu"), 'backend is "gpu"'),
             (lambda: Operator("flow", size=(64, 0)), "size is 64x0"),
             (lambda: flow()(FRAMES[0][:-1]), "frame.size is 64x47; the operator was made for 64x48"),

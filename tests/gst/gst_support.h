@@ -51,6 +51,43 @@ inline double texture(double x, double y) {
          20.0 * std::cos(0.43 * x + 0.07 * y);
 }
 
+/// Formats whose pixels have color, in one plane.
+inline constexpr GstVideoFormat kColorFormats[] = {
+    GST_VIDEO_FORMAT_YUY2, GST_VIDEO_FORMAT_UYVY, GST_VIDEO_FORMAT_BGR,  GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_RGBx, GST_VIDEO_FORMAT_RGBA};
+/// Every format of the elements in system memory, in the order of their caps.
+inline constexpr GstVideoFormat kAllFormats[] = {
+    GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_I420,
+    GST_VIDEO_FORMAT_NV12,  GST_VIDEO_FORMAT_YUY2,      GST_VIDEO_FORMAT_UYVY,
+    GST_VIDEO_FORMAT_BGR,   GST_VIDEO_FORMAT_RGB,       GST_VIDEO_FORMAT_BGRx,
+    GST_VIDEO_FORMAT_BGRA,  GST_VIDEO_FORMAT_RGBx,      GST_VIDEO_FORMAT_RGBA};
+
+inline bool is_color(GstVideoFormat format) {
+  return std::find(std::begin(kColorFormats), std::end(kColorFormats), format) !=
+         std::end(kColorFormats);
+}
+
+/// Bytes of a row of a plane without padding.
+inline int row_bytes_of(const GstVideoInfo& info, guint plane) {
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info);
+  const int width = GST_VIDEO_INFO_COMP_WIDTH(&info, plane);
+  const bool pairs = format == GST_VIDEO_FORMAT_YUY2 || format == GST_VIDEO_FORMAT_UYVY;
+  return (pairs ? width + width % 2 : width) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, plane);
+}
+
+/// Writes a gray pixel of a format with color; the chroma of YUV has a pattern of its own.
+inline void set_color_pixel(const GstVideoInfo& info, guint8* line, int x, guint8 gray) {
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(&info);
+  guint8* pixel = line + GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0) * x;
+  if (format == GST_VIDEO_FORMAT_YUY2 || format == GST_VIDEO_FORMAT_UYVY) {
+    const int at = format == GST_VIDEO_FORMAT_YUY2 ? 0 : 1;
+    pixel[at] = gray;
+    pixel[1 - at] = static_cast<guint8>(100 + x * 7 % 50);
+    return;
+  }
+  for (int c = 0; c < 3; ++c) pixel[c] = gray;
+}
+
 /// Layout of the planes in a buffer: as in the caps, or padded with extra bytes and described by a
 /// GstVideoMeta.
 struct Layout {
@@ -70,7 +107,7 @@ inline GstBuffer* make_frame(const Video& video, double dx, double dy, GstClockT
   const bool padded = layout.left != 0 || layout.stride_extra != 0;
   for (guint i = 0; i < planes; ++i) {
     if (padded) {
-      const int row = GST_VIDEO_INFO_COMP_WIDTH(&info, i) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, i);
+      const int row = row_bytes_of(info, i);
       stride[i] = row + layout.stride_extra;
       offset[i] = size + static_cast<gsize>(layout.left);
       size = offset[i] + static_cast<gsize>(stride[i]) *
@@ -100,6 +137,8 @@ inline GstBuffer* make_frame(const Video& video, double dx, double dy, GstClockT
           const auto wide = static_cast<guint16>(std::lround(value * 257.0));
           line[2 * x] = static_cast<guint8>(wide & 0xff);
           line[2 * x + 1] = static_cast<guint8>(wide >> 8);
+        } else if (is_color(video.format)) {
+          set_color_pixel(info, line, x, static_cast<guint8>(std::lround(value)));
         } else {
           line[x] = static_cast<guint8>(std::lround(value));
         }

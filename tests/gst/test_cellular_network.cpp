@@ -13,9 +13,6 @@
 namespace ocellus::gst_test {
 namespace {
 
-constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-                                       GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
-
 constexpr const char* kFull = "1:4:0:0";     ///< luma from 0 to 255
 constexpr const char* kLimited = "2:4:0:0";  ///< luma from 16 to 235
 
@@ -39,6 +36,18 @@ std::vector<guint8> plane_of(GstBuffer* buffer, const Video& video, guint plane)
 /// Returns luma as 8-bit gray values. A 16-bit value without an 8-bit equivalent becomes 77.
 std::vector<guint8> gray_of(GstBuffer* buffer, const Video& video) {
   const std::vector<guint8> bytes = plane_of(buffer, video, 0);
+  if (is_color(video.format)) {
+    const GstVideoInfo info = video_info(video);
+    const int pixel = GST_VIDEO_INFO_COMP_PSTRIDE(&info, 0);
+    const int at = video.format == GST_VIDEO_FORMAT_UYVY ? 1 : 0;
+    std::vector<guint8> gray;
+    for (std::size_t i = 0; i < bytes.size(); i += static_cast<std::size_t>(pixel)) {
+      // The pictures of these tests are gray, so each of R, G and B is the luma.
+      const bool same = pixel == 2 || (bytes[i] == bytes[i + 1] && bytes[i] == bytes[i + 2]);
+      gray.push_back(same ? bytes[i + static_cast<std::size_t>(at)] : 77);
+    }
+    return gray;
+  }
   if (video.format != GST_VIDEO_FORMAT_GRAY16_LE) return bytes;
   std::vector<guint8> gray;
   for (std::size_t i = 0; i + 1 < bytes.size(); i += 2)
@@ -64,6 +73,8 @@ void set_luma(const Video& video, GstBuffer* buffer, const Luma& luma) {
     for (int x = 0; x < video.width; ++x) {
       if (video.format == GST_VIDEO_FORMAT_GRAY16_LE)
         GST_WRITE_UINT16_LE(line + 2 * x, luma(x, y));
+      else if (is_color(video.format))
+        set_color_pixel(info, line, x, static_cast<guint8>(luma(x, y)));
       else
         line[x] = static_cast<guint8>(luma(x, y));
     }
@@ -138,6 +149,12 @@ TEST_P(FormatAndSize, ReplacesThePictureByAHalftone) {
       else
         for (const guint8 value : chroma) ASSERT_EQ(value, 128) << plane;
     }
+    if (format == GST_VIDEO_FORMAT_YUY2 || format == GST_VIDEO_FORMAT_UYVY) {
+      const std::vector<guint8> now = plane_of(out[0], video, 0);
+      const std::vector<guint8> then = plane_of(sent, video, 0);
+      for (std::size_t b = format == GST_VIDEO_FORMAT_YUY2 ? 1 : 0; b < now.size(); b += 2)
+        ASSERT_EQ(now[b], keep ? then[b] : 128) << b;
+    }
     const GstOcellusCellularNetworkMeta* cells =
         gst_buffer_get_ocellus_cellular_network_meta(out[0]);
     ASSERT_NE(cells, nullptr);
@@ -153,14 +170,14 @@ TEST_P(FormatAndSize, ReplacesThePictureByAHalftone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FormatAndSize,
-                         ::testing::Combine(::testing::ValuesIn(kFormats),
+                         ::testing::Combine(::testing::ValuesIn(kAllFormats),
                                             ::testing::Values(std::pair{1, 1}, std::pair{2, 1},
                                                               std::pair{7, 5}, std::pair{33, 17},
                                                               std::pair{96, 64}),
                                             ::testing::Bool()));
 
 class Format : public ::testing::TestWithParam<GstVideoFormat> {};
-INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
+INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kAllFormats));
 
 // Fails when rows are read without the stride and the offsets of a GstVideoMeta, or the output has
 // the layout of the input.
@@ -186,8 +203,9 @@ std::vector<int> luma_for(Harness& harness, const Luma& luma) {
   EXPECT_EQ(out.size(), 1u);
   std::vector<int> result;
   if (!out.empty()) {
-    const std::vector<guint8> bytes = plane_of(out[0], harness.video(), 0);
     const bool wide = harness.video().format == GST_VIDEO_FORMAT_GRAY16_LE;
+    const std::vector<guint8> bytes =
+        wide ? plane_of(out[0], harness.video(), 0) : gray_of(out[0], harness.video());
     for (std::size_t i = 0; i < bytes.size(); i += wide ? 2 : 1)
       result.push_back(wide ? GST_READ_UINT16_LE(bytes.data() + i) : bytes[i]);
   }
@@ -201,9 +219,9 @@ struct Ends {
   int white;
 };
 Ends ends_of(const Video& video) {
-  const bool gray =
-      video.format == GST_VIDEO_FORMAT_GRAY8 || video.format == GST_VIDEO_FORMAT_GRAY16_LE;
-  const bool full = video.colorimetry == nullptr ? gray : video.colorimetry == kFull;
+  const GstVideoInfo info = video_info(video);
+  const bool full =
+      video.colorimetry == nullptr ? !GST_VIDEO_INFO_IS_YUV(&info) : video.colorimetry == kFull;
   if (video.format == GST_VIDEO_FORMAT_GRAY16_LE) return full ? Ends{0, 65535} : Ends{4096, 60160};
   return full ? Ends{0, 255} : Ends{16, 235};
 }
@@ -217,7 +235,7 @@ class Range : public ::testing::TestWithParam<std::tuple<GstVideoFormat, const c
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, Range,
-                         ::testing::Combine(::testing::ValuesIn(kFormats),
+                         ::testing::Combine(::testing::ValuesIn(kAllFormats),
                                             ::testing::Values(nullptr, kFull, kLimited)));
 
 // Fails when areas that are black or white by the caps get stray dots, or the output has other

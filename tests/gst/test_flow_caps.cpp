@@ -4,12 +4,28 @@
 
 #include "gst/gst_support.h"
 #include "gst/meta_reader.h"
+#include "ocellus/luma.h"
 
 namespace ocellus::gst_test {
 namespace {
 
-constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-                                       GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
+PixelFormat pixel_format(GstVideoFormat format) {
+  switch (format) {
+    case GST_VIDEO_FORMAT_YUY2:
+      return PixelFormat::kYuy2;
+    case GST_VIDEO_FORMAT_UYVY:
+      return PixelFormat::kUyvy;
+    case GST_VIDEO_FORMAT_BGR:
+      return PixelFormat::kBgr;
+    case GST_VIDEO_FORMAT_RGB:
+      return PixelFormat::kRgb;
+    case GST_VIDEO_FORMAT_BGRx:
+    case GST_VIDEO_FORMAT_BGRA:
+      return PixelFormat::kBgrx;
+    default:
+      return PixelFormat::kRgbx;
+  }
+}
 
 class FormatAndSize
     : public ::testing::TestWithParam<std::tuple<GstVideoFormat, std::pair<int, int>>> {};
@@ -52,14 +68,14 @@ TEST_P(FormatAndSize, PassesPicturesUnchangedWithFlow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FormatAndSize,
-                         ::testing::Combine(::testing::ValuesIn(kFormats),
+                         ::testing::Combine(::testing::ValuesIn(kAllFormats),
                                             ::testing::Values(std::pair{1, 1}, std::pair{2, 1},
                                                               std::pair{7, 5}, std::pair{33, 17},
                                                               std::pair{384, 288},
                                                               std::pair{385, 289})));
 
 class Format : public ::testing::TestWithParam<GstVideoFormat> {};
-INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kFormats));
+INSTANTIATE_TEST_SUITE_P(All, Format, ::testing::ValuesIn(kAllFormats));
 
 // Fails when a plane other than luma is read, or 16 bits are read with a wrong scale or byte order.
 // The flow would not be one pixel per frame to the right.
@@ -129,7 +145,7 @@ TEST_P(Format, DrawsInsideThePictureOnly) {
     ASSERT_NE(meta, nullptr);
     std::vector<bool> inside(bytes.size(), false);
     for (guint p = 0; p < meta->n_planes; ++p) {
-      const int row = GST_VIDEO_INFO_COMP_WIDTH(&info, p) * GST_VIDEO_INFO_COMP_PSTRIDE(&info, p);
+      const int row = row_bytes_of(info, p);
       for (int y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT(&info, p); ++y)
         for (int x = 0; x < row; ++x)
           inside[meta->offset[p] + static_cast<gsize>(y) * static_cast<gsize>(meta->stride[p]) +
@@ -209,7 +225,7 @@ TEST(Caps, MayChangeWithinTheStream) {
 }
 
 // Fails when an unsupported format is accepted, or a supported one is refused.
-TEST(Caps, AcceptsOnlyTheFourFormats) {
+TEST(Caps, AcceptsOnlyTheFormatsOfTheTemplate) {
   Harness harness("", {});
   GstPad* pad = gst_element_get_static_pad(harness.element(), "sink");
   const auto accepts = [pad](const char* text) {
@@ -218,12 +234,14 @@ TEST(Caps, AcceptsOnlyTheFourFormats) {
     gst_caps_unref(caps);
     return accepted != FALSE;
   };
-  for (const char* format : {"GRAY8", "GRAY16_LE", "I420", "NV12"})
+  for (const GstVideoFormat number : kAllFormats) {
+    const char* const format = gst_video_format_to_string(number);
     EXPECT_TRUE(accepts(
         (std::string("video/x-raw,width=64,height=48,framerate=0/1,format=") + format).c_str()))
         << format;
+  }
   for (const char* format :
-       {"RGB", "BGRx", "YUY2", "YV12", "GRAY16_BE", "NV21", "Y42B", "I420_10LE"})
+       {"xRGB", "ABGR", "YVYU", "YV12", "GRAY16_BE", "NV21", "Y42B", "I420_10LE"})
     EXPECT_FALSE(accepts(
         (std::string("video/x-raw,width=64,height=48,framerate=25/1,format=") + format).c_str()))
         << format;
@@ -235,11 +253,112 @@ TEST(Caps, AcceptsOnlyTheFourFormats) {
   gst_object_unref(pad);
 }
 
+// Fails when an element does not negotiate one of its formats, or does not list them with those
+// first that need no conversion.
+TEST(Caps, EveryElementNegotiatesEveryFormat) {
+  for (const char* element : {"ocellusflow", "ocellushalftone", "ocelluscnn template=edge",
+                              "ocellusdigits", "ocelluscortex"}) {
+    for (const GstVideoFormat format : kAllFormats) {
+      const std::string name = gst_video_format_to_string(format);
+      Pipeline pipeline("videotestsrc num-buffers=2 ! video/x-raw,format=" + name +
+                        ",width=33,height=29 ! " + element + " name=it ! fakesink name=sink");
+      EXPECT_EQ(pipeline.run_to_end(), "") << element << " " << name;
+    }
+    GstElement* made = gst_parse_launch(element, nullptr);
+    ASSERT_NE(made, nullptr) << element;
+    GstPad* pad = gst_element_get_static_pad(made, "sink");
+    GstCaps* offered = gst_pad_get_pad_template_caps(pad);
+    const GstStructure* last =
+        gst_caps_get_structure(offered, gst_caps_get_size(offered) - 1);  // of system memory
+    const GValue* formats = gst_structure_get_value(last, "format");
+    ASSERT_EQ(gst_value_list_get_size(formats), std::size(kAllFormats));
+    for (guint i = 0; i < std::size(kAllFormats); ++i)
+      EXPECT_STREQ(g_value_get_string(gst_value_list_get_value(formats, i)),
+                   gst_video_format_to_string(kAllFormats[i]));
+    gst_caps_unref(offered);
+    gst_object_unref(pad);
+    gst_object_unref(gst_object_ref_sink(made));
+  }
+}
+
+// Fails when the luma of a picture with color differs by more than one gray level from what
+// GStreamer's converter makes of it, or when an element sees another luma.
+TEST(ColorPictures, HaveTheLumaOfVideoconvert) {
+  for (const GstVideoFormat format : kColorFormats) {
+    SCOPED_TRACE(gst_video_format_to_string(format));
+    const Video video{format, 97, 61};
+    const Video gray_video{GST_VIDEO_FORMAT_GRAY8, 97, 61};
+    GstVideoInfo info = video_info(video);
+    GstVideoInfo gray_info = video_info(gray_video);
+    // The values of the luma are taken, whatever they mean.
+    const bool rgb = GST_VIDEO_INFO_IS_RGB(&info);
+    if (!rgb) gray_info.colorimetry = info.colorimetry;
+    Harness colored("", video);
+    Harness gray("", gray_video);
+    colored.start();
+    gray.start();
+    GstVideoConverter* converter = gst_video_converter_new(&info, &gray_info, nullptr);
+    ASSERT_NE(converter, nullptr);
+    for (int i = 0; i < 3; ++i) {
+      GstBuffer* picture = colored.frame(i, 1.0, 0.5);
+      GstVideoFrame pixels;
+      ASSERT_TRUE(gst_video_frame_map(&pixels, &info, picture, GST_MAP_READWRITE));
+      for (int y = 0; y < 61 && rgb; ++y) {
+        for (int x = 0; x < 97; ++x) {
+          for (guint c = 0; c < 3; ++c) {
+            auto* const sample = static_cast<guint8*>(GST_VIDEO_FRAME_COMP_DATA(&pixels, c)) +
+                                 y * GST_VIDEO_FRAME_COMP_STRIDE(&pixels, c) +
+                                 x * GST_VIDEO_FRAME_COMP_PSTRIDE(&pixels, c);
+            const int shift = (x / 8 * 37 + y / 8 * 91 + static_cast<int>(c) * 113) % 120 - 60;
+            *sample = static_cast<guint8>(std::clamp(*sample + shift, 0, 255));
+          }
+        }
+      }
+      GstBuffer* converted = make_frame(gray_video, 0.0, 0.0, gray.pts(i));
+      GstBuffer* ours = make_frame(gray_video, 0.0, 0.0, gray.pts(i));
+      GstVideoFrame theirs;
+      GstVideoFrame luma;
+      ASSERT_TRUE(gst_video_frame_map(&theirs, &gray_info, converted, GST_MAP_WRITE));
+      ASSERT_TRUE(gst_video_frame_map(&luma, &gray_info, ours, GST_MAP_WRITE));
+      gst_video_converter_frame(converter, &pixels, &theirs);
+      int most = 0;
+      for (int y = 0; y < 61; ++y) {
+        auto* const row = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&luma, 0)) +
+                          y * GST_VIDEO_FRAME_PLANE_STRIDE(&luma, 0);
+        const auto* const other = static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&theirs, 0)) +
+                                  y * GST_VIDEO_FRAME_PLANE_STRIDE(&theirs, 0);
+        luma_of_row(static_cast<guint8*>(GST_VIDEO_FRAME_PLANE_DATA(&pixels, 0)) +
+                        y * GST_VIDEO_FRAME_PLANE_STRIDE(&pixels, 0),
+                    pixel_format(format), row, 97);
+        for (int x = 0; x < 97; ++x) most = std::max(most, std::abs(row[x] - other[x]));
+      }
+      EXPECT_LE(most, 1);
+      gst_video_frame_unmap(&theirs);
+      gst_video_frame_unmap(&luma);
+      gst_video_frame_unmap(&pixels);
+      gst_buffer_unref(converted);
+      ASSERT_EQ(colored.push(picture), GST_FLOW_OK) << colored.last_error();
+      ASSERT_EQ(gray.push(ours), GST_FLOW_OK) << gray.last_error();
+    }
+    gst_video_converter_free(converter);
+    std::vector<GstBuffer*> a = colored.pull();
+    std::vector<GstBuffer*> b = gray.pull();
+    ASSERT_EQ(a.size(), b.size());
+    ASSERT_FALSE(a.empty());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
+                field_of(gst_buffer_get_ocellus_flow_meta(b[i])));
+    }
+    unref_all(a);
+    unref_all(b);
+  }
+}
+
 // Fails when a pipeline that cannot be negotiated starts anyway or hangs.
 TEST(Caps, UnsupportedFormatStopsThePipeline) {
   GError* error = nullptr;
   GstElement* pipeline = gst_parse_launch(
-      "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=64,height=48 ! ocellusflow ! "
+      "videotestsrc num-buffers=3 ! video/x-raw,format=Y444,width=64,height=48 ! ocellusflow ! "
       "fakesink",
       &error);
   // The format is refused either while linking or while starting.

@@ -321,6 +321,26 @@ TEST_P(SteadyState, BadFrames) {
   });
 }
 
+// Fails when the luma of frames with color takes memory.
+TEST_P(SteadyState, FramesWithColor) {
+  auto rig = test::make_rig(GetParam().with(kSmall, 1, PixelFormat::kBgr));
+  const FrameBuffer frame(kSmall, PixelFormat::kBgr);
+  test::OutputBuffer out(rig.op.info());
+  int failed = 0;
+  const auto one = [&] {
+    const auto ticket = rig.op.submit(frame.frame(), out.output());
+    failed += !ticket || !rig.op.wait(*ticket, Deadline::never());
+  };
+  for (int f = 0; f < 60; ++f) one();
+  expect_steady_rounds([&] {
+    Count counted;
+    for (int f = 0; f < 1000; ++f) one();
+    counted.stop();
+    return counted.is_steady();
+  });
+  EXPECT_EQ(failed, 0);
+}
+
 // Fails when calls from threads of the program allocate or touch a new page.
 TEST_P(SteadyState, FromThreadsOfTheProgram) {
   auto rig = test::make_rig(GetParam().with(kSmall));

@@ -33,9 +33,11 @@ from ._library import (
     library,
 )
 
-# The values of ocellus_format.
+# The values of ocellus_format: first those of gray pixels, then those of pixels with color.
 _DTYPES = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.float32))
 _FORMATS = {dtype: number for number, dtype in enumerate(_DTYPES)}
+_COLOR_CHANNELS = {"yuy2": 2, "uyvy": 2, "bgr": 3, "rgb": 3, "bgrx": 4, "rgbx": 4}
+_FORMAT_NAMES = ("gray8", "gray16", "float32", *_COLOR_CHANNELS)
 # The values of ocellus_field_type.
 _FIELD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32), np.dtype(np.bool_))
 
@@ -79,6 +81,7 @@ class OperatorInfo(NamedTuple):
     backend: str  #: "cpu" or "cuda"
     workers: int
     device_name: str
+    pixel_format: str  #: "gray8", "gray16", "float32", or the color of the frames
 
 
 class FrameInfo(NamedTuple):
@@ -231,12 +234,21 @@ def _config_of(
     name: str,
     size: tuple[int, int],
     dtype: DTypeLike,
+    color: Optional[str],
     gray_range: Optional[tuple[float, float]],
     options: Mapping[str, OptionValue],
 ) -> COperatorConfig:
     kind = np.dtype(dtype)
     if kind not in _FORMATS:
         raise Error(Status.INVALID_ARGUMENT, f"dtype is {kind}; it must be uint8, uint16 or float32")
+    pixel_format = _FORMATS[kind]
+    if color is not None:
+        if color not in _COLOR_CHANNELS:
+            names = ", ".join(_COLOR_CHANNELS)
+            raise Error(Status.INVALID_ARGUMENT, f"color is {color!r}; it must be None or one of {names}")
+        if kind != np.uint8:
+            raise Error(Status.INVALID_ARGUMENT, f"dtype is {kind}; with a color it must be uint8")
+        pixel_format = _FORMAT_NAMES.index(color)
     width, height = size
     black, white = (0.0, 0.0) if gray_range is None else gray_range
     pairs = (COption * len(options))()
@@ -244,7 +256,7 @@ def _config_of(
         pair.name = _encoded("the name of an option", option)
         pair.value = _encoded(option, _text_of(option, value))
     return COperatorConfig(
-        _encoded("the operator's name", name), width, height, _FORMATS[kind], black, white, pairs, len(options)
+        _encoded("the operator's name", name), width, height, pixel_format, black, white, pairs, len(options)
     )
 
 
@@ -270,6 +282,7 @@ class Operator:
         size: tuple[int, int],
         *,
         dtype: DTypeLike = np.uint8,
+        color: Optional[str] = None,
         planes: Optional[Sequence[str]] = None,
         gray_range: Optional[tuple[float, float]] = None,
         backend: str = "auto",
@@ -282,6 +295,8 @@ class Operator:
         name: one of `operators()`
         size: width and height of the frames in pixels
         dtype: type of the pixels: uint8, uint16 or float32
+        color: order of the bytes of frames with color: "bgr" (OpenCV), "rgb", "bgrx", "rgbx", "yuy2"
+            or "uyvy"; the operator computes from their luma. None: frames are gray
         planes: names of the planes to compute, those of `info.planes` that are not optional among
             them; None: all
         gray_range: gray values of black and white, in units of 8-bit gray; None: 0 and 255
@@ -297,7 +312,7 @@ class Operator:
         self._pool: list[_Memory] = []
         self._count = 0
         self._error = error = CError()
-        config = _config_of(name, size, dtype, gray_range, options)
+        config = _config_of(name, size, dtype, color, gray_range, options)
         engine = CEngineConfig()
         engine.backend = _encoded("backend", backend)
         engine.workers = workers
@@ -343,7 +358,7 @@ class Operator:
         self.info = OperatorInfo(
             raw.name.decode(),
             (raw.width, raw.height),
-            _DTYPES[raw.format],
+            _DTYPES[raw.format] if raw.format < len(_DTYPES) else _DTYPES[0],
             all_planes,
             tuple(info for info, _ in fields),
             raw.depth,
@@ -355,6 +370,7 @@ class Operator:
             engine.backend.decode(),
             engine.workers,
             engine.device_name.decode("utf-8", "replace"),
+            _FORMAT_NAMES[raw.format],
         )
         names = [plane.name for plane in all_planes]
         for name in planes or ():
@@ -366,7 +382,11 @@ class Operator:
         self._names = tuple(plane.name for wanted, plane in self._planes if wanted)
         self._fields = tuple(fields)
         self._record_bytes = raw.record_bytes
-        self._shape = (raw.height, raw.width)
+        self._format = raw.format
+        self._channels = _COLOR_CHANNELS.get(self.info.pixel_format)
+        self._shape: tuple[int, ...] = (raw.height, raw.width)
+        if self._channels is not None:
+            self._shape += (self._channels,)
 
     def __call__(
         self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
@@ -379,25 +399,30 @@ class Operator:
     ) -> Ticket:
         """Queues a frame and returns a ticket for `wait`. At most `info.depth` frames are in flight.
 
-        frame: gray image of shape (height, width). It is not copied: do not change it until wait has
-            returned its result.
+        frame: gray image of shape (height, width). With `color`, the shape has a third number, the
+            bytes of a pixel. It is not copied: do not change it until wait has returned its result.
         sequence: number of the frame, returned in FrameInfo; None: counts from 0
         timestamp_ns: time of the frame, returned in FrameInfo
         """
         self._check_open()
         pixels = np.asarray(frame)
-        if pixels.ndim != 2:
+        channels = self._channels
+        if pixels.ndim != len(self._shape) or (channels is not None and pixels.shape[2] != channels):
+            what = "a gray image" if channels is None else f"an image in {self.info.pixel_format}"
             raise Error(
                 Status.INVALID_ARGUMENT,
-                f"frame has the shape {pixels.shape}; it must be a gray image of shape {self._shape}",
+                f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}",
             )
         kind = _FORMATS.get(pixels.dtype)
+        if channels is not None:
+            kind = self._format if kind == 0 else None
         if kind is None:
             raise Error(
                 Status.INVALID_ARGUMENT,
                 f"frame has the type {pixels.dtype}; it must be {self.info.dtype}",
             )
-        if pixels.strides[1] != pixels.itemsize:
+        apart = pixels.itemsize if channels is None else channels
+        if pixels.strides[1] != apart or (channels is not None and pixels.strides[2] != 1):
             raise Error(
                 Status.INVALID_ARGUMENT,
                 "the pixels of a row of frame do not lie side by side; pass numpy.ascontiguousarray(frame)",

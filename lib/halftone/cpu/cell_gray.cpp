@@ -56,7 +56,7 @@ void write_row(const std::uint8_t* k, int levels, const void* table, PixelFormat
       write_levels(k, levels, static_cast<const std::uint16_t*>(table),
                    static_cast<std::uint16_t*>(out), width);
       break;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       write_levels(k, levels, static_cast<const float*>(table), static_cast<float*>(out), width);
       break;
   }

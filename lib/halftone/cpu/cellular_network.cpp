@@ -218,7 +218,7 @@ Expected<void> CpuCellularNetwork::prepare() noexcept {
       case PixelFormat::kGray16:
         static_cast<std::uint16_t*>(levels_out_)[k] = static_cast<std::uint16_t>(gray);
         break;
-      case PixelFormat::kFloat32:
+      default:  // kFloat32; no color comes here
         static_cast<float*>(levels_out_)[k] =
             float_of_level(k, levels, plan_.output_range, plan_.white_is_one);
         break;

@@ -30,17 +30,60 @@ inline constexpr int kMaxImageSide = 16384;
 
 /// The type of a pixel or of an element of a plane. Operators scale pixels of all formats to the
 /// range of 8 bits, so thresholds and results do not depend on the format.
+///
+/// The formats from kYuy2 on are those of cameras. Only frames have them, and an operator computes
+/// from their luma (`ocellus/luma.h`). The Y plane of a planar format such as I420 or NV12 is a
+/// kGray8 frame.
 enum class PixelFormat : std::uint8_t {
   kGray8,   ///< uint8, 0 to 255
   kGray16,  ///< uint16 in the host's byte order; 65535 corresponds to 255
   /// Float, not scaled (255 is white by convention), magnitude below 1e15; NaN and infinity are bad
   /// pixels.
   kFloat32,
+  kYuy2,  ///< YUV 4:2:2, two pixels in the bytes Y U Y V; an odd width ends with all four bytes
+  kUyvy,  ///< the same in the bytes U Y V Y
+  kBgr,   ///< the bytes B G R, as in OpenCV
+  kRgb,   ///< the bytes R G B
+  kBgrx,  ///< the bytes B G R and one that is not used; also BGRA, whose alpha has no effect
+  kRgbx,  ///< the bytes R G B and one that is not used; also RGBA
 };
+/// Number of formats.
+inline constexpr int kPixelFormats = static_cast<int>(PixelFormat::kRgbx) + 1;
 
-/// Bytes of one pixel.
+/// Whether the format is one of a camera's pixels with color.
+constexpr bool has_color(PixelFormat format) {
+  return format >= PixelFormat::kYuy2 && static_cast<int>(format) < kPixelFormats;
+}
+
+/// The format of a frame's luma: what operators compute from.
+constexpr PixelFormat luma_format(PixelFormat format) {
+  return has_color(format) ? PixelFormat::kGray8 : format;
+}
+
+/// Bytes of one pixel. Two pixels of kYuy2 and kUyvy share four bytes.
 constexpr int bytes_per_pixel(PixelFormat format) {
-  return format == PixelFormat::kGray8 ? 1 : format == PixelFormat::kGray16 ? 2 : 4;
+  switch (format) {
+    case PixelFormat::kGray8:
+      return 1;
+    case PixelFormat::kGray16:
+    case PixelFormat::kYuy2:
+    case PixelFormat::kUyvy:
+      return 2;
+    case PixelFormat::kBgr:
+    case PixelFormat::kRgb:
+      return 3;
+    case PixelFormat::kFloat32:
+    case PixelFormat::kBgrx:
+    case PixelFormat::kRgbx:
+      break;
+  }
+  return 4;
+}
+
+/// Bytes of a row of `width` pixels without padding.
+constexpr std::ptrdiff_t row_bytes(PixelFormat format, int width) {
+  const bool pairs = format == PixelFormat::kYuy2 || format == PixelFormat::kUyvy;
+  return static_cast<std::ptrdiff_t>(pairs ? width + width % 2 : width) * bytes_per_pixel(format);
 }
 
 /// The kind of memory that holds the pixels.
@@ -84,7 +127,7 @@ struct ImageView {
 struct Frame {
   const void* data = nullptr;  ///< first pixel of the first row
   ImageSize size;              ///< must be the operator's size
-  std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least width times bytes per pixel
+  std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least row_bytes(format, width)
   PixelFormat format = PixelFormat::kGray8;
   MemorySpace space = MemorySpace::kHost;
   StreamHandle stream = nullptr;  ///< device memory: the stream that writes the pixels

@@ -73,12 +73,20 @@ typedef struct ocellus_error {
   char text[OCELLUS_ERROR_TEXT_CAPACITY]; /**< NUL-terminated */
 } ocellus_error;
 
-/** Type of the pixels of a frame, or of the elements of a plane. */
+/** Type of the pixels of a frame, or of the elements of a plane. The formats from OCELLUS_YUY2 on
+ * are those of cameras: only frames have them, and an operator computes from their luma, see
+ * ocellus/luma.h. The Y plane of I420 or NV12 is an OCELLUS_GRAY8 frame. */
 typedef int32_t ocellus_format;
 enum {
-  OCELLUS_GRAY8 = 0,  /**< uint8_t, 0 to 255 */
-  OCELLUS_GRAY16 = 1, /**< uint16_t in the host's byte order; 65535 is white */
-  OCELLUS_FLOAT32 = 2 /**< float; for frames 255 is white, NaN and infinity are bad pixels */
+  OCELLUS_GRAY8 = 0,   /**< uint8_t, 0 to 255 */
+  OCELLUS_GRAY16 = 1,  /**< uint16_t in the host's byte order; 65535 is white */
+  OCELLUS_FLOAT32 = 2, /**< float; for frames 255 is white, NaN and infinity are bad pixels */
+  OCELLUS_YUY2 = 3,    /**< YUV 4:2:2, two pixels in the bytes Y U Y V */
+  OCELLUS_UYVY = 4,    /**< the same in the bytes U Y V Y */
+  OCELLUS_BGR = 5,     /**< the bytes B G R */
+  OCELLUS_RGB = 6,     /**< the bytes R G B */
+  OCELLUS_BGRX = 7,    /**< the bytes B G R and one that is not used; also BGRA */
+  OCELLUS_RGBX = 8     /**< the bytes R G B and one that is not used; also RGBA */
 };
 
 /** The kind of memory that holds the pixels. */

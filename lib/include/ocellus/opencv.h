@@ -13,17 +13,33 @@
 
 namespace ocellus {
 
-/// The type of OpenCV's matrices with pixels of this format.
+/// The type of OpenCV's matrices with pixels of this format. OpenCV has YUV 4:2:2 as two channels.
 constexpr int mat_type(PixelFormat format) noexcept {
-  return format == PixelFormat::kGray8    ? CV_8UC1
-         : format == PixelFormat::kGray16 ? CV_16UC1
-                                          : CV_32FC1;
+  switch (format) {
+    case PixelFormat::kGray8:
+      return CV_8UC1;
+    case PixelFormat::kGray16:
+      return CV_16UC1;
+    case PixelFormat::kYuy2:
+    case PixelFormat::kUyvy:
+      return CV_8UC2;
+    case PixelFormat::kBgr:
+    case PixelFormat::kRgb:
+      return CV_8UC3;
+    case PixelFormat::kBgrx:
+    case PixelFormat::kRgbx:
+      return CV_8UC4;
+    case PixelFormat::kFloat32:
+      break;
+  }
+  return CV_32FC1;
 }
 
 namespace detail {
 
-/// Checks that an image of the library can have the pixels of `mat`. Returns their format.
-inline Expected<PixelFormat> checked_format(const cv::Mat& mat) noexcept {
+/// Checks that an image of the library can have the pixels of `mat`. Returns their format, which
+/// has color only with `color`.
+inline Expected<PixelFormat> checked_format(const cv::Mat& mat, bool color) noexcept {
   if (mat.dims > 2) {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "the cv::Mat has %d dimensions; it must have 2", mat.dims));
@@ -33,21 +49,23 @@ inline Expected<PixelFormat> checked_format(const cv::Mat& mat) noexcept {
   for (const PixelFormat format :
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
     if (mat.type() == mat_type(format)) return format;
+  if (color && mat.type() == CV_8UC3) return PixelFormat::kBgr;
+  if (color && mat.type() == CV_8UC4) return PixelFormat::kBgrx;
   constexpr const char* kDepths[] = {"8U", "8S", "16U", "16S", "32S", "32F", "64F", "16F"};
-  return tl::unexpected(
-      make_error(Status::kInvalidArgument,
-                 "the cv::Mat has the type CV_%sC%d; it must have CV_8UC1, CV_16UC1 or CV_32FC1%s",
-                 kDepths[mat.depth()], mat.channels(),
-                 mat.channels() > 1 ? " (cv::cvtColor makes colors gray)" : ""));
+  return tl::unexpected(make_error(
+      Status::kInvalidArgument, "the cv::Mat has the type CV_%sC%d; it must have %s",
+      kDepths[mat.depth()], mat.channels(),
+      color ? "CV_8UC1, CV_16UC1, CV_32FC1, CV_8UC3 or CV_8UC4" : "CV_8UC1, CV_16UC1 or CV_32FC1"));
 }
 
 }  // namespace detail
 
 /// A frame that refers to the pixels of `mat`, which may be a part of a larger one. The pixels must
-/// stay unchanged until `wait` reports the frame as done. Errors: InvalidArgument (type,
-/// dimensions, empty).
+/// stay unchanged until `wait` reports the frame as done. Three and four channels of 8 bits are
+/// kBgr and kBgrx, OpenCV's order; for another order, change `format` of the frame. Errors:
+/// InvalidArgument (type, dimensions, empty).
 inline Expected<Frame> frame_of(const cv::Mat& mat) noexcept {
-  const Expected<PixelFormat> format = detail::checked_format(mat);
+  const Expected<PixelFormat> format = detail::checked_format(mat, true);
   if (!format) return tl::unexpected(format.error());
   return Frame{.data = mat.data,
                .size = {mat.cols, mat.rows},
@@ -56,9 +74,9 @@ inline Expected<Frame> frame_of(const cv::Mat& mat) noexcept {
 }
 
 /// A plane of a result that refers to the pixels of `mat`. They must not be freed until `wait`
-/// reports the frame as done. Errors: those of `frame_of`.
+/// reports the frame as done. It has no color. Errors: those of `frame_of`.
 inline Expected<ImageView> plane_of(cv::Mat& mat) noexcept {
-  const Expected<PixelFormat> format = detail::checked_format(mat);
+  const Expected<PixelFormat> format = detail::checked_format(mat, false);
   if (!format) return tl::unexpected(format.error());
   return ImageView{.data = mat.data,
                    .size = {mat.cols, mat.rows},

@@ -61,7 +61,7 @@ void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
       return sums_rows<std::uint8_t>(frames, nt, taps, sums, out, width);
     case PixelFormat::kGray16:
       return sums_rows<std::uint16_t>(frames, nt, taps, sums, out, width);
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       return sums_rows<float>(frames, nt, taps, sums, out, width);
   }
 }

@@ -33,7 +33,7 @@ void write_pixels(const float* gray, PixelFormat format, void* out, int width) {
       return write_row(gray, static_cast<std::uint8_t*>(out), width);
     case PixelFormat::kGray16:
       return write_row(gray, static_cast<std::uint16_t*>(out), width);
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       return write_row(gray, static_cast<float*>(out), width);
   }
 }
@@ -45,7 +45,7 @@ void write_pixel_sums(const float* a, const float* b, const float* c, const floa
       return write_sums(a, b, c, d, static_cast<std::uint8_t*>(out), width);
     case PixelFormat::kGray16:
       return write_sums(a, b, c, d, static_cast<std::uint16_t*>(out), width);
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       return write_sums(a, b, c, d, static_cast<float*>(out), width);
   }
 }

@@ -49,7 +49,7 @@ Kernel<NewOperatorArguments> new_operator_kernel(PixelFormat format) noexcept {
       return write_means<std::uint8_t>;
     case PixelFormat::kGray16:
       return write_means<std::uint16_t>;
-    case PixelFormat::kFloat32:
+    default:  // kFloat32; no color comes here
       break;
   }
   return write_means<float>;

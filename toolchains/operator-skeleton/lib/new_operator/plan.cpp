@@ -12,20 +12,21 @@ Expected<NewOperatorPlan> make_plan(const NewOperatorConfig& config) noexcept {
     return tl::unexpected(c.error());
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
     return tl::unexpected(c.error());
-  return NewOperatorPlan{config.size, config.format, config.depth, config.radius, config.border};
+  return NewOperatorPlan{config.size,  config.format, luma_format(config.format),
+                         config.depth, config.radius, config.border};
 }
 
 OperatorInfo info_of(const NewOperatorPlan& plan) noexcept {
   OperatorInfo info;
   info.name = "@TITLE@";
   info.size = plan.size;
-  info.format = plan.format;
+  info.format = plan.input_format;
   info.planes[0] = {"image", plan.size, plan.format, false};
   info.depth = plan.depth;
   const int side = 2 * plan.radius + 1;
   std::snprintf(info.summary, sizeof(info.summary), "mean of %dx%d pixels", side, side);
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * 2.0 * bytes_per_pixel(plan.format);
+  info.least_bytes = pixels * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.format));
   // Sums along each axis, and the division.
   info.least_flops = pixels * (2.0 * (side - 1) + 1.0);
   return info;

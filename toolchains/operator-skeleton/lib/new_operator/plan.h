@@ -14,7 +14,8 @@ inline constexpr int kMaxNewOperatorRadius = 7;
 /// Plain data.
 struct NewOperatorPlan {
   ImageSize size;
-  PixelFormat format = PixelFormat::kGray8;
+  PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
+  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   int depth = 1;
   int radius = 1;
   NewOperatorBorder border = NewOperatorBorder::kRepeat;

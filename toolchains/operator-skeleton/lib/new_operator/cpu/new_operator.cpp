@@ -57,7 +57,7 @@ class CpuNewOperator final : public CpuOperator {
         return self.write_band<std::uint8_t>(frame, part, worker);
       case PixelFormat::kGray16:
         return self.write_band<std::uint16_t>(frame, part, worker);
-      case PixelFormat::kFloat32:
+      default:  // kFloat32; no color comes here
         return self.write_band<float>(frame, part, worker);
     }
   }

@@ -1,8 +1,4 @@
-#include "apps/restoration/color.h"
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
+#include "apps/io/color.h"
 
 namespace ocellus::app {
 namespace {
@@ -38,34 +34,28 @@ std::vector<GrayImage> with_luma(const std::vector<GrayImage>& color, const Gray
   return changed;
 }
 
+void make_chroma(const std::vector<GrayImage>& color, std::vector<std::uint8_t>& u,
+                 std::vector<std::uint8_t>& v) {
+  make_chroma(
+      color[0].size,
+      [&color](int x, int y) {
+        return std::array<float, 3>{color[0].brightness(x, y), color[1].brightness(x, y),
+                                    color[2].brightness(x, y)};
+      },
+      u, v);
+}
+
 void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& color) {
   const ImageSize size = color[0].size;
   picture.image = GrayImage(size, PixelFormat::kGray8);
   picture.range = {};
-  picture.chroma_u.clear();
-  picture.chroma_v.clear();
   std::size_t i = 0;
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x)
       picture.image.pixels[i++] =
           in_8_bits(0.299f * color[0].brightness(x, y) + 0.587f * color[1].brightness(x, y) +
                     0.114f * color[2].brightness(x, y));
-  for (int y = 0; y < size.height; y += 2) {
-    for (int x = 0; x < size.width; x += 2) {
-      // The mean of up to four pixels.
-      float sums[3] = {};
-      float count = 0.0f;
-      for (int dy = 0; dy < 2 && y + dy < size.height; ++dy) {
-        for (int dx = 0; dx < 2 && x + dx < size.width; ++dx) {
-          for (std::size_t c = 0; c < 3; ++c) sums[c] += color[c].brightness(x + dx, y + dy);
-          count += 1.0f;
-        }
-      }
-      const float luma = 0.299f * sums[0] + 0.587f * sums[1] + 0.114f * sums[2];
-      picture.chroma_u.push_back(in_8_bits(128.0f + 0.564334f * (sums[2] - luma) / count));
-      picture.chroma_v.push_back(in_8_bits(128.0f + 0.713267f * (sums[0] - luma) / count));
-    }
-  }
+  make_chroma(color, picture.chroma_u, picture.chroma_v);
 }
 
 }  // namespace ocellus::app

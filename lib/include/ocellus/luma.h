@@ -1,0 +1,43 @@
+// Luma of frames with color: what operators compute from, and how it is put back into a picture.
+//
+// The luma of kYuy2 and kUyvy is their Y, in whatever range it is. The luma of RGB is that of
+// BT.601 in the range of the RGB values:
+//
+//     Y = (R * 19595 / 256 + G * 38470 / 256 + B * 7471 / 256 + 128) / 256
+//
+// with divisions that round down. It is within 0.52 gray levels of 0.299 R + 0.587 G + 0.114 B, and
+// equal to R, G and B where these are equal. Every backend gives the same bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "ocellus/frame.h"
+
+namespace ocellus {
+
+#pragma GCC visibility push(default)  // exported by a shared library
+
+/// The luma of an RGB pixel. The values are 0 to 255.
+constexpr std::uint8_t luma_of_rgb(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
+  return static_cast<std::uint8_t>(
+      ((r * 19595U >> 8U) + (g * 38470U >> 8U) + (b * 7471U >> 8U) + 128U) >> 8U);
+}
+
+/// Writes the luma of a row of `width` pixels. `format` must have color. Reads
+/// row_bytes(format, width) bytes and writes `width` bytes, which may not overlap.
+void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept;
+
+/// Whether replace_luma_row keeps the color of the picture.
+enum class PictureColor : std::uint8_t {
+  kNeutral,  ///< the result is gray
+  kKept,     ///< Cb and Cr stay as they are, where the range of the pixels allows it
+};
+
+/// Writes a row of a picture with another luma: `to` becomes `row` with the luma of `luma`. The
+/// unused byte of kBgrx and kRgbx is copied. `to` may be `row`.
+void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
+                      PictureColor color, void* to, int width) noexcept;
+
+#pragma GCC visibility pop
+
+}  // namespace ocellus
