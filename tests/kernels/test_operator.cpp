@@ -158,7 +158,7 @@ TEST(EventFd, IsReadableWhileAFrameIsDone) {
       EXPECT_EQ(must(rig.op.cancel(one)), CancelOutcome::kDone);
       must(rig.op.wait(one, Deadline::immediate()));
       EXPECT_FALSE(readable(fd));
-      for (std::uint64_t f = 1; f < 300; ++f) {
+      for (std::uint64_t f = 1; f < 60; ++f) {
         one = rig.submit(f, 0);
         const Ticket two = rig.submit(f, 1);
         if (f % 2 == 0) {
@@ -221,8 +221,12 @@ TEST(EventFd, TellsOfFailures) {
       } else {
         EXPECT_FALSE(readable(fd)) << "the frame is not in flight";
       }
+      fake_driver().fail_at = -1;  // the frame made fewer calls
     }
-    EXPECT_TRUE(fake_driver().empty());
+    // A context that could not be popped stays.
+    if (fake_driver().failed_call != "cuCtxPopCurrent") {
+      EXPECT_TRUE(fake_driver().empty()) << call << " " << fake_driver().failed_call;
+    }
   }
 }
 

@@ -505,7 +505,8 @@ class Operator:
             self._lib.ocellus_operator_create_event_fd(self._operator, ctypes.byref(fd), ctypes.byref(error)),
             error,
         )
-        return fd.value
+        value: int = fd.value
+        return value
 
     def reset(self) -> None:
         """Drops the frames in flight and their tickets, and forgets all previous frames."""
