@@ -428,6 +428,29 @@ ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket
   return OCELLUS_OK;
 }
 
+ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket ticket,
+                                       ocellus_cancel_outcome* outcome, ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (outcome == nullptr) return fail_null("outcome", error);
+  static_assert(OCELLUS_CANCELED == static_cast<int>(CancelOutcome::kCanceled) &&
+                OCELLUS_CANCEL_BEGUN == static_cast<int>(CancelOutcome::kBegun) &&
+                OCELLUS_CANCEL_DONE == static_cast<int>(CancelOutcome::kDone));
+  const Expected<CancelOutcome> found = op->handle.cancel({ticket.number, ticket.issuer});
+  if (!found) return fail(found.error(), error);
+  *outcome = static_cast<ocellus_cancel_outcome>(*found);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
+                                                ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (fd == nullptr) return fail_null("fd", error);
+  const Expected<int> made = op->handle.create_event_fd();
+  if (!made) return fail(made.error(), error);
+  *fd = *made;
+  return OCELLUS_OK;
+}
+
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error) {
   if (op == nullptr) return fail_null("op", error);
   op->handle.reset();
@@ -453,7 +476,7 @@ ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_st
   if (op == nullptr) return fail_null("op", error);
   if (stats == nullptr) return fail_null("stats", error);
   const OperatorStats from = op->handle.stats();
-  *stats = {from.frames, from.bad_frames, from.missed_deadlines,
-            from.p50_ns, from.p99_ns,     from.max_ns};
+  *stats = {from.frames, from.bad_frames, from.missed_deadlines, from.p50_ns,
+            from.p99_ns, from.max_ns,     from.canceled_frames};
   return OCELLUS_OK;
 }

@@ -102,7 +102,7 @@ int classify_frames(const CortexCommand& command) {
     nlohmann::ordered_json json;
     json["input"] = input.source().name();
     json["size"] = {op.size.width, op.size.height};
-    json["frames_read"] = input.read();
+    add_input_json(json, input);
     add_engine_json(json, run->engine());
     json["config"] = config_json(config);
     json["class_names"] = nlohmann::ordered_json::array();

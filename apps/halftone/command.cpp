@@ -99,9 +99,9 @@ class CellJob : public PictureJob {
 CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const char* help) {
   CLI::App* const command = program.add_subcommand(name, help);
   const auto o = std::make_shared<CellCommand>(name);
-  add_picture_options(
-      *command, *o,
-      std::string(kPictureOutputHelp) + ". A PNG file with two levels has one bit per pixel");
+  add_picture_options(*command, *o,
+                      std::string(kPictureOutputHelp) +
+                          ". A PNG file with 2, 4 or 16 levels has 1, 2 or 4 bits per pixel");
   if (std::string_view(name) == "cnn") {
     command
         ->add_option("--binarize", o->binarize,

@@ -226,11 +226,20 @@ void FrameOutput::finish() {
 
 // ---- reports
 
+void add_input_json(nlohmann::ordered_json& json, const FrameInput& input) {
+  json["frames_read"] = input.read();
+  if (input.source().live()) json["frames_dropped"] = input.source().dropped();
+}
+
 void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
                    const EngineInfo& info) {
   fmt::print("{}: {} of {} read, {}, {} with {}\n", printable(input.source().name()),
              counted(input.read(), "frame"), size_text(size), how, backend_name(info.backend),
              cpu_text(info));
+  if (input.source().live() && input.source().dropped() > 0) {
+    fmt::print("{} dropped, because a newer one was there before the work on the last one ended\n",
+               counted(input.source().dropped(), "frame"));
+  }
 }
 
 void add_engine_json(nlohmann::ordered_json& json, const EngineInfo& info) {

@@ -114,6 +114,8 @@ class FrameOutput {
   std::vector<std::uint8_t> chroma_v_;
 };
 
+/// Adds "frames_read" to a report, and "frames_dropped" if the source is live.
+void add_input_json(nlohmann::ordered_json& json, const FrameInput& input);
 /// Prints the first line of every report: the input, its size, and the backend.
 void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
                    const EngineInfo& info);

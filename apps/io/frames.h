@@ -65,6 +65,8 @@ class FrameSource {
   /// Whether the source produces frames at its own pace, as a camera does: frames that nobody takes
   /// are lost.
   virtual bool live() const { return false; }
+  /// Frames of a live source that a newer one replaced before they were read.
+  virtual std::int64_t dropped() const { return 0; }
 
   const std::string& name() const { return name_; }
 

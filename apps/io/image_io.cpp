@@ -776,6 +776,22 @@ std::vector<std::uint8_t> packed_bits(const GrayImage& image, bool ones_are_blac
   return bits;
 }
 
+/// Pixels of 2 or 4 bits, the first in the highest bits. All are multiples of 85 or 17.
+std::vector<std::uint8_t> packed_levels(const GrayImage& image, int bits) {
+  const auto width = static_cast<std::size_t>(image.size.width);
+  const std::size_t in_byte = 8 / static_cast<std::size_t>(bits);
+  const std::size_t row_bytes = (width + in_byte - 1) / in_byte;
+  const int step = 255 / ((1 << bits) - 1);
+  std::vector<std::uint8_t> packed(row_bytes * static_cast<std::size_t>(image.size.height), 0);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const std::size_t x = i % width;
+    const auto shift = static_cast<int>((in_byte - 1 - x % in_byte)) * bits;
+    packed[i / width * row_bytes + x / in_byte] |=
+        static_cast<std::uint8_t>(image.pixels[i] / step << shift);
+  }
+  return packed;
+}
+
 void write_pnm(const std::string& path, const char* kind, ImageSize size,
                const std::uint8_t* samples, std::size_t count) {
   OutputFile file(path);
@@ -825,8 +841,16 @@ void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t
 
 void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
   const std::size_t width = static_cast<std::size_t>(image.size.width);
-  const std::size_t row_bytes = bits == 1 ? (width + 7) / 8 : width;
-  std::vector<std::uint8_t> samples = bits == 1 ? packed_bits(image, false) : image.pixels;
+  // A display of 4 or 16 grays takes 2 or 4 bits for a pixel.
+  const auto has_steps = [&](int step) {
+    return std::all_of(image.pixels.begin(), image.pixels.end(),
+                       [step](std::uint8_t value) { return value % step == 0; });
+  };
+  if ((bits == 2 && !has_steps(85)) || (bits == 4 && !has_steps(17))) bits = 8;
+  const std::size_t row_bytes = (width * static_cast<std::size_t>(bits) + 7) / 8;
+  std::vector<std::uint8_t> samples = bits == 1   ? packed_bits(image, false)
+                                      : bits == 8 ? image.pixels
+                                                  : packed_levels(image, bits);
   OutputFile file(path);
   PngWriteJob job;
   for (std::size_t at = 0; at < samples.size(); at += row_bytes)

@@ -56,7 +56,8 @@ std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& 
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 
 /// Writes a gray PNG of an 8-bit image. `bits` is 8, or 1, which keeps only black (below 128) and
-/// white. Throws InputError.
+/// white. With 2 or 4, the file has so many bits per pixel if all pixels are multiples of 85 or 17,
+/// else 8. Throws InputError.
 void write_png_gray(const std::string& path, const GrayImage& image, int bits);
 
 /// Write an image as PNG, PGM, PPM or PBM, as the extension says. A gray image may have any of

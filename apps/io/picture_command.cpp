@@ -98,8 +98,9 @@ std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
 void PictureJob::write_image(const ProcessedFrame& work, const std::string& path) const {
   const GrayImage image = work.results.front().image();
   const bool wide = image.format != PixelFormat::kGray8;
-  write_image_gray(path, wide ? in_8_bits(image) : image,
-                   run_->info().planes[0].levels == 2 ? 1 : 8);
+  const int levels = run_->info().planes[0].levels;
+  const int bits = levels == 2 ? 1 : levels == 4 ? 2 : levels == 16 ? 4 : 8;
+  write_image_gray(path, wide ? in_8_bits(image) : image, bits);
 }
 
 void PictureJob::write(const ProcessedFrame& work, const std::string& path) {
@@ -145,7 +146,7 @@ void PictureJob::print() const {
     nlohmann::ordered_json json;
     json["input"] = input_.source().name();
     json["size"] = {op.size.width, op.size.height};
-    json["frames_read"] = input_.read();
+    add_input_json(json, input_);
     add_engine_json(json, run_->engine());
     json["input_range"] = {range_.black, range_.white};
     json["config"] = config_json(config_);

@@ -262,6 +262,11 @@ class GstSource : public FrameSource {
     sink_ = GST_APP_SINK(element_of(pipeline_.get(), "sink"));
     const Clock::time_point end = this->end();
     if (!pipeline_.wait_for_start(end) && stop_signal() == 0) fail_silent();
+    if (pipeline_.live()) {
+      // A frame that waits would be old when its turn comes.
+      gst_app_sink_set_max_buffers(sink_, 1);
+      gst_app_sink_set_drop(sink_, TRUE);
+    }
     pending_ = pull(end);
     if (!pending_) {
       if (stop_signal() != 0) return;
@@ -290,6 +295,7 @@ class GstSource : public FrameSource {
   double fps() const override { return fps_; }
   bool endless() const override { return camera_; }
   bool live() const override { return pipeline_.live(); }
+  std::int64_t dropped() const override { return static_cast<std::int64_t>(dropped_); }
 
  protected:
   bool read(InputFrame& frame) override {
@@ -299,6 +305,9 @@ class GstSource : public FrameSource {
       return false;
     }
     count_time(sample.get());
+    const guint64 arrived = GST_BUFFER_OFFSET(gst_sample_get_buffer(sample.get()));
+    dropped_ += arrived - next_arrival_;
+    next_arrival_ = arrived + 1;
     GstVideoInfo info;
     GstVideoFrame video;
     GstBuffer* const buffer = gst_sample_get_buffer(sample.get());
@@ -325,7 +334,24 @@ class GstSource : public FrameSource {
     GstOwned<GstElement> pipeline = parse_pipeline(path, description);
     if (property != nullptr)
       g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
+    count_arrivals(element_of(pipeline.get(), "sink"));
     return pipeline;
+  }
+
+  /// Numbers the frames that come to the sink, in their offsets. So the reader sees how many it has
+  /// dropped. The pipeline may outlive this object, and so the number is the pad's.
+  static void count_arrivals(GstElement* sink) {
+    GstPad* const pad = gst_element_get_static_pad(sink, "sink");
+    gst_pad_add_probe(
+        pad, GST_PAD_PROBE_TYPE_BUFFER,
+        [](GstPad*, GstPadProbeInfo* info, gpointer number) {
+          GstBuffer* const buffer = gst_buffer_make_writable(GST_PAD_PROBE_INFO_BUFFER(info));
+          GST_BUFFER_OFFSET(buffer) = (*static_cast<guint64*>(number))++;
+          info->data = buffer;
+          return GST_PAD_PROBE_OK;
+        },
+        g_new0(guint64, 1), g_free);
+    gst_object_unref(pad);
   }
 
   /// The time limit of a frame that is requested now.
@@ -495,6 +521,8 @@ class GstSource : public FrameSource {
   std::string missing_;  ///< the name of the missing decoder
   double fps_ = 0.0;
   long number_ = 0;
+  std::uint64_t next_arrival_ = 0;  ///< number of the frame after the last one that was read
+  std::uint64_t dropped_ = 0;
   std::int64_t stated_ns_ = 0;      ///< the duration that the container states; 0: none
   std::int64_t stated_frames_ = 0;  ///< the number of frames that it states; 0: none
   std::int64_t last_ns_ = -1;       ///< the time of the last frame in the stream

@@ -150,6 +150,7 @@ int run_latency(const LatencyCommand& o) {
   plan.frames = &clip.frames;
   plan.reading = expected_reading(plan.operators, clip);
   plan.fps = o.back_to_back ? 0.0 : o.fps;
+  plan.newest = o.newest;
   plan.count = o.frames;
   plan.warm_up = o.warm_up;
   plan.sample_ms = o.sample_ms;
@@ -167,10 +168,10 @@ int run_latency(const LatencyCommand& o) {
     for (const MemorySpace space : spaces) {
       plan.title = fmt::format("{} {}, {} memory", o.pipeline, report.pace(), memory_name(space));
       auto run = measure_latency(plan, space, meter);
-      const std::int64_t measured = run->measured;
-      if (measured > 0) report.runs.push_back(std::move(run));
-      if (measured == o.frames) continue;
-      tell(fmt::format("ocellus: interrupted after {} of {} frames{}{}\n", measured, o.frames,
+      const std::int64_t due = run->due();
+      if (run->measured > 0) report.runs.push_back(std::move(run));
+      if (due == o.frames) continue;
+      tell(fmt::format("ocellus: interrupted after {} of {} frames{}{}\n", due, o.frames,
                        spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
                        !report.runs.empty() ? "; the report covers these frames"
                                             : "; there is nothing to report"));
@@ -224,6 +225,10 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_flag(
       "--back-to-back", o->back_to_back,
       "Submit each frame as soon as the one before is done, not at a camera's frame rate");
+  command->add_flag("--newest", o->newest,
+                    "Drop a frame that waits when the next one is due, as a camera with one buffer "
+                    "does. Without it, frames that wait form a queue. Dropped frames count as "
+                    "misses of the budget");
   command
       ->add_option("--budget-ms", o->budget_ms,
                    "Most time from the moment when a frame is due to its result; 0: the time "
@@ -235,7 +240,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
                    "Percentage of the frames that must keep the budget")
       ->check(finite_range(1.0, 100.0))
       ->capture_default_str();
-  command->add_option("--frames", o->frames, "Number of frames to measure")
+  command->add_option("--frames", o->frames, "Number of frames to measure, dropped ones included")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
       ->capture_default_str();
   command
@@ -288,7 +293,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
           {"--size"},
           "it sets the size of the synthetic scene, and --input has its own size"},
          {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
-         {o->back_to_back, {"--fps"}, "--back-to-back has no frame rate"}});
+         {o->back_to_back, {"--fps", "--newest"}, "--back-to-back has no frame rate"}});
     exit_code = run_latency(*o);
   });
 }

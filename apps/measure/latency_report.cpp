@@ -88,6 +88,8 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   nlohmann::ordered_json json;
   json["memory"] = memory_name(run.space);
   json["frames"] = run.measured;
+  json["dropped"] =
+      report.plan.newest ? nlohmann::ordered_json(run.dropped) : nlohmann::ordered_json(nullptr);
   json["seconds"] = run.seconds;
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
   json["misses"] =
@@ -172,16 +174,20 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
       run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
+  if (report.plan.newest) {
+    fmt::print("  {} of {} dropped: a newer one was due{}\n", run.dropped,
+               counted(run.due(), "frame"), report.with_budget() ? "; they count as misses" : "");
+  }
   if (report.with_budget()) {
     fmt::print("  budget {:.3f} ms{}: {} of {}", report.budget_ms(), report.percentile_text(),
-               counted(run.misses, "miss", "misses"), counted(run.measured, "frame"));
+               counted(run.misses, "miss", "misses"), counted(run.due(), "frame"));
     if (run.misses > 0) fmt::print(", at most {} in a row", run.longest_burst);
-    fmt::print(": {}\n", report.undecided(run)
-                             ? fmt::format("not decided, because {} of {} were not measured",
-                                           report.plan.count - run.measured,
-                                           counted(report.plan.count, "frame"))
-                         : report.keeps_budget(run) ? "kept"
-                                                    : "NOT KEPT");
+    fmt::print(": {}\n",
+               report.undecided(run)
+                   ? fmt::format("not decided, because {} of {} were not measured",
+                                 report.plan.count - run.due(), counted(report.plan.count, "frame"))
+               : report.keeps_budget(run) ? "kept"
+                                          : "NOT KEPT");
   }
   if (report.plan.reading)
     fmt::print("  {} of {} read correctly\n", run.read_correctly, counted(run.measured, "frame"));
@@ -213,6 +219,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
   json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
+  json["newest"] = report.plan.newest;
   json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
   json["warm_up"] = report.plan.warm_up;
   json["date"] = first.date;

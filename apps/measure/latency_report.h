@@ -25,6 +25,7 @@ struct LatencyCommand {
   std::string size;
   double fps = 30.0;
   bool back_to_back = false;
+  bool newest = false;
   double budget_ms = 0.0;
   double budget_percentile = 100.0;
   std::int64_t frames = 10000;
@@ -63,7 +64,7 @@ struct LatencyReport {
   }
   bool interrupted() const {
     return std::any_of(runs.begin(), runs.end(),
-                       [this](const auto& run) { return run->measured < plan.count; });
+                       [this](const auto& run) { return run->due() < plan.count; });
   }
   /// The number of `frames` that may miss the budget.
   double allowed_misses(std::int64_t frames) const {
@@ -72,13 +73,11 @@ struct LatencyReport {
   }
   bool keeps_budget(const LatencyResult& run) const {
     // A run that was interrupted does not keep the budget, because frames are missing.
-    return run.measured == plan.count &&
-           static_cast<double>(run.misses) <= allowed_misses(run.measured);
+    return run.due() == plan.count && static_cast<double>(run.misses) <= allowed_misses(run.due());
   }
   /// Whether the frames that are missing after an interruption decide about the budget.
   bool undecided(const LatencyResult& run) const {
-    return run.measured < plan.count &&
-           static_cast<double>(run.misses) <= allowed_misses(plan.count);
+    return run.due() < plan.count && static_cast<double>(run.misses) <= allowed_misses(plan.count);
   }
   bool good(std::size_t wanted) const {
     return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {
@@ -95,7 +94,9 @@ struct LatencyReport {
     return run.seconds > 0.0 ? static_cast<double>(run.measured) / run.seconds : 0.0;
   }
   std::string pace() const {
-    return plan.fps > 0.0 ? fmt::format("at {:g} fps", plan.fps) : std::string("back to back");
+    return plan.fps > 0.0
+               ? fmt::format("at {:g} fps{}", plan.fps, plan.newest ? ", newest frame only" : "")
+               : std::string("back to back");
   }
   ImageSize size() const { return clip.size(); }
 };

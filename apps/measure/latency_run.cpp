@@ -134,13 +134,30 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     for (std::int64_t i = 0; i < plan.count && stop_signal() == 0; ++i, ++number) {
       // The latency counts from the moment when the frame is due, including any wait for the frame
       // before. Back to back, a frame is due when the one before is done.
-      const std::int64_t due =
-          paced ? start + std::llround(static_cast<double>(i) * period_ns) : end;
+      const auto due_of = [&](std::int64_t frame) {
+        return start + std::llround(static_cast<double>(frame) * period_ns);
+      };
+      std::int64_t due = paced ? due_of(i) : end;
       if (paced) {
         const std::int64_t before = now_ns();
         if (before > due) ++r.late_starts;
         if (before < due) sleep_until(due);
         if (stop_signal() != 0) break;
+      }
+      if (plan.newest) {
+        // The newest frame that is due. A camera would have replaced those before it.
+        const auto newest =
+            static_cast<std::int64_t>(static_cast<double>(now_ns() - start) / period_ns);
+        const std::int64_t older = std::clamp<std::int64_t>(newest - i, 0, plan.count - 1 - i);
+        i += older;
+        number += older;
+        due = due_of(i);
+        r.dropped += older;
+        if (plan.budget_ns && older > 0) {
+          r.misses += older;
+          burst += older;
+          r.longest_burst = std::max(r.longest_burst, burst);
+        }
       }
       const std::int64_t begin = paced ? now_ns() : due;
       std::int64_t operator_begin = begin;
@@ -154,7 +171,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
         r.operators[op]->record(operator_end - operator_begin);
         operator_begin = operator_end;
       }
-      if (i > 0) r.intervals.add(operator_begin - end);
+      if (r.measured > 0) r.intervals.add(operator_begin - end);
       end = operator_begin;
       r.latency.record(end - due);
       r.wake.record(begin - due);
@@ -162,7 +179,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       r.queue.record(times.queue_ns);
       r.copy.record(times.copy_ns);
       r.compute.record(times.compute_ns);
-      r.latencies_ms[static_cast<std::size_t>(i)] = static_cast<float>(end - due) * 1e-6f;
+      r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;
         r.longest_burst = std::max(r.longest_burst, ++burst);
@@ -171,7 +188,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       }
       if (plan.reading && plan.reading->matches(chain.op(plan.reading->op).record(), index()))
         ++r.read_correctly;
-      progress.update(++r.measured);
+      ++r.measured;
+      progress.update(r.due());
     }
     r.seconds = static_cast<double>(end - start) * 1e-9;
     r.page_faults = page_faults() - faults;

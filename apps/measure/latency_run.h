@@ -46,7 +46,9 @@ struct LatencyPlan {
   const std::vector<GrayImage>* frames = nullptr;  ///< replayed forwards and backwards
   std::string title;                               ///< label of the progress bar
   double fps = 0.0;                                ///< 0: back to back
-  std::int64_t count = 0;                          ///< number of measured frames
+  /// Whether a frame that waits is dropped when the next one is due. Not back to back.
+  bool newest = false;
+  std::int64_t count = 0;    ///< number of frames that become due
   std::int64_t warm_up = 0;  ///< frames before the measurement, run back to back
   std::optional<std::int64_t> budget_ns;
   std::optional<ExpectedReading> reading;
@@ -56,7 +58,8 @@ struct LatencyPlan {
 /// The measurements with frames and results in one kind of memory.
 struct LatencyResult {
   MemorySpace space = MemorySpace::kHost;
-  std::int64_t measured = 0;  ///< fewer than requested if a signal stopped the run
+  std::int64_t measured = 0;  ///< frames with a result
+  std::int64_t dropped = 0;   ///< frames that a newer one replaced before they began
   /// From the moment when a frame is due to its result.
   LatencyHistogram latency;
   LatencyHistogram wake;  ///< from that moment to the start of its work
@@ -69,7 +72,7 @@ struct LatencyResult {
   Intervals intervals;
   std::vector<float> latencies_ms;  ///< in frame order
   double seconds = 0.0;             ///< from the time of the first frame to the last result
-  std::int64_t misses = 0;
+  std::int64_t misses = 0;          ///< frames whose result was late or that were dropped
   std::int64_t read_correctly = 0;  ///< frames; 0 without LatencyPlan::reading
   std::int64_t longest_burst = 0;
   std::int64_t late_starts = 0;  ///< frames that were due before the one before was done
@@ -79,6 +82,9 @@ struct LatencyResult {
   std::string date;             ///< of the first frame, in UTC
   GpuActivity gpu;
   EngineInfo engine;
+
+  /// Frames that became due; fewer than requested if a signal stopped the run.
+  std::int64_t due() const { return measured + dropped; }
 };
 
 /// Throws InputError with the library's reason. Ends early when a signal asks to stop.

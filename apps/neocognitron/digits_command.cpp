@@ -191,7 +191,7 @@ class DigitsJob {
       nlohmann::ordered_json json;
       json["input"] = input_.source().name();
       json["size"] = {op.size.width, op.size.height};
-      json["frames_read"] = input_.read();
+      add_input_json(json, input_);
       add_engine_json(json, run_->engine());
       json["config"] = config_json(config_);
       json["class_names"] = nlohmann::ordered_json::array();

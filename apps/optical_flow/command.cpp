@@ -335,7 +335,7 @@ class FlowJob {
       json["size"] = {config_.size.width, config_.size.height};
       if (!config_.roi.empty())
         json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
-      json["frames_read"] = input_.read();
+      add_input_json(json, input_);
       add_engine_json(json, info_);
       OpticalFlowConfig config = config_;
       if (zero_invalid_) config.invalid = InvalidFlow::kZero;

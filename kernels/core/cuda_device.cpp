@@ -1,13 +1,17 @@
 #include "kernels/core/cuda_device.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <utility>
 
 #include "core/backend.h"
 #include "core/log.h"
+#include "core/scheduler.h"
 #include "kernels/core/copy_stream.h"
 
 namespace ocellus::cuda {
@@ -32,6 +36,17 @@ void version_text(int version, char* text, std::size_t capacity) noexcept {
 }
 
 }  // namespace
+
+void pause(DeviceWait wait) noexcept {
+  if (wait == DeviceWait::kSpin) {
+    detail::relax();
+  } else if (wait == DeviceWait::kYield) {
+    sched_yield();
+  } else {
+    const timespec step = {0, 50'000};
+    nanosleep(&step, nullptr);
+  }
+}
 
 bool is_sticky(cudaError_t error) noexcept {
   switch (error) {

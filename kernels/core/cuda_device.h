@@ -133,6 +133,9 @@ class CudaDevice final : public Device {
   HostCopyPool host_copy_pool_;
 };
 
+/// A pause between two looks at the device: none, a yield, or 50 us.
+void pause(DeviceWait wait) noexcept;
+
 /// True for errors after which, according to CUDA, the process cannot use the device again.
 bool is_sticky(cudaError_t error) noexcept;
 

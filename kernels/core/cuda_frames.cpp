@@ -1,7 +1,4 @@
 // The processing of a frame in a CudaOperator: staging, queueing, waiting, times.
-#include <sched.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -53,6 +50,7 @@ Expected<void> CudaOperator::submit(int index, const Frame& in,
     if (!slot.busy) return queued;
   }
   order_[static_cast<std::size_t>(in_flight_++)] = index;
+  done_watch_.submitted(index, slot.failure.status == Status::kOk ? last_event(slot) : nullptr);
   return {};
 }
 
@@ -275,14 +273,7 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
     // Functions of the host take longer than a deadline may be overrun.
     if (deadline.is_never() && host_calls_.help()) continue;
     if (helping && device_->host_copy_pool().help()) continue;
-    if (mode == DeviceWait::kSpin) {
-      detail::relax();
-    } else if (mode == DeviceWait::kYield) {
-      sched_yield();
-    } else {
-      const timespec step = {0, 50'000};
-      nanosleep(&step, nullptr);
-    }
+    pause(mode);
   }
 }
 
@@ -299,6 +290,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   if (status == Status::kDeadlineMissed)
     return tl::unexpected(make_error(status, "%s", status_message(status)));
   if (status != Status::kOk) return tl::unexpected(error);
+  done_watch_.taken(index);
   slot.busy = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -412,10 +404,29 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
   return status;
 }
 
-// Work that is on the device cannot be canceled, so wait for it.
+// Work that is on the device cannot be canceled.
+Expected<CancelOutcome> CudaOperator::try_cancel(int index) noexcept {
+  const Slot& slot = slots_[static_cast<std::size_t>(index)];
+  if (slot.failure.status != Status::kOk)
+    return tl::unexpected(device_->lost() ? device_->loss() : slot.failure);
+  Scope cuda(*device_, Phase::kRunning, name());
+  const Expected<bool> done = cuda.query(last_event(slot));
+  if (!done) return tl::unexpected(done.error());
+  return *done ? CancelOutcome::kDone : CancelOutcome::kBegun;
+}
+
+Expected<int> CudaOperator::create_event_fd() noexcept {
+  const Expected<int> made = done_event_.create();
+  if (!made) return made;
+  if (Expected<void> started = done_watch_.start(*device_, name()); !started)
+    return tl::unexpected(started.error());
+  return made;
+}
+
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   if (!slot.busy) return;
+  done_watch_.taken(index);
   slot.busy = false;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

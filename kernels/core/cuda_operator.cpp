@@ -47,11 +47,13 @@ CudaOperator::~CudaOperator() {
   if (device_ == nullptr) return;
   if (device_->abandoned()) {
     host_calls_.abandon();
+    done_watch_.abandon();
     return;
   }
   // After a failed creation, its work is waited for as well.
   for (int i = 0; i < info_.depth; ++i) cancel(i);
   host_calls_.stop();
+  done_watch_.stop();
   {
     Scope cuda(*device_, Phase::kCreating, name());
     if (forgetting_) device_->finish(cuda, device_->stream_set(stream_set_).compute);

@@ -21,6 +21,7 @@
 #include "core/layout_builder.h"
 #include "core/operator_instance.h"
 #include "kernels/core/cuda_device.h"
+#include "kernels/core/done_watch.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/core/host_calls.h"
 #include "kernels/core/host_copy_pool.h"
@@ -49,6 +50,8 @@ class CudaOperator : public OperatorInstance {
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
+  Expected<CancelOutcome> try_cancel(int slot) noexcept final;
+  Expected<int> create_event_fd() noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final;
   Expected<void> finish_frames() noexcept final;
@@ -294,6 +297,7 @@ class CudaOperator : public OperatorInstance {
   bool state_stands_ = true;  // false: the temporal state on the device must still be cleared
   bool forgetting_ = false;   // true: the device may still be clearing it
   HostCalls host_calls_;
+  DoneWatch done_watch_{done_event_};
 };
 
 }  // namespace ocellus::cuda

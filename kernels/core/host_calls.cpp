@@ -1,9 +1,5 @@
 #include "kernels/core/host_calls.h"
 
-#include <sched.h>
-
-#include <ctime>
-
 #include "core/scheduler.h"
 #include "core/thread.h"
 #include "kernels/core/cuda_device.h"
@@ -120,18 +116,6 @@ bool HostCalls::join() noexcept {
   return ran;
 }
 
-void HostCalls::pause() const noexcept {
-  const DeviceWait wait = device_->wait_mode();
-  if (wait == DeviceWait::kSpin) {
-    detail::relax();
-  } else if (wait == DeviceWait::kYield) {
-    sched_yield();
-  } else {
-    const timespec step = {0, 50'000};
-    nanosleep(&step, nullptr);
-  }
-}
-
 void HostCalls::work() noexcept {
   for (;;) {
     // In this order: `stop` sets stop_ before it changes expected_.
@@ -143,7 +127,7 @@ void HostCalls::work() noexcept {
       expected_.wait(expected);
       continue;
     }
-    if (!answer() && !join()) pause();
+    if (!answer() && !join()) pause(device_->wait_mode());
   }
 }
 

@@ -89,7 +89,6 @@ class HostCalls {
   /// Runs the functions that kernels ask for and that no thread has begun. Returns whether there
   /// was one.
   bool answer() noexcept;
-  void pause() const noexcept;
 
   std::array<Call, static_cast<std::size_t>(kMaxCalls) * kMaxDepth> calls_{};
   std::atomic<int> call_count_{0};

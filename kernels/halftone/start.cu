@@ -66,7 +66,8 @@ constexpr int kTileStride = kDiffusionTileWidth + 5;
 constexpr int kSteps = kDiffusionTileWidth + kBehind * (kDiffusionTileHeight - 1);
 
 /// One warp computes a tile, with one lane for each row. It replaces u by k.
-__device__ void diffuse_tile(std::int16_t* tile, int columns, int rows) {
+template <bool kTwoLevels>
+__device__ void diffuse_tile(std::int16_t* tile, int columns, int rows, int levels) {
   const int lane = threadIdx.x % 32;
   std::int16_t* const mine = tile + lane * kTileStride;
   const unsigned cells = lane < rows ? static_cast<unsigned>(max(columns, 0)) : 0;
@@ -87,10 +88,15 @@ __device__ void diffuse_tile(std::int16_t* tile, int columns, int rows) {
     const std::int32_t state = u + detail::diffusion_term(before, 1) +
                                detail::diffusion_term(above, 5) +
                                detail::diffusion_term(behind, 3) + detail::diffusion_term(error, 7);
-    const bool one = state >= 0;
-    error = one ? state - kInputOne : state + kInputOne;
+    int level = state >= 0 ? 1 : 0;
+    if (!kTwoLevels) {
+      // first_output() with the division by 2^14 as a shift.
+      const int scaled = (state + kInputOne) * (levels - 1) + kInputOne;
+      level = min(max(scaled >> (detail::kInputBits + 1), 0), levels - 1);
+    }
+    error = state - input_of_output(level, kTwoLevels ? 2 : levels);
     if (is_cell(column)) {
-      mine[column] = one ? 1 : 0;
+      mine[column] = static_cast<std::int16_t>(level);
     } else {
       error = 0;
     }
@@ -157,8 +163,13 @@ __global__ void __launch_bounds__(kDiffusionThreads)
     __syncthreads();
     if (threadIdx.x < 32 * kDiffusionTiles) {
       const int2 mine = origin(threadIdx.x / 32);
-      diffuse_tile(tiles[threadIdx.x / 32], min(kDiffusionTileWidth, a.to.width - mine.x),
-                   min(kDiffusionTileHeight, a.to.height - mine.y));
+      std::int16_t* const tile = tiles[threadIdx.x / 32];
+      const int columns_of_mine = min(kDiffusionTileWidth, a.to.width - mine.x);
+      const int rows_of_mine = min(kDiffusionTileHeight, a.to.height - mine.y);
+      if (a.levels == 2)
+        diffuse_tile<true>(tile, columns_of_mine, rows_of_mine, 2);
+      else
+        diffuse_tile<false>(tile, columns_of_mine, rows_of_mine, a.levels);
     }
     __syncthreads();
   }

@@ -138,6 +138,8 @@ void CpuOperator::finished(void* context) noexcept {
     self.history_.accept();
   }
   self.complete(frame);
+  // The scheduler's lock is held until the job is done, so `wait` cannot come too early.
+  self.done_event_.add();
 }
 
 Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexcept {
@@ -145,6 +147,7 @@ Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& resul
   const Status status = engine_->scheduler().wait(frame.job, deadline);
   if (status != Status::kOk)
     return tl::unexpected(make_error(status, "%s", status_message(status)));
+  done_event_.remove();
   result = frame.result;
   result.queue_ns = frame.job.started_ns() - frame.job.submitted_ns();
   result.compute_ns = frame.job.done_ns() - frame.job.started_ns();
@@ -152,8 +155,24 @@ Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& resul
   return {};
 }
 
+Expected<CancelOutcome> CpuOperator::try_cancel(int slot) noexcept {
+  switch (engine_->scheduler().withdraw(frames_[static_cast<std::size_t>(slot)].job)) {
+    case Scheduler::Withdrawal::kWithdrawn:
+      return CancelOutcome::kCanceled;
+    case Scheduler::Withdrawal::kBegun:
+      return CancelOutcome::kBegun;
+    case Scheduler::Withdrawal::kDone:
+      return CancelOutcome::kDone;
+    case Scheduler::Withdrawal::kIdle:
+      break;
+  }
+  return tl::unexpected(
+      make_error(Status::kInvalidTicket, "%s", status_message(Status::kInvalidTicket)));
+}
+
 void CpuOperator::cancel(int slot) noexcept {
-  engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job);
+  if (engine_->scheduler().cancel(frames_[static_cast<std::size_t>(slot)].job))
+    done_event_.remove();
 }
 
 Expected<void> CpuOperator::finish_frames() noexcept {

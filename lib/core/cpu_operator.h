@@ -23,6 +23,7 @@ class CpuOperator : public OperatorInstance {
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
+  Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final { history_.forget(); }
   Expected<void> finish_frames() noexcept final;

@@ -61,6 +61,11 @@ const char* space_name(MemorySpace space) noexcept {
 
 using Check = Expected<void>;
 
+tl::unexpected<Error> unknown(Ticket ticket) noexcept {
+  return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
+                                   static_cast<unsigned long long>(ticket.number)));
+}
+
 tl::unexpected<Error> does_not_learn(const char* name) noexcept {
   return tl::unexpected(make_error(Status::kUnsupported,
                                    "%s does not learn, so there is nothing to save or to take over",
@@ -188,6 +193,8 @@ class OperatorState {
   const OperatorInfo& info() const noexcept { return info_; }
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
+  Expected<CancelOutcome> cancel(Ticket ticket) noexcept;
+  Expected<int> create_event_fd() noexcept;
   void reset() noexcept;
   Expected<void> save_model(const char* path) noexcept;
   Expected<void> take_learned(OperatorState& from) noexcept;
@@ -205,6 +212,8 @@ class OperatorState {
 
   /// Returns the slot that holds this ticket (or kFree), or -1. The search starts at slot `first`.
   int slot_with(std::uint64_t ticket, std::uint64_t first = 0) const noexcept;
+  /// The slot of a frame in flight. Errors: InvalidTicket, Unsupported (after fork()).
+  Expected<int> slot_of(Ticket ticket) const noexcept;
   Check check_spaces(const Frame& in, const OperatorOutput& out) const noexcept;
 
   EngineRef engine_;
@@ -216,6 +225,7 @@ class OperatorState {
 
   std::uint64_t bad_frames_ = 0;
   std::uint64_t missed_deadlines_ = 0;
+  std::uint64_t canceled_frames_ = 0;
   LatencyHistogram latency_;
 };
 
@@ -282,12 +292,8 @@ Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& ou
   return Ticket{number, issuer_};
 }
 
-Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexcept {
-  const auto unknown = [&] {
-    return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
-                                     static_cast<unsigned long long>(ticket.number)));
-  };
-  if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
+Expected<int> OperatorState::slot_of(Ticket ticket) const noexcept {
+  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
   if (ticket.number == kFree) {
     return tl::unexpected(
         make_error(Status::kInvalidTicket, "ticket 0 was not given out; submit counts from 1"));
@@ -298,13 +304,20 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
                                      static_cast<unsigned long long>(ticket.number), info_.name));
   }
   const int index = slot_with(ticket.number);
-  if (index < 0) return unknown();
+  if (index < 0) return unknown(ticket);
+  return index;
+}
+
+Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexcept {
+  const Expected<int> found = slot_of(ticket);
+  if (!found) return tl::unexpected(found.error());
+  const int index = *found;
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   FrameResult result;
   const Expected<void> done = instance_->wait(index, deadline, result);
   if (!done) {
     const Status status = done.error().status;
-    if (status == Status::kInvalidTicket) return unknown();
+    if (status == Status::kInvalidTicket) return unknown(ticket);
     if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
     ++missed_deadlines_;
     return tl::unexpected(
@@ -325,6 +338,22 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
   latency_.record(now_ns() - slot.submitted_ns);
   slot.ticket.store(kFree, std::memory_order_release);
   return info;
+}
+
+Expected<CancelOutcome> OperatorState::cancel(Ticket ticket) noexcept {
+  const Expected<int> found = slot_of(ticket);
+  if (!found) return tl::unexpected(found.error());
+  Expected<CancelOutcome> outcome = instance_->try_cancel(*found);
+  if (outcome && *outcome == CancelOutcome::kCanceled) {
+    ++canceled_frames_;
+    slots_[static_cast<std::size_t>(*found)].ticket.store(kFree, std::memory_order_release);
+  }
+  return outcome;
+}
+
+Expected<int> OperatorState::create_event_fd() noexcept {
+  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  return instance_->create_event_fd();
 }
 
 void OperatorState::reset() noexcept {
@@ -391,6 +420,7 @@ OperatorStats OperatorState::stats() const noexcept {
   stats.p50_ns = latency_.percentile_ns(50.0);
   stats.p99_ns = latency_.percentile_ns(99.0);
   stats.max_ns = latency_.max_ns();
+  stats.canceled_frames = canceled_frames_;
   return stats;
 }
 
@@ -433,6 +463,12 @@ Expected<Ticket> OperatorHandle::submit(const Frame& in, const OperatorOutput& o
 }
 Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline) noexcept {
   return state_->wait(ticket, deadline);
+}
+Expected<CancelOutcome> OperatorHandle::cancel(Ticket ticket) noexcept {
+  return state_->cancel(ticket);
+}
+Expected<int> OperatorHandle::create_event_fd() noexcept {
+  return state_->create_event_fd();
 }
 void OperatorHandle::reset() noexcept {
   state_->reset();

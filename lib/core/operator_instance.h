@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "core/done_event.h"
 #include "core/engine_state.h"
 #include "ocellus/deadline.h"
 #include "ocellus/frame.h"
@@ -51,6 +52,11 @@ class OperatorInstance {
   /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed).
   /// After DeadlineMissed and System the slot is not free.
   virtual Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept = 0;
+  /// Drops the frame of a slot in use if it has not begun; the slot is free then. Does not wait.
+  /// Errors: those of `wait`, except DeadlineMissed.
+  virtual Expected<CancelOutcome> try_cancel(int slot) noexcept = 0;
+  /// The descriptor of OperatorHandle::create_event_fd.
+  virtual Expected<int> create_event_fd() noexcept { return done_event_.create(); }
   /// Drops or finishes a frame. The slot is free afterwards.
   virtual void cancel(int slot) noexcept = 0;
   /// Forgets the temporal state. No frame may be in flight.
@@ -74,6 +80,9 @@ class OperatorInstance {
 
  protected:
   OperatorInstance() noexcept = default;
+
+  /// The backend counts each frame that is done until it has been waited for or dropped.
+  DoneEvent done_event_;
 };
 
 /// Returns the memory that an instance needs. Null means that the system had no memory for the

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <ctime>
+#include <mutex>
 #include <utility>
 
 #include "core/thread.h"
@@ -28,16 +29,7 @@ __attribute__((noinline)) void touch_stack() noexcept {
   for (std::size_t at = 0; at < sizeof(stack); at += 1024) stack[at] = 0;
 }
 
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
-  ~Lock() { pthread_mutex_unlock(&mutex_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
+using Lock = std::lock_guard<PriorityMutex>;
 
 }  // namespace
 
@@ -46,14 +38,6 @@ std::int64_t now_ns() noexcept {
 }
 
 Scheduler::Scheduler() noexcept {
-  pthread_mutexattr_t mutex_attributes;
-  pthread_mutexattr_init(&mutex_attributes);
-  // A thread of ordinary priority that holds the mutex must not be preempted while a SCHED_FIFO
-  // worker waits for it.
-  pthread_mutexattr_setprotocol(&mutex_attributes, PTHREAD_PRIO_INHERIT);
-  pthread_mutex_init(&mutex_, &mutex_attributes);
-  pthread_mutexattr_destroy(&mutex_attributes);
-
   pthread_condattr_t cond_attributes;
   pthread_condattr_init(&cond_attributes);
   pthread_condattr_setclock(&cond_attributes, CLOCK_MONOTONIC);  // the clock of Deadline
@@ -73,7 +57,6 @@ Scheduler::~Scheduler() {
   for (int i = 0; i < started_; ++i) pthread_join(threads_[i].thread, nullptr);
   pthread_cond_destroy(&done_);
   pthread_cond_destroy(&work_);
-  pthread_mutex_destroy(&mutex_);
 }
 
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
@@ -96,7 +79,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);
-  while (ready_ < started_) pthread_cond_wait(&done_, &mutex_);
+  while (ready_ < started_) pthread_cond_wait(&done_, mutex_.native());
   return {};
 }
 
@@ -164,9 +147,9 @@ bool Scheduler::run_one_part(int worker) noexcept {
   const int part = job.next_part_++;
   // Not set when the job becomes the head: it still waits until a thread has woken up.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();
-  pthread_mutex_unlock(&mutex_);
+  mutex_.unlock();
   step.run(step.context, part, worker);
-  pthread_mutex_lock(&mutex_);
+  mutex_.lock();
   if (--job.open_parts_ == 0) advance();
   return true;
 }
@@ -184,11 +167,11 @@ void Scheduler::release_worker(int worker) noexcept {
 
 bool Scheduler::watch_epoch(std::int64_t until_ns) noexcept {
   const std::uint32_t seen = epoch_.load(std::memory_order_relaxed);
-  pthread_mutex_unlock(&mutex_);
+  mutex_.unlock();
   bool changed = false;
   while (!(changed = epoch_.load(std::memory_order_acquire) != seen) && now_ns() < until_ns)
     relax();
-  pthread_mutex_lock(&mutex_);
+  mutex_.lock();
   return changed;
 }
 
@@ -205,7 +188,7 @@ void Scheduler::work_loop() noexcept {
   while (!stop_) {
     const int worker = has_part() ? take_worker() : -1;
     if (worker < 0) {
-      pthread_cond_wait(&work_, &mutex_);
+      pthread_cond_wait(&work_, mutex_.native());
       continue;
     }
     std::int64_t spin_until = 0;
@@ -263,10 +246,10 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
       worker = -1;
     }
     if (deadline.is_never()) {
-      pthread_cond_wait(&done_, &mutex_);
+      pthread_cond_wait(&done_, mutex_.native());
     } else {
       const timespec until = to_timespec(deadline);
-      pthread_cond_timedwait(&done_, &mutex_, &until);
+      pthread_cond_timedwait(&done_, mutex_.native(), &until);
     }
     spin_until = 0;
   }
@@ -278,24 +261,37 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
   return status;
 }
 
-void Scheduler::cancel(Job& job) noexcept {
-  {
-    const Lock lock(mutex_);
-    if (job.state_ == Job::State::kIdle) return;
-    if (job.state_ == Job::State::kQueued) {
-      Job** link = &head_;
-      Job* before = nullptr;
-      while (*link != &job) {
-        before = *link;
-        link = &(*link)->next_;
-      }
-      *link = job.next_;
-      if (tail_ == &job) tail_ = before;
-      job.state_ = Job::State::kIdle;
-      return;
-    }
+Scheduler::Withdrawal Scheduler::withdraw(Job& job) noexcept {
+  const Lock lock(mutex_);
+  switch (job.state_) {
+    case Job::State::kIdle:
+      return Withdrawal::kIdle;
+    case Job::State::kDone:
+      return Withdrawal::kDone;
+    case Job::State::kRunning:
+      if (job.started_ns_ != 0) return Withdrawal::kBegun;
+      break;
+    case Job::State::kQueued:
+      break;
   }
-  (void)wait(job, Deadline::never());
+  const bool first = head_ == &job;
+  Job** link = &head_;
+  Job* before = nullptr;
+  while (*link != &job) {
+    before = *link;
+    link = &(*link)->next_;
+  }
+  *link = job.next_;
+  if (tail_ == &job) tail_ = before;
+  job.state_ = Job::State::kIdle;
+  if (first) advance();
+  return Withdrawal::kWithdrawn;
+}
+
+bool Scheduler::cancel(Job& job) noexcept {
+  const Withdrawal withdrawal = withdraw(job);
+  if (withdrawal == Withdrawal::kIdle || withdrawal == Withdrawal::kWithdrawn) return false;
+  return wait(job, Deadline::never()) == Status::kOk;
 }
 
 }  // namespace ocellus::detail

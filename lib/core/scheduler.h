@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "core/priority_mutex.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
@@ -88,8 +89,14 @@ class Scheduler {
   /// Waits until `job` is done or idle. A job that is done stays so, for `wait`.
   void finish(Job& job) noexcept;
 
-  /// Removes a queued job, or waits until a running job is done. The job is idle afterwards.
-  void cancel(Job& job) noexcept;
+  enum class Withdrawal : std::uint8_t { kIdle, kWithdrawn, kBegun, kDone };
+  /// Removes a job of which no part has begun, so that it is idle and has left no trace. Otherwise
+  /// the job stays as it is. Does not wait.
+  Withdrawal withdraw(Job& job) noexcept;
+
+  /// Withdraws a job, or waits until it is done. The job is idle afterwards. Returns whether it was
+  /// done, and not withdrawn or idle.
+  bool cancel(Job& job) noexcept;
 
   int workers() const noexcept { return workers_; }
 
@@ -116,7 +123,7 @@ class Scheduler {
   int take_worker() noexcept;
   void release_worker(int worker) noexcept;
 
-  pthread_mutex_t mutex_;
+  PriorityMutex mutex_;
   pthread_cond_t work_;  // signaled when there are parts to run, or on stop
   pthread_cond_t done_;  // signaled when a job is done or a thread is ready
   /// Changes when parts appear and when a job ends. Idle threads watch it for a short time before

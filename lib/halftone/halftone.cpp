@@ -23,6 +23,7 @@ CellTemplate gaussian_template(int radius, float sigma) noexcept {
 
 CellularNetworkConfig halftone_config(ImageSize size, HalftonePreset preset) noexcept {
   const bool fast = preset == HalftonePreset::kFast;
+  const bool gray = preset == HalftonePreset::kGray4 || preset == HalftonePreset::kGray16;
   CellStage stage;
   stage.weights = fast ? gaussian_template(3, 1.05f) : gaussian_template(4, 1.2f);
   stage.input = CellInput::kFrame;
@@ -35,6 +36,13 @@ CellularNetworkConfig halftone_config(ImageSize size, HalftonePreset preset) noe
     config.stages[static_cast<std::size_t>(config.stage_count++)] = stage;
     stage.start = CellStart::kPrevious;
   };
+  if (gray) {
+    // Swaps need two levels.
+    stage.levels = preset == HalftonePreset::kGray4 ? 4 : 16;
+    stage.max_sweeps = 100;
+    add();
+    return config;
+  }
   add();
   for (int round = 0; round < (fast ? 1 : 2); ++round) {
     stage.move = CellMove::kSwap;

@@ -22,6 +22,9 @@ namespace {
 constexpr OptionChoice kPresets[] = {
     {"quality", static_cast<int>(HalftonePreset::kQuality), "9x9 Gaussian, two sweeps of swaps"},
     {"fast", static_cast<int>(HalftonePreset::kFast), "7x7 Gaussian, one sweep of swaps"},
+    {"gray4", static_cast<int>(HalftonePreset::kGray4), "4 gray levels, as of e-ink, 9x9 Gaussian"},
+    {"gray16", static_cast<int>(HalftonePreset::kGray16),
+     "16 gray levels, as of e-ink, 9x9 Gaussian"},
 };
 constexpr OptionChoice kStarts[] = {
     {"template", static_cast<int>(ChainStart::kTemplate), "as the first template defines"},
@@ -93,13 +96,14 @@ constexpr Option kHalftoneOptions[] = {
         "Template to use in place of the preset: a name such as \"hlf5\", a template file, or a "
         "chain of these"),
     HalftoneRows::when<[](const HalftoneConfig& c) { return c.chain.empty(); }>(
-        "an empty template", HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
-                                 "preset", kPresets, "Balance of quality and speed")),
+        "an empty template",
+        HalftoneRows::choice<[](auto& c) { return &c.preset; }>(
+            "preset", kPresets, "Balance of quality and speed, and gray levels")),
     HalftoneChainRows::start(),
     HalftoneChainRows::seed(),
     HalftoneChainRows::warm_start(),
     HalftoneRows::when<[](const HalftoneConfig& c) { return !c.chain.empty(); }>(
-        "a template; the presets have two levels", HalftoneChainRows::levels()),
+        "a template; the presets have levels of their own", HalftoneChainRows::levels()),
     HalftoneChainRows::max_sweeps(),
     HalftoneChainRows::polarity(),
     detail::depth_option<HalftoneConfig>(),
@@ -302,7 +306,17 @@ const char* name_of(const CnnConfig&) noexcept {
 
 std::string_view what_runs(const HalftoneConfig& config) noexcept {
   if (!config.chain.empty()) return config.chain.view();
-  return config.preset == HalftonePreset::kFast ? "preset fast" : "preset quality";
+  switch (config.preset) {
+    case HalftonePreset::kQuality:
+      break;
+    case HalftonePreset::kFast:
+      return "preset fast";
+    case HalftonePreset::kGray4:
+      return "preset gray4";
+    case HalftonePreset::kGray16:
+      return "preset gray16";
+  }
+  return "preset quality";
 }
 std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();

@@ -110,10 +110,6 @@ Check check_swaps(int i, const CellStage& stage, const CellStagePlan& plan) noex
 Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size) noexcept {
   if (Check c = check_cell_stage(stage); !c)
     return invalid_argument("stages[%d].%s", i, c.error().text);
-  if (stage.start == CellStart::kErrorDiffusion && stage.levels != 2) {
-    return invalid_argument("stages[%d].start is kErrorDiffusion with %d levels; it needs two", i,
-                            stage.levels);
-  }
   if (stage.threshold_plane != nullptr) {
     if (Check c = check_plane(i, "threshold", stage.threshold_plane, stage.threshold_stride, size);
         !c)

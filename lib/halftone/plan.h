@@ -256,8 +256,8 @@ constexpr float float_of_level(int k, int levels, const GrayLimits& range,
 /// A term of Floyd and Steinberg's error diffusion: error * sixteenths / 16, rounded to an integer,
 /// halves up.
 ///   x = u + term(left, 7) + term(above left, 1) + term(above, 5) + term(above right, 3)
-///   y = [x >= 0]
-///   error = x - (y ? 2^13 : -2^13)
+///   k = first_output(x, levels, 2^13)
+///   error = x - input_of_level(k, levels)
 /// Errors from outside the tile are 0.
 constexpr std::int32_t diffusion_term(std::int32_t error, int sixteenths) noexcept {
   return (error * sixteenths + 8) >> 4;

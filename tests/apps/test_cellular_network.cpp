@@ -99,10 +99,29 @@ TEST(Halftone, HasTheRequestedNumberOfLevels) {
   write_pgm(folder / "in.pgm", ramp({128, 64}));
   json_of({"halftone", folder / "in.pgm", "--template", "hlf3", "--levels", "4", "-o",
            folder / "out.png"});
-  EXPECT_EQ(bit_depth(folder / "out.png"), 8);
+  EXPECT_EQ(bit_depth(folder / "out.png"), 2);
   const std::set<int> values = values_of(read_image(folder / "out.png"));
   EXPECT_GT(values.size(), 2u);
   for (const int value : values) EXPECT_EQ(value % 85, 0) << value;
+}
+
+// Example failure: a preset of gray levels has other levels, a file for e-ink has other bits than
+// the display takes, or its pixels are packed wrongly. 127 is not a multiple of the pixels in a
+// byte.
+TEST(Halftone, PresetsOfGrayLevelsArePacked) {
+  const TemporaryFolder folder;
+  write_pgm(folder / "in.pgm", ramp({127, 64}));
+  for (const auto& [preset, bits] : {std::pair{"gray4", 2}, {"gray16", 4}}) {
+    const std::vector<std::string> command = {"halftone", folder / "in.pgm", "--preset", preset};
+    const json report = json_of(plus(command, {"-o", folder / "out.png"}));
+    EXPECT_EQ(report["frames"][0]["converged"], true);
+    EXPECT_EQ(bit_depth(folder / "out.png"), bits);
+    const GrayImage packed = read_image(folder / "out.png");
+    EXPECT_GT(values_of(packed).size(), bits == 2 ? 3u : 12u);
+    for (const int value : values_of(packed)) EXPECT_EQ(value % (255 / ((1 << bits) - 1)), 0);
+    json_of(plus(command, {"-o", folder / "out.pgm"}));
+    EXPECT_EQ(packed.pixels, read_image(folder / "out.pgm").pixels);
+  }
 }
 
 // Example failure: the dots depend on the number of threads or on the run, or --seed has no effect.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -164,6 +165,7 @@ TEST_F(Latency, JsonIsCompleteAndConsistent) {
                           "input_frames",
                           "size",
                           "pace",
+                          "newest",
                           "fps",
                           "warm_up",
                           "interrupted",
@@ -317,6 +319,72 @@ TEST_F(Latency, OnlyWorkersComputeIfAsked) {
   std::vector<std::string> text = {"latency", "--backend", backend(), "--workers-only"};
   text.insert(text.end(), run.begin(), run.end());
   EXPECT_NE(run_program(text).out.find("only workers compute"), std::string::npos);
+}
+
+// Example failure: frames that wait form a queue, so that their latency grows; a dropped frame is
+// not counted, or does not count as a miss.
+TEST_F(Latency, NewestFrameOnlyHasNoQueue) {
+  // More frames than can be computed.
+  const std::vector<std::string> run = {"--size", "320x240",  "--fps", "10000",       "--frames",
+                                        "2000",   "--memory", "host",  "--budget-ms", "10000"};
+  const json queue = latency(run);
+  EXPECT_EQ(queue["newest"], false);
+  EXPECT_TRUE(queue["dropped"].is_null());
+  EXPECT_EQ(queue["frames"], 2000);
+  EXPECT_GT(queue["wake_ms"]["max"], 50.0) << "nothing waited: the test shows nothing";
+  std::vector<std::string> only = run;
+  only.push_back("--newest");
+  const json newest = latency(only, 1);
+  EXPECT_EQ(newest["newest"], true);
+  const std::int64_t dropped = newest["dropped"];
+  EXPECT_GT(dropped, 1000);
+  EXPECT_EQ(newest["frames"].get<std::int64_t>() + dropped, 2000);
+  EXPECT_EQ(newest["misses"], dropped) << "no result comes after 10 s";
+  EXPECT_GE(newest["longest_burst"], 1);
+  EXPECT_EQ(newest["ok"], false);
+  // A frame begins before the next one is due, 0.1 ms later, but for the time of a look at a clock.
+  EXPECT_LT(newest["wake_ms"]["p50"], 0.2);
+  EXPECT_LT(newest["latency_ms"]["p90"].get<double>(),
+            newest["work_ms"]["p90"].get<double>() + 1.0);
+
+  std::vector<std::string> text = {"latency", "--backend", backend()};
+  text.insert(text.end(), only.begin(), only.end());
+  const ChildResult printed = run_program(text);
+  for (const char* part : {" of 2000 frames dropped: a newer one was due; they count as misses",
+                           "at 10000 fps, newest frame only"})
+    EXPECT_NE(printed.out.find(part), std::string::npos) << part << " is not in " << printed.out;
+  const ChildResult refused = run_program({"latency", "--back-to-back", "--newest"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--newest has no meaning here"), std::string::npos) << refused.err;
+}
+
+// Example failure: after a stall, every frame that the camera would have replaced is computed, so
+// that all of them are late.
+TEST_F(Latency, AStallLeavesNoBacklogWithNewest) {
+  for (const bool newest : {false, true}) {
+    std::vector<std::string> line = {
+        "latency",  "--backend", backend(),  "--json", "--size",    "64x48", "--fps",       "200",
+        "--frames", "600",       "--memory", "host",   "--warm-up", "0",     "--budget-ms", "200"};
+    if (newest) line.push_back("--newest");
+    RunningProgram program(line);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    program.send(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    program.send(SIGCONT);
+    const ChildResult result = program.wait();
+    const json report = json::parse(result.out, nullptr, false);
+    ASSERT_TRUE(report.is_object()) << result.out << result.err;
+    // 140 frames become due in the stall. Those of the first 500 ms are more than 200 ms late.
+    if (!newest) {
+      EXPECT_GT(report["misses"], 80);
+      continue;
+    }
+    const std::int64_t dropped = report["dropped"];
+    EXPECT_GT(dropped, 80);
+    EXPECT_EQ(report["frames"].get<std::int64_t>() + dropped, 600);
+    EXPECT_LE(report["misses"].get<std::int64_t>() - dropped, 3) << "late results";
+    EXPECT_GT(report["longest_burst"], 80);
+  }
 }
 
 // Example failure: a figure is that of another report, a difference of the conditions is not named,

@@ -1,12 +1,15 @@
 // The range of luma from a video through the operators into a video.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "apps/common/input_error.h"
 #include "apps/io/frames.h"
 #include "apps/io/image_io.h"
+#include "apps/io/video.h"
 #include "program_checks.h"
 #include "raw_video.h"
 
@@ -293,6 +296,41 @@ TEST(VideoEnd, MissingFramesAreTold) {
     // A user who wants fewer frames is not warned.
     EXPECT_EQ(run_program({"halftone", video, "--limit", "3"}).err, "");
   }
+}
+
+/// Example failure: the frames of a live source wait in a queue, so that the next one is old after
+/// a stall, or a frame that was dropped is not counted; frames of a file are dropped.
+TEST(VideoLive, TheNewestFrameIsRead) {
+  const std::string frames = " ! video/x-raw,format=GRAY8,width=64,height=48,framerate=100/1";
+  const auto read_with_a_stall = [](app::FrameSource& source) {
+    InputFrame frame;
+    std::vector<std::int64_t> times;
+    for (int f = 0; f < 12; ++f) {
+      if (f == 6) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      EXPECT_TRUE(source.next(frame));
+      EXPECT_EQ(frame.number, f);
+      times.push_back(frame.timestamp_ns);
+    }
+    return times;
+  };
+  const auto live = app::open_pipeline("videotestsrc is-live=true" + frames, {});
+  const std::vector<std::int64_t> times = read_with_a_stall(*live);
+  EXPECT_TRUE(live->live());
+  // The newest frame of the stall is at most two periods old when it is read.
+  EXPECT_GE(times[6] - times[5], 450'000'000);
+  const std::int64_t dropped = live->dropped();
+  EXPECT_GE(dropped, 40);
+  // Each frame that came has been read or dropped.
+  EXPECT_EQ(times.back(), (dropped + 11) * 10'000'000);
+
+  const auto file = app::open_pipeline("videotestsrc num-buffers=12" + frames, {});
+  const std::vector<std::int64_t> all = read_with_a_stall(*file);
+  EXPECT_FALSE(file->live());
+  EXPECT_EQ(file->dropped(), 0);
+  for (std::size_t f = 0; f < all.size(); ++f)
+    EXPECT_EQ(all[f], static_cast<std::int64_t>(f) * 10'000'000);
+  InputFrame frame;
+  EXPECT_FALSE(file->next(frame));
 }
 
 /// Example failure: a file of sound gives an error that does not say so.

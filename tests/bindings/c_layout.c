@@ -107,6 +107,7 @@ int main(void) {
   FIELD(ocellus_stats, p50_ns);
   FIELD(ocellus_stats, p99_ns);
   FIELD(ocellus_stats, max_ns);
+  FIELD(ocellus_stats, canceled_frames);
   printf("\n");
   return 0;
 }

@@ -1,5 +1,6 @@
 // The C interface: every operator against OperatorHandle, byte for byte, and the texts of errors.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -319,6 +320,13 @@ TEST_F(COperator, NullArgument) {
   null(ocellus_operator_submit(op, &frame_, nullptr, 3, nullptr, &ticket_, e), "planes");
   null(ocellus_operator_submit(op, &frame_, planes_.data(), 3, nullptr, nullptr, e), "ticket");
   null(ocellus_operator_wait(nullptr, ticket_, 0, nullptr, e), "op");
+  ocellus_cancel_outcome outcome;
+  null(ocellus_operator_cancel(nullptr, ticket_, &outcome, e), "op");
+  null(ocellus_operator_cancel(op, ticket_, nullptr, e), "outcome");
+  int fd = -1;
+  null(ocellus_operator_create_event_fd(nullptr, &fd, e), "op");
+  null(ocellus_operator_create_event_fd(op, nullptr, e), "fd");
+  EXPECT_EQ(fd, -1);
   null(ocellus_operator_reset(nullptr, e), "op");
   null(ocellus_operator_save_model(nullptr, "x", e), "op");
   null(ocellus_operator_save_model(op, nullptr, e), "path");
@@ -331,6 +339,35 @@ TEST_F(COperator, NullArgument) {
   EXPECT_EQ(ocellus_operator_reset(nullptr, nullptr), OCELLUS_INVALID_ARGUMENT);
   ocellus_engine_destroy(nullptr);
   ocellus_operator_destroy(nullptr);
+}
+
+// Fails when the descriptor does not tell of a frame that is done, or when the outcome of `cancel`
+// is another one than that of C++.
+TEST_F(COperator, EventLoop) {
+  int fd = -1;
+  ASSERT_EQ(ocellus_operator_create_event_fd(made_.op, &fd, &error_), OCELLUS_OK) << error_.text;
+  pollfd look{fd, POLLIN, 0};
+  EXPECT_EQ(poll(&look, 1, 0), 0);
+  ASSERT_EQ(submit(), OCELLUS_OK) << error_.text;
+  const ocellus_ticket first = ticket_;
+  ASSERT_EQ(submit(), OCELLUS_OK) << error_.text;
+  const ocellus_ticket second = ticket_;
+  ocellus_cancel_outcome outcome{};
+  ASSERT_EQ(ocellus_operator_cancel(made_.op, second, &outcome, &error_), OCELLUS_OK);
+  ASSERT_EQ(poll(&look, 1, 20'000), 1);
+  ASSERT_EQ(ocellus_operator_wait(made_.op, first, 0, nullptr, &error_), OCELLUS_OK);
+  ocellus_stats stats;
+  ASSERT_EQ(ocellus_operator_get_stats(made_.op, &stats, &error_), OCELLUS_OK);
+  EXPECT_EQ(stats.canceled_frames, outcome == OCELLUS_CANCELED ? 1u : 0u);
+  EXPECT_EQ(ocellus_operator_wait(made_.op, second, OCELLUS_NEVER, nullptr, &error_),
+            outcome == OCELLUS_CANCELED ? OCELLUS_INVALID_TICKET : OCELLUS_OK);
+  EXPECT_EQ(poll(&look, 1, 0), 0);
+  ASSERT_EQ(submit(), OCELLUS_OK) << error_.text;
+  ASSERT_EQ(poll(&look, 1, 20'000), 1);
+  ASSERT_EQ(ocellus_operator_cancel(made_.op, ticket_, &outcome, &error_), OCELLUS_OK);
+  EXPECT_EQ(outcome, OCELLUS_CANCEL_DONE);
+  ASSERT_EQ(ocellus_operator_wait(made_.op, ticket_, 0, nullptr, &error_), OCELLUS_OK);
+  EXPECT_EQ(ocellus_operator_cancel(made_.op, ticket_, &outcome, &error_), OCELLUS_INVALID_TICKET);
 }
 
 // Fails when a bad configuration is accepted, or when its text is not the library's.

@@ -200,8 +200,6 @@ struct RandomCells {
     stage.levels = swaps ? 2 : kLevels[one_of(6)];
     stage.xi = 0.25f + 0.5f * static_cast<float>(one_of(4));
     stage.start = static_cast<CellStart>(one_of(7));
-    if (stage.levels > 2 && stage.start == CellStart::kErrorDiffusion)
-      stage.start = CellStart::kNoise;
     if (stage.start == CellStart::kPlane) {
       for (std::size_t i = 0; i < cells; ++i)
         start_plane.push_back(static_cast<float>(one_of(2001) - 1000) / 1000.0f);
@@ -276,11 +274,34 @@ TEST_P(Cells, MatchTheReferenceOnEachInstructionSet) {
 // Fails when a preset, whose stages keep their states, differs from the reference, or when the rows
 // at the border of two bands do. 333 rows are several bands.
 TEST_P(Cells, PresetsMatchTheReference) {
-  for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
+  for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast,
+                                      HalftonePreset::kGray4, HalftonePreset::kGray16}) {
     for (const int workers : {1, 3}) {
       const ImageSize size{301, 333};
       expect_exact(halftone_config(size, preset), scene_frames(size, 1, 3), workers);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Fails when error diffusion to more than two levels differs from the reference: at tiles that are
+// cut, in images narrower than a vector, with another xi or from frames of another type.
+TEST_P(Cells, DiffusionToLevelsMatchesTheReference) {
+  for (const int levels : {3, 4, 16, 255, 256}) {
+    for (const ImageSize size : {ImageSize{1, 1}, {5, 3}, {129, 33}, {2100, 37}}) {
+      for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16}) {
+        CellStage stage;
+        stage.weights.a[4] = 1.0f;  // each cell keeps its output
+        stage.start = CellStart::kErrorDiffusion;
+        stage.levels = levels;
+        stage.xi = levels == 16 ? 0.5f : 1.0f;
+        stage.max_sweeps = 1;
+        CellularNetworkConfig config = test::one_stage(size, stage);
+        config.format = format;
+        SCOPED_TRACE(std::to_string(levels) + " levels, width " + std::to_string(size.width));
+        expect_exact(config, test::noise_frames(size, format, 1, 7));
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

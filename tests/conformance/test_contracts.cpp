@@ -1,6 +1,7 @@
 // The contracts of OperatorHandle, for every operator and every backend: errors that name what is
 // wrong, tickets, memory, lifetimes, threads, temporal state.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -407,6 +408,51 @@ TEST_P(Contracts, EachFinishedFrameMakesRoom) {
     EXPECT_EQ(info.error().status, Status::kInvalidTicket);
   }
   for (std::size_t out = 0; out < 3; ++out) EXPECT_TRUE(submit(out));
+}
+
+// Fails when a loop around poll() is not told of a frame that is done, or is told of one that is
+// not; or when a frame that `cancel` dropped changes a later result.
+TEST_P(Contracts, ALoopGetsEveryFrameThatWasNotCanceled) {
+  const OperatorConfig config = what().with(kSize, 3);
+  const auto frames = moving_frames(kSize, PixelFormat::kGray8, 6, true);
+  const Results expected = results(config, frames);
+  auto made = rig(config, 1);
+  const int fd = must(made.op.create_event_fd());
+  const auto readable = [&](int timeout_ms) {
+    pollfd look{fd, POLLIN, 0};
+    return poll(&look, 1, timeout_ms) == 1;
+  };
+  EXPECT_FALSE(readable(0));
+  auto outs = outputs(made.op, 3);
+  std::uint64_t canceled = 0;
+  for (std::size_t f = 0; f < frames.size(); ++f) {
+    const Ticket ticket = must(made.op.submit(frames[f].frame(f), outs[0].output()));
+    // This frame shows something else. It is taken back before a worker begins, or it is too late,
+    // and then the operator starts again.
+    const Ticket other = must(made.op.submit(frames[5 - f].frame(f), outs[1].output()));
+    const CancelOutcome outcome = must(made.op.cancel(other));
+    ASSERT_TRUE(readable(60'000));
+    const FrameInfo info = must(made.op.wait(ticket, Deadline::immediate()));
+    EXPECT_EQ(info.sequence, f);
+    if (outcome == CancelOutcome::kCanceled) {
+      ++canceled;
+      EXPECT_FALSE(made.op.wait(other, Deadline::never()));
+    } else {
+      ASSERT_TRUE(readable(60'000));
+      must(made.op.wait(other, Deadline::immediate()));
+    }
+    EXPECT_FALSE(readable(0));
+    if (canceled == f + 1) {
+      EXPECT_TRUE(test::same_bytes(outs[0].plane(0), expected.planes[f][0])) << "frame " << f;
+    }
+  }
+  EXPECT_EQ(made.op.stats().canceled_frames, canceled);
+  EXPECT_EQ(made.op.stats().frames, 2 * frames.size() - canceled);
+  if (cuda()) {
+    EXPECT_EQ(canceled, 0u);
+  } else {
+    EXPECT_GT(canceled, 0u) << "every frame had begun: the test shows little";
+  }
 }
 
 // ---- time

@@ -2,10 +2,17 @@
 // tests/conformance/test_contracts.cpp has the contracts of the library's operators.
 #include <gtest/gtest.h>
 
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
+#include <thread>
 
 #include "core/cpu_operator.h"
+#include "core/scheduler_fixture.h"
 #include "image/pixel_rows.h"
 #include "ocellus/buffer.h"
 #include "support/inverse.h"
@@ -21,8 +28,11 @@ using detail::LayoutBuilder;
 template <typename T>
 class Inverse final : public CpuOperator {
  public:
-  Inverse(const OperatorInfo& info, int workers) noexcept
-      : CpuOperator(info, workers), bands_(Bands::cut(info.size.height, workers, 2, 1)) {}
+  /// Each part of the first step passes the gate, if there is one.
+  Inverse(const OperatorInfo& info, int workers, Gate* gate = nullptr) noexcept
+      : CpuOperator(info, workers),
+        bands_(Bands::cut(info.size.height, workers, 2, 1)),
+        gate_(gate) {}
 
  private:
   void layout(LayoutBuilder& builder) noexcept override {
@@ -50,6 +60,7 @@ class Inverse final : public CpuOperator {
   static void keep(void* context, int part, int) noexcept {
     FrameJob& frame = *static_cast<StepContext*>(context)->frame;
     auto& self = *static_cast<Inverse*>(frame.owner);
+    if (self.gate_ != nullptr) self.gate_->pass();
     for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
       const char* const in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
       if (!detail::convert_row(in, self.info_.format, self.row(self.history_.head(), y),
@@ -80,6 +91,7 @@ class Inverse final : public CpuOperator {
   float* row(int frame, int y) { return kept_[frame] + y * info_.size.width; }
 
   Bands bands_;
+  Gate* gate_;
   float* kept_[2] = {};
   std::atomic<std::uint32_t> bright_{0};
 };
@@ -87,6 +99,34 @@ class Inverse final : public CpuOperator {
 template <typename T>
 std::unique_ptr<detail::OperatorInstance> make_inverse(int workers, int depth = 2) {
   return std::make_unique<Inverse<T>>(inverse_info<T>(depth), workers);
+}
+
+/// Two operators on one engine with one worker. The frames of the first one wait at the gate.
+struct TwoOperators {
+  TwoOperators() : engine(make_engine()), blocker(make(&gate)), op(make(nullptr)) {}
+  ~TwoOperators() { gate.open(); }
+
+  static Engine make_engine() {
+    EngineConfig config = engine_config(1);
+    config.memory = must(detail::footprint_of(make_inverse<std::uint8_t>(1, kMaxDepth)));
+    config.memory += config.memory;
+    return must(Engine::create(config));
+  }
+  OperatorHandle make(Gate* at) {
+    const OperatorInfo info = inverse_info<std::uint8_t>(kMaxDepth);
+    return must(
+        detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info, 1, at)));
+  }
+
+  Gate gate;
+  Engine engine;
+  OperatorHandle blocker;
+  OperatorHandle op;
+};
+
+bool readable(int fd, int timeout_ms = 0) {
+  pollfd look{fd, POLLIN, 0};
+  return poll(&look, 1, timeout_ms) == 1 && (look.revents & POLLIN) != 0;
 }
 
 /// An engine with memory for exactly one such operator, and the operator.
@@ -335,6 +375,226 @@ TEST(Handle, CountsItsFrames) {
   EXPECT_GT(stats.p50_ns, 0);
   EXPECT_LE(stats.p50_ns, stats.p99_ns);
   EXPECT_LE(stats.p99_ns, stats.max_ns + stats.max_ns / 500);
+}
+
+// Fails when `cancel` drops a frame that has begun or is done, keeps one that has not begun, or
+// says something else; when a canceled frame runs, counts, or changes the result of a later one.
+TEST(Cancel, KnowsEveryState) {
+  TwoOperators two;
+  std::vector<std::vector<float>> pixels;
+  for (std::uint64_t f = 0; f < 4; ++f) pixels.push_back(inverse_frame(f));
+  InverseOutput<std::uint8_t> outs[5];
+  const Ticket begun = must(two.blocker.submit(inverse_view(pixels[0], 0), outs[4].view(true)));
+  ASSERT_TRUE(two.gate.await_arrivals(1));
+  EXPECT_EQ(must(two.blocker.cancel(begun)), CancelOutcome::kBegun);
+
+  std::array<Ticket, 4> tickets;
+  for (std::size_t f = 0; f < 4; ++f)
+    tickets[f] = must(two.op.submit(inverse_view(pixels[f], f), outs[f].view(true)));
+  for (const std::size_t f : {1, 2}) {
+    EXPECT_EQ(must(two.op.cancel(tickets[f])), CancelOutcome::kCanceled);
+    for (const auto& gone : {two.op.cancel(tickets[f]).has_value(),
+                             two.op.wait(tickets[f], Deadline::never()).has_value()})
+      EXPECT_FALSE(gone);
+  }
+  const auto of_other = two.op.cancel(begun);
+  ASSERT_FALSE(of_other);
+  EXPECT_EQ(of_other.error().status, Status::kInvalidTicket);
+  EXPECT_NE(std::string(of_other.error().text).find("is of another operator"), std::string::npos);
+
+  two.gate.open();
+  must(two.op.wait(tickets[3], Deadline::never()));
+  EXPECT_EQ(must(two.op.cancel(tickets[0])), CancelOutcome::kDone);
+  EXPECT_EQ(must(two.op.wait(tickets[0], Deadline::never())).sequence, 0u);
+  must(two.blocker.wait(begun, Deadline::never()));
+  EXPECT_FALSE(two.op.cancel(tickets[0]));
+  for (const std::size_t f : {1, 2})
+    for (int p = 0; p < 2; ++p) outs[f].expect_untouched(p);
+  outs[3].expect(
+      0, [&](int i) { return inverse_of<std::uint8_t>(pixels[3][static_cast<std::size_t>(i)]); });
+  outs[3].expect(
+      1, [&](int i) { return static_cast<std::uint8_t>(pixels[0][static_cast<std::size_t>(i)]); });
+  EXPECT_EQ(two.op.stats().canceled_frames, 2u);
+  EXPECT_EQ(two.op.stats().frames, 2u);
+  EXPECT_EQ(two.blocker.stats().canceled_frames, 0u);
+}
+
+// Fails when a canceled frame keeps its place in the queue.
+TEST(Cancel, MakesRoom) {
+  TwoOperators two;
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> out, of_blocker;
+  const Ticket begun = must(two.blocker.submit(inverse_view(pixels, 0), of_blocker.view(true)));
+  std::deque<Ticket> tickets;
+  for (std::uint64_t f = 0; f < 100; ++f) {
+    if (tickets.size() == kMaxDepth) {
+      EXPECT_FALSE(two.op.submit(inverse_view(pixels, f), out.view(false)));
+      EXPECT_EQ(must(two.op.cancel(tickets.front())), CancelOutcome::kCanceled);
+      tickets.pop_front();
+    }
+    tickets.push_back(must(two.op.submit(inverse_view(pixels, f), out.view(false))));
+  }
+  two.gate.open();
+  for (const Ticket ticket : tickets) must(two.op.wait(ticket, Deadline::never()));
+  must(two.blocker.wait(begun, Deadline::never()));
+}
+
+// Fails when the descriptor is readable without a frame that is done, is not readable with one, or
+// does not tell of frames that were done before it was created.
+TEST(EventFd, IsReadableWhileAFrameIsDone) {
+  TwoOperators two;
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> outs[3];
+  const auto submit = [&](OperatorHandle& op, std::size_t out) {
+    return must(op.submit(inverse_view(pixels, 0), outs[out].view(false)));
+  };
+  const int fd = must(two.op.create_event_fd());
+  EXPECT_EQ(must(two.op.create_event_fd()), fd);
+  EXPECT_FALSE(readable(fd));
+  const Ticket begun = submit(two.blocker, 2);
+  Ticket one = submit(two.op, 0);
+  const Ticket canceled = submit(two.op, 1);
+  ASSERT_EQ(must(two.op.cancel(canceled)), CancelOutcome::kCanceled);
+  EXPECT_FALSE(readable(fd, 20)) << "the frame waits behind another one";
+  two.gate.open();
+  ASSERT_TRUE(readable(fd, 20'000));
+  Ticket other = submit(two.op, 1);
+  must(two.op.wait(one, Deadline::immediate()));
+  ASSERT_TRUE(readable(fd, 20'000)) << "the other frame is done, too";
+  must(two.op.wait(other, Deadline::immediate()));
+  EXPECT_FALSE(readable(fd));
+  EXPECT_FALSE(two.op.wait(other, Deadline::immediate()));
+  EXPECT_FALSE(readable(fd));
+
+  one = submit(two.op, 0);
+  other = submit(two.op, 1);
+  must(two.op.wait(other, Deadline::never()));
+  EXPECT_TRUE(readable(fd));
+  two.op.reset();
+  EXPECT_FALSE(readable(fd)) << "the frames are dropped";
+
+  // The frame of the blocker has been done for a while.
+  const int late = must(two.blocker.create_event_fd());
+  EXPECT_NE(late, fd);
+  EXPECT_TRUE(readable(late));
+  must(two.blocker.wait(begun, Deadline::immediate()));
+  EXPECT_FALSE(readable(late));
+}
+
+// Fails when the operator does not close its descriptor.
+TEST(EventFd, EndsWithTheOperator) {
+  int fd = -1;
+  {
+    InverseRig<std::uint8_t> rig(1);
+    fd = must(rig.op.create_event_fd());
+  }
+  char byte = 0;
+  EXPECT_EQ(read(fd, &byte, 0), -1);
+  EXPECT_EQ(errno, EBADF);
+}
+
+// Fails when a loop around poll() misses a frame, or gets one before it is done. Two operators on
+// one engine; a frame that waits is replaced by the newest one.
+TEST(EventFd, ALoopServesTwoOperators) {
+  constexpr std::uint64_t kFrames = 400;
+  EngineConfig config = engine_config(2);
+  config.memory = must(detail::footprint_of(make_inverse<std::uint8_t>(2)));
+  config.memory += config.memory;
+  Engine engine = must(Engine::create(config));
+  struct Link {
+    OperatorHandle op;
+    InverseOutput<std::uint8_t> outs[2];
+    std::deque<std::pair<Ticket, std::uint64_t>> in_flight;
+    std::uint64_t done = 0;
+    std::uint64_t canceled = 0;
+    std::uint64_t submitted = 0;
+  };
+  std::vector<std::vector<float>> pixels;
+  for (std::uint64_t f = 0; f < 8; ++f) pixels.push_back(inverse_frame(f));
+  std::vector<std::unique_ptr<Link>> links;
+  pollfd looks[2];
+  for (int k = 0; k < 2; ++k) {
+    links.push_back(std::unique_ptr<Link>(
+        new Link{must(detail::make_operator(engine, inverse_info<std::uint8_t>(),
+                                            make_inverse<std::uint8_t>(2))),
+                 {},
+                 {},
+                 0,
+                 0,
+                 0}));
+    looks[k] = {must(links.back()->op.create_event_fd()), POLLIN, 0};
+  }
+  const auto feed = [&](Link& link) {
+    // The second frame in flight is replaced if it has not begun.
+    if (link.in_flight.size() == 2 &&
+        must(link.op.cancel(link.in_flight.back().first)) == CancelOutcome::kCanceled) {
+      link.in_flight.pop_back();
+      ++link.canceled;
+    }
+    if (link.in_flight.size() == 2) return;
+    const std::uint64_t number = link.submitted++;
+    // Slots are given out in turn, but a cancellation leaves a gap: take the buffer that is free.
+    const std::uint64_t taken = link.in_flight.empty() ? 1 : link.in_flight.front().second % 2;
+    auto& out = link.outs[1 - taken];
+    link.in_flight.emplace_back(
+        must(link.op.submit(inverse_view(pixels[number % 8], number), out.view(false))),
+        2 * number + (1 - taken));
+  };
+  const auto serve = [&](Link& link) {
+    const auto [ticket, tagged] = link.in_flight.front();
+    const FrameInfo info = must(link.op.wait(ticket, Deadline::immediate()));
+    link.in_flight.pop_front();
+    ++link.done;
+    ASSERT_EQ(info.sequence, tagged / 2);
+    link.outs[tagged % 2].expect(0, [&](int i) {
+      return inverse_of<std::uint8_t>(pixels[info.sequence % 8][static_cast<std::size_t>(i)]);
+    });
+  };
+  const auto some_left = [&] {
+    return std::any_of(links.begin(), links.end(),
+                       [](const auto& link) { return link->done + link->canceled < kFrames; });
+  };
+  while (some_left()) {
+    for (auto& link : links)
+      if (link->submitted < kFrames) feed(*link);
+    // New frames come at any time, so the loop does not wait for long while it has some.
+    const bool feeding = std::any_of(links.begin(), links.end(),
+                                     [](const auto& link) { return link->submitted < kFrames; });
+    const int found = poll(looks, 2, feeding ? 0 : 20'000);
+    ASSERT_TRUE(found > 0 || feeding) << "a frame was done, and nobody was told";
+    for (std::size_t k = 0; k < 2; ++k)
+      if ((looks[k].revents & POLLIN) != 0) {
+        ASSERT_NO_FATAL_FAILURE(serve(*links[k]));
+      }
+  }
+  for (auto& link : links) {
+    EXPECT_EQ(link->op.stats().frames, link->done);
+    EXPECT_EQ(link->op.stats().canceled_frames, link->canceled);
+    EXPECT_EQ(link->op.stats().missed_deadlines, 0u);
+    EXPECT_GT(link->done, 0u);
+  }
+}
+
+// Fails when the thread that waits and the one that finishes frames disagree about the descriptor:
+// it would stay readable, or a frame would be done and nobody told.
+TEST(EventFd, StaysRightBesideAWaitingThread) {
+  InverseRig<std::uint8_t> rig(2);
+  const int fd = must(rig.op.create_event_fd());
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> outs[2];
+  for (std::uint64_t f = 0; f < 2000; ++f) {
+    const Ticket one = must(rig.op.submit(inverse_view(pixels, f), outs[0].view(false)));
+    const Ticket two = must(rig.op.submit(inverse_view(pixels, f), outs[1].view(false)));
+    if (f % 3 == 0) {
+      ASSERT_TRUE(readable(fd, 20'000));
+    }
+    must(rig.op.wait(f % 2 == 0 ? one : two, Deadline::never()));
+    if (f % 5 == 0) {
+      ASSERT_TRUE(readable(fd, 20'000));
+    }
+    must(rig.op.wait(f % 2 == 0 ? two : one, Deadline::never()));
+    ASSERT_FALSE(readable(fd));
+  }
 }
 
 }  // namespace

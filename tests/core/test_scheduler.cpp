@@ -333,6 +333,52 @@ TEST(Scheduler, CancelRemovesAQueuedJob) {
   }
 }
 
+// Fails when a job of which a part has begun is withdrawn, when one that was withdrawn runs, when
+// its successor does not run, or when `withdraw` waits.
+TEST(Scheduler, WithdrawRemovesOnlyAJobThatHasNotBegun) {
+  const auto scheduler = start(1);
+  Gate gate;
+  TestJob blocker;
+  blocker.stage(1, [&](int, int) { gate.pass(); });
+  std::atomic<int> runs[2]{};
+  TestJob jobs[2];
+  for (int k = 0; k < 2; ++k) jobs[k].stage(2, [&, k](int, int) { ++runs[k]; });
+  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kIdle);
+  scheduler->submit(blocker);
+  ASSERT_TRUE(gate.await_arrivals(1));
+  for (auto& job : jobs) scheduler->submit(job);
+  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kBegun);
+  EXPECT_EQ(scheduler->withdraw(jobs[0]), Scheduler::Withdrawal::kWithdrawn);
+  EXPECT_EQ(scheduler->withdraw(jobs[0]), Scheduler::Withdrawal::kIdle);
+  gate.open();
+  EXPECT_EQ(scheduler->wait(jobs[1], Deadline::never()), Status::kOk);
+  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kDone);
+  EXPECT_EQ(scheduler->wait(blocker, Deadline::never()), Status::kOk);
+  EXPECT_EQ(runs[0].load(), 0);
+  EXPECT_EQ(runs[1].load(), 2);
+}
+
+// Fails when the first job of the queue, which a worker is about to take, is withdrawn and runs
+// nevertheless, or when the jobs behind it wait forever.
+TEST_P(SchedulerWorkers, TheFirstJobCanBeWithdrawn) {
+  const auto scheduler = start(GetParam());
+  int withdrawn = 0;
+  for (int round = 0; round < 20'000 && (round < 300 || withdrawn == 0); ++round) {
+    std::atomic<int> runs[2]{};
+    TestJob jobs[2];
+    for (int k = 0; k < 2; ++k) jobs[k].stage(3, [&, k](int, int) { ++runs[k]; });
+    for (auto& job : jobs) scheduler->submit(job);
+    const bool gone = scheduler->withdraw(jobs[0]) == Scheduler::Withdrawal::kWithdrawn;
+    withdrawn += gone;
+    ASSERT_EQ(scheduler->wait(jobs[1], Deadline::after(std::chrono::seconds(20))), Status::kOk);
+    ASSERT_EQ(scheduler->wait(jobs[0], Deadline::never()),
+              gone ? Status::kInvalidTicket : Status::kOk);
+    ASSERT_EQ(runs[0].load(), gone ? 0 : 3);
+    ASSERT_EQ(runs[1].load(), 3);
+  }
+  EXPECT_GT(withdrawn, 0) << "every job had begun: the test shows nothing";
+}
+
 // Fails when cancel returns while a part of the job still runs. The job's memory would then be
 // freed too early.
 TEST(Scheduler, CancelWaitsForARunningJob) {

@@ -141,12 +141,6 @@ TEST(CellConfig, MistakesAreReported) {
          c.stages[0].threshold_stride = 128;
        },
        {"threshold_plane", "(3, 1)"}},
-      {"diffusion with levels",
-       [](auto& c) {
-         c.stages[0].start = CellStart::kErrorDiffusion;
-         c.stages[0].levels = 4;
-       },
-       {"kErrorDiffusion with 4 levels", "two"}},
       {"swaps with levels",
        [](auto& c) {
          c.stages[0].move = CellMove::kSwap;

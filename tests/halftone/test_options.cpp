@@ -256,7 +256,7 @@ TEST(ChainOptions, APresetExcludesATemplate) {
   const Expected<void> levels = set_option(config, "levels", "4");
   ASSERT_FALSE(levels);
   expect_error(levels.error(), Status::kInvalidArgument,
-               {"levels has no meaning", "a template", "two levels"});
+               {"levels has no meaning", "a template", "levels of their own"});
   config = {};
   const OptionSetting good[] = {{"levels", "4"}, {"template", "hlf5"}};
   ASSERT_TRUE(set_options(config, good));
@@ -266,12 +266,17 @@ TEST(ChainOptions, APresetExcludesATemplate) {
 
 // Fails when the result is not that of the preset or the template.
 TEST(ChainOptions, AHalftoneEqualsThatOfItsNetwork) {
-  for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
+  const std::pair<HalftonePreset, int> levels[] = {{HalftonePreset::kQuality, 2},
+                                                   {HalftonePreset::kFast, 2},
+                                                   {HalftonePreset::kGray4, 4},
+                                                   {HalftonePreset::kGray16, 16}};
+  for (const auto& [preset, count] : levels) {
     HalftoneConfig config;
     config.size = kSize;
     config.preset = preset;
     EXPECT_EQ(result_of<Halftone>(config),
               result_of<CellularNetwork>(halftone_config(kSize, preset)));
+    EXPECT_EQ(must(Halftone::info_for(config)).planes[0].levels, count);
   }
   HalftoneConfig config;
   config.size = kSize;

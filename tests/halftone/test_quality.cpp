@@ -194,6 +194,39 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
   }
 }
 
+/// Fails when a preset of gray levels is worse than error diffusion to the same levels on any
+/// image, changes the mean gray, or has other levels.
+TEST(Quality, PresetsOfGrayLevelsAreBetterThanErrorDiffusion) {
+  const std::vector<Photograph> images = photographs();
+  if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images were found";
+  print_heading("gray levels", images);
+  for (const int levels : {4, 16}) {
+    const std::vector<Score> diffused = scores_of(images, [&](const app::GrayImage& image) {
+      return reference::floyd_steinberg(values_of(image), levels);
+    });
+    const std::string name = std::to_string(levels) + " levels: ";
+    print_row((name + "Floyd-Steinberg").c_str(), diffused);
+    std::vector<Score> scores;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      const app::GrayImage& image = images[i].image;
+      SCOPED_TRACE(name + images[i].name);
+      CellularNetworkRecord info;
+      const PlaneD result =
+          halftone(image,
+                   halftone_config(image.size,
+                                   levels == 4 ? HalftonePreset::kGray4 : HalftonePreset::kGray16),
+                   &info);
+      for (const double gray : result.data)
+        ASSERT_EQ(std::fmod(gray, 255.0 / (levels - 1)), 0.0) << gray;
+      scores.push_back(score(result, values_of(image)));
+      EXPECT_TRUE(info.converged);
+      EXPECT_GE(scores[i].psnr, diffused[i].psnr);
+      EXPECT_LE(std::abs(scores[i].mean), 0.002);
+    }
+    print_row((name + "preset gray" + std::to_string(levels)).c_str(), scores);
+  }
+}
+
 /// Fails when one of the preset's three improvements over descent has no effect. Without its start,
 /// with narrower Gaussians, or with fewer sweeps of swaps, the preset must be worse.
 TEST(Quality, EachPartOfThePresetImprovesIt) {

@@ -244,8 +244,6 @@ TEST_F(TemplateCommand, ReportsMistakesInText) {
       {"move swap\nlevels 3\na" + kRows, "stages[0].move is kSwap with 3 levels; swaps need two"},
       {"a" + kRows + "stage\nmove swap\na\n1 0 0\n0 0 0\n0 0 0\n",
        "stages[1].move is kSwap; it needs a symmetric A: opposite weights must be equal"},
-      {"start error-diffusion\nlevels 3\na" + kRows,
-       "stages[0].start is kErrorDiffusion with 3 levels; it needs two"},
       {"a\n16000 0 0\n0 16000 0\n0 0 0\n", "the weights of stages[0] are too large"},
       {"gain 2\n", "line 1: \"gain\" is not a field; the fields are note, stage, a, b, "},
   };

@@ -208,6 +208,10 @@ struct int4 {
   int z;
   int w;
 };
+struct int2 {
+  int x;
+  int y;
+};
 struct uint2 {
   unsigned x;
   unsigned y;
@@ -222,6 +226,9 @@ struct float4 {
   float z;
   float w;
 };
+inline int2 make_int2(int x, int y) {
+  return {x, y};
+}
 inline uint2 make_uint2(unsigned x, unsigned y) {
   return {x, y};
 }
@@ -250,6 +257,13 @@ template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   const unsigned lane = threadIdx.x % 32 ^ static_cast<unsigned>(mask);
   return ocellus::simt::block().exchange(value, [&](const auto& of) { return of(lane); });
+}
+/// Lanes without a lane `distance` below keep their own value.
+template <typename T>
+T __shfl_up_sync(unsigned, T value, unsigned distance) {
+  const unsigned lane = threadIdx.x % 32;
+  return ocellus::simt::block().exchange(
+      value, [&](const auto& of) { return of(lane < distance ? lane : lane - distance); });
 }
 inline unsigned __ballot_sync(unsigned, bool vote) {
   return ocellus::simt::block().exchange(vote, [](const auto& of) {
@@ -310,6 +324,12 @@ inline unsigned atomicInc(unsigned* to, unsigned last) {
   const unsigned before = *to;
   *to = before >= last ? 0 : before + 1;
   return before;
+}
+inline int __float2int_rn(float value) {
+  return static_cast<int>(std::nearbyint(value));
+}
+inline float __fmul_rn(float a, float b) {
+  return a * b;
 }
 inline float __uint_as_float(std::uint32_t bits) {
   return std::bit_cast<float>(bits);

@@ -1,9 +1,11 @@
 // CudaOperator with an operator of the tests, over the fake driver. Its kernels are a function that
 // the driver calls for each graph.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "kernels/core/cuda_operator.h"
 #include "kernels/fake_driver.h"
@@ -106,6 +108,125 @@ TYPED_TEST(Results, ComeWithTheirRecord) {
       expect_inverses<TypeParam>(op);
     }
     EXPECT_TRUE(fake_driver().empty());
+  }
+}
+
+bool readable(int fd, int timeout_ms = 0) {
+  pollfd look{fd, POLLIN, 0};
+  return poll(&look, 1, timeout_ms) == 1 && (look.revents & POLLIN) != 0;
+}
+
+/// Two operators' worth of what a loop needs: an engine, an operator and outputs.
+struct LoopRig {
+  explicit LoopRig(DeviceWait wait, int depth = 2)
+      : info(inverse_info<std::uint8_t>(depth)), engine(make_engine(wait)), op(make()) {}
+
+  Engine make_engine(DeviceWait wait) const {
+    EngineConfig config = engine_config(1, BackendChoice::kCuda);
+    config.device_wait = wait;
+    config.memory = must(detail::footprint_of(std::make_unique<Inverse<std::uint8_t>>(info)));
+    return must(Engine::create(config));
+  }
+  OperatorHandle make() {
+    return must(detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info)));
+  }
+  Ticket submit(std::uint64_t number, std::size_t out) {
+    return must(op.submit(inverse_view(pixels, number), outs[out].view(false)));
+  }
+
+  OperatorInfo info;
+  std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> outs[2];
+  Engine engine;
+  OperatorHandle op;
+};
+
+// Fails when the descriptor of an operator on a device is not readable although a frame is done,
+// stays readable, or when the thread behind it remains. The driver of the tests does a piece of
+// work at each look, so a frame ends because the thread looks for its end.
+TEST(EventFd, IsReadableWhileAFrameIsDone) {
+  for (const DeviceWait wait : {DeviceWait::kSpin, DeviceWait::kYield, DeviceWait::kBlock}) {
+    reset_fake_driver();
+    fake_driver().lazy = true;
+    {
+      LoopRig rig(wait);
+      // A frame that was in flight before the descriptor was made counts, too.
+      Ticket one = rig.submit(0, 0);
+      const int fd = must(rig.op.create_event_fd());
+      EXPECT_EQ(must(rig.op.create_event_fd()), fd);
+      ASSERT_TRUE(readable(fd, 20'000));
+      EXPECT_EQ(must(rig.op.cancel(one)), CancelOutcome::kDone);
+      must(rig.op.wait(one, Deadline::immediate()));
+      EXPECT_FALSE(readable(fd));
+      for (std::uint64_t f = 1; f < 60; ++f) {
+        one = rig.submit(f, 0);
+        const Ticket two = rig.submit(f, 1);
+        if (f % 2 == 0) {
+          ASSERT_TRUE(readable(fd, 20'000));
+        }
+        must(rig.op.wait(f % 3 == 0 ? two : one,
+                         f % 2 == 0 && f % 3 != 0 ? Deadline::immediate() : Deadline::never()));
+        if (f % 5 == 0) {
+          ASSERT_TRUE(readable(fd, 20'000));
+        }
+        must(rig.op.wait(f % 3 == 0 ? one : two, Deadline::never()));
+        ASSERT_FALSE(readable(fd));
+      }
+      rig.submit(0, 0);
+      ASSERT_TRUE(readable(fd, 20'000));
+      rig.submit(1, 1);
+      rig.op.reset();
+      EXPECT_FALSE(readable(fd)) << "the frames are dropped";
+      rig.submit(2, 0);  // in flight at the end
+    }
+    EXPECT_TRUE(fake_driver().empty());
+  }
+}
+
+// Fails when `cancel` says that a frame on a device is canceled, or is wrong about its end.
+TEST(Cancel, AFrameOnTheDeviceHasBegun) {
+  reset_fake_driver();
+  fake_driver().lazy = true;
+  {
+    LoopRig rig(DeviceWait::kSpin);
+    const Ticket ticket = rig.submit(0, 0);
+    EXPECT_EQ(must(rig.op.cancel(ticket)), CancelOutcome::kBegun);
+    for (int looks = 0; must(rig.op.cancel(ticket)) == CancelOutcome::kBegun; ++looks)
+      ASSERT_LT(looks, 1000);
+    must(rig.op.wait(ticket, Deadline::immediate()));
+    EXPECT_FALSE(rig.op.cancel(ticket));
+    EXPECT_EQ(rig.op.stats().canceled_frames, 0u);
+    EXPECT_EQ(rig.op.stats().frames, 1u);
+  }
+  EXPECT_TRUE(fake_driver().empty());
+}
+
+// Fails when a loop is not told that a frame has failed, so that it waits forever.
+TEST(EventFd, TellsOfFailures) {
+  for (int call = 1; call < 40; ++call) {
+    reset_fake_driver();
+    {
+      LoopRig rig(DeviceWait::kYield);
+      const int fd = must(rig.op.create_event_fd());
+      fake_driver().fail_at = fake_driver().calls + call;
+      const auto ticket = rig.op.submit(inverse_view(rig.pixels, 0), rig.outs[0].view(false));
+      if (ticket) {
+        ASSERT_TRUE(readable(fd, 20'000)) << fake_driver().failed_call;
+        const auto done = rig.op.wait(*ticket, Deadline::immediate());
+        if (!done) {
+          EXPECT_NE(done.error().status, Status::kInvalidTicket) << done.error().text;
+        }
+        rig.op.reset();
+        EXPECT_FALSE(readable(fd));
+      } else {
+        EXPECT_FALSE(readable(fd)) << "the frame is not in flight";
+      }
+      fake_driver().fail_at = -1;  // the frame made fewer calls
+    }
+    // A context that could not be popped stays.
+    if (fake_driver().failed_call != "cuCtxPopCurrent") {
+      EXPECT_TRUE(fake_driver().empty()) << call << " " << fake_driver().failed_call;
+    }
   }
 }
 

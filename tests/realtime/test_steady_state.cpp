@@ -1,6 +1,7 @@
 // Steady state of every operator on the CPU: no allocation and no page fault in `submit` and
 // `wait`, counted on all threads over thousands of frames.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -294,6 +295,32 @@ TEST_P(SteadyState, OnSeveralEngines) {
     return counted.is_steady();
   });
   group.reset();
+  EXPECT_EQ(failed, 0);
+}
+
+// Fails when `cancel` or the descriptor for event loops allocates, frees or touches a new page.
+TEST_P(SteadyState, InAnEventLoop) {
+  auto rig = test::make_rig(GetParam().with(kSmall, 2));
+  const int fd = test::must(rig.op.create_event_fd());
+  const std::vector<FrameBuffer> frames = steady_frames(rig.op.info(), 4);
+  std::vector<test::OutputBuffer> outs(2, test::OutputBuffer(rig.op.info()));
+  int failed = 0;
+  const auto one = [&](std::size_t f) {
+    const auto ticket = rig.op.submit(frames[f % 4].frame(f), outs[0].output());
+    const auto second = rig.op.submit(frames[f % 4].frame(f), outs[1].output());
+    const auto outcome = rig.op.cancel(*second);
+    pollfd look{fd, POLLIN, 0};
+    if (poll(&look, 1, 60'000) != 1 || !rig.op.wait(*ticket, Deadline::immediate())) ++failed;
+    if (!outcome) ++failed;
+    if (*outcome != CancelOutcome::kCanceled && !rig.op.wait(*second, Deadline::never())) ++failed;
+  };
+  for (std::size_t f = 0; f < 60; ++f) one(f);
+  expect_steady_rounds([&] {
+    Count counted;
+    for (std::size_t f = 0; f < 1000; ++f) one(f);
+    counted.stop();
+    return counted.is_steady();
+  });
   EXPECT_EQ(failed, 0);
 }
 

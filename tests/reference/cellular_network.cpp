@@ -100,7 +100,7 @@ int cell_level(double x, double xi, int levels) {
   return quantized((levels - 1) * x, xi, levels);
 }
 
-CellLevels error_diffusion(const PlaneD& u) {
+CellLevels error_diffusion(const PlaneD& u, int levels) {
   constexpr int kTileWidth = 128;
   constexpr int kTileHeight = 32;
   CellLevels k(u.width, u.height);
@@ -120,8 +120,9 @@ CellLevels error_diffusion(const PlaneD& u) {
         if (at_x / kTileWidth != x / kTileWidth || at_y / kTileHeight != y / kTileHeight) continue;
         sum += on_grid(error.at(at_x, at_y) * part / 16.0, kInputBits);
       }
-      k.at(x, y) = sum >= 0.0;
-      error.at(x, y) = sum - (sum >= 0.0 ? 1.0 : -1.0);
+      const int level = cell_level(sum, 1.0, levels);
+      k.at(x, y) = level;
+      error.at(x, y) = sum - on_grid((2.0 * level - (levels - 1)) / (levels - 1), kInputBits);
     }
   }
   return k;
@@ -203,7 +204,7 @@ CellStageReference::CellStageReference(const CellStage& stage, int fraction_bits
                                on_grid(static_cast<double>(stage.xi), kInputBits), stage.levels);
     }
   }
-  if (stage.start == CellStart::kErrorDiffusion) k_ = error_diffusion(u);
+  if (stage.start == CellStart::kErrorDiffusion) k_ = error_diffusion(u, stage.levels);
 }
 
 double CellStageReference::feedback(int x, int y) const {

@@ -48,10 +48,11 @@ double cell_gray(int k, int levels, CellPolarity polarity, const GrayRange& rang
 /// k of a state by equation (2). With two levels, the output is +1 for x >= 0.
 int cell_level(double x, double xi, int levels);
 
-/// Error diffusion of u by Floyd and Steinberg, row by row from left to right. A cell is black if u
-/// plus the error from previous cells is at least 0. Tiles of 128x32 cells are independent. The
+/// Error diffusion of u by Floyd and Steinberg, row by row from left to right. A cell takes the
+/// level nearest to u plus the error from previous cells, the higher one of two; of two levels, it
+/// is black if this sum is at least 0. Tiles of 128x32 cells are independent. The levels and the
 /// parts of an error are rounded to the grid of inputs, halves up.
-CellLevels error_diffusion(const test::PlaneD& u);
+CellLevels error_diffusion(const test::PlaneD& u, int levels = 2);
 
 /// Initial states that need more than the configuration.
 struct CellStarts {

@@ -7,12 +7,14 @@ namespace ocellus::reference {
 
 using test::PlaneD;
 
-PlaneD floyd_steinberg(const PlaneD& gray) {
+PlaneD floyd_steinberg(const PlaneD& gray, int levels) {
+  const double step = 255.0 / (levels - 1);
   PlaneD sum = gray;
   PlaneD out(gray.width, gray.height);
   for (int y = 0; y < gray.height; ++y) {
     for (int x = 0; x < gray.width; ++x) {
-      const double value = sum.at(x, y) >= 127.5 ? 255.0 : 0.0;
+      const double value =
+          step * std::clamp(std::floor(sum.at(x, y) / step + 0.5), 0.0, levels - 1.0);
       const double error = sum.at(x, y) - value;
       out.at(x, y) = value;
       const auto give = [&](int to_x, int to_y, double sixteenths) {

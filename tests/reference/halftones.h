@@ -8,8 +8,9 @@ namespace ocellus::reference {
 /// All functions take gray values 0 to 255 and return 0 or 255.
 
 /// Error diffusion of Floyd and Steinberg, row by row from left to right. A value below the middle
-/// becomes black.
-test::PlaneD floyd_steinberg(const test::PlaneD& gray);
+/// becomes black. With more than two levels, which are spread evenly from 0 to 255, a value becomes
+/// the nearest one.
+test::PlaneD floyd_steinberg(const test::PlaneD& gray, int levels = 2);
 
 /// Ordered dither with Bayer's 8x8 matrix.
 test::PlaneD bayer(const test::PlaneD& gray);

@@ -280,6 +280,27 @@ TEST(CellReference, ErrorDiffusionEqualsHandComputation) {
   }
 }
 
+// Fails when a cell does not take the nearest level, or passes on another error than the
+// difference.
+TEST(CellReference, ErrorDiffusionToLevelsEqualsHandComputation) {
+  // Levels -1, -1/3, 1/3 and 1. 0 is between two levels and takes the higher one, 1/3; its error is
+  // -1/3. -0.6 - 7/16 / 3 = -0.7458.. is nearest to -1, error 0.2541..; 0.9 + 7/16 0.2541.. is
+  // above all levels.
+  PlaneD u(3, 1);
+  u.data = {0.0, -0.6, 0.9};
+  const CellLevels k = reference::error_diffusion(u, 4);
+  EXPECT_EQ(k.data, (std::vector<int>{2, 0, 3}));
+  // Without rounding, a flat area has its own gray in the mean.
+  PlaneD flat(128, 32);
+  std::fill(flat.data.begin(), flat.data.end(), 0.23);
+  for (const int levels : {2, 3, 4, 16, 256}) {
+    double sum = 0.0;
+    for (const int level : reference::error_diffusion(flat, levels).data)
+      sum += (2.0 * level - (levels - 1)) / (levels - 1);
+    EXPECT_NEAR(sum / (128 * 32), 0.23, 0.03) << levels;
+  }
+}
+
 // Fails when an initial state is not the output function of its source.
 TEST(CellReference, StartsFollowTheConfiguration) {
   const PlaneD u = row("#.#.");

@@ -9,6 +9,7 @@ docs/options.md lists them. The package needs the shared library libocellus_c.so
 
 from ._library import Error, DeadlineMissed, Status, __version__, library_path, library_version
 from ._operator import (
+    CancelOutcome,
     FieldInfo,
     FrameInfo,
     Operator,
@@ -21,6 +22,7 @@ from ._operator import (
 )
 
 __all__ = [
+    "CancelOutcome",
     "DeadlineMissed",
     "Error",
     "FieldInfo",

@@ -198,6 +198,7 @@ class CStats(Structure):
         ("p50_ns", c_int64),
         ("p99_ns", c_int64),
         ("max_ns", c_int64),
+        ("canceled_frames", c_uint64),
     ]
 
 
@@ -245,6 +246,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
         [_OPERATOR, POINTER(CFrame), POINTER(CPlane), c_size_t, c_void_p, POINTER(CTicket), _ERROR],
     ),
     "ocellus_operator_wait": (c_int32, [_OPERATOR, CTicket, c_int64, POINTER(CFrameInfo), _ERROR]),
+    "ocellus_operator_cancel": (c_int32, [_OPERATOR, CTicket, POINTER(c_int32), _ERROR]),
+    "ocellus_operator_create_event_fd": (c_int32, [_OPERATOR, POINTER(c_int32), _ERROR]),
     "ocellus_operator_reset": (c_int32, [_OPERATOR, _ERROR]),
     "ocellus_operator_save_model": (c_int32, [_OPERATOR, c_char_p, _ERROR]),
     "ocellus_operator_take_learned": (c_int32, [_OPERATOR, _OPERATOR, _ERROR]),

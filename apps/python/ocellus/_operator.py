@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import enum
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -108,6 +109,14 @@ class FrameInfo(NamedTuple):
         return bool(self.flags & 2)
 
 
+class CancelOutcome(enum.Enum):
+    """What cancel found."""
+
+    CANCELED = 0  #: the frame had not begun; it is dropped with its ticket
+    BEGUN = 1  #: it is being computed; wait for it as usual
+    DONE = 2  #: it is done; wait returns its result
+
+
 class Stats(NamedTuple):
     """Statistics since creation. Times are from submit to the return of wait, in nanoseconds."""
 
@@ -117,6 +126,7 @@ class Stats(NamedTuple):
     p50_ns: int
     p99_ns: int
     max_ns: int
+    canceled_frames: int  #: frames that cancel dropped; no other number counts them
 
 
 class _Memory:
@@ -492,6 +502,37 @@ class Operator:
         result._lease = lease
         return result
 
+    def cancel(self, ticket: Ticket) -> CancelOutcome:
+        """Gives a frame back that has not begun, so that a newer one can take its place. It leaves no
+        trace. Does not wait. If the frame has begun or is done, it stays in flight, and the outcome
+        says so. On CUDA every submitted frame has begun."""
+        self._check_open()
+        raw, error = ctypes.c_int32(), CError()
+        status = self._lib.ocellus_operator_cancel(
+            self._operator, ticket._ticket, ctypes.byref(raw), ctypes.byref(error)
+        )
+        check(status, error)
+        outcome = CancelOutcome(raw.value)
+        if outcome is CancelOutcome.CANCELED:
+            self._in_flight.pop(ticket._ticket.number, None)
+        return outcome
+
+    def fileno(self) -> int:
+        """File descriptor for event loops, so that an operator can be passed to select and selectors.
+
+        It is readable while a frame is done that was not waited for, or while wait would raise an error
+        other than DeadlineMissed. Do not read, write or close it: wait resets it. The first call creates
+        it, and on CUDA starts a thread.
+        """
+        self._check_open()
+        fd, error = ctypes.c_int32(), CError()
+        check(
+            self._lib.ocellus_operator_create_event_fd(self._operator, ctypes.byref(fd), ctypes.byref(error)),
+            error,
+        )
+        value: int = fd.value
+        return value
+
     def reset(self) -> None:
         """Drops the frames in flight and their tickets, and forgets all previous frames."""
         self._check_open()
@@ -522,7 +563,13 @@ class Operator:
         raw, error = CStats(), CError()
         check(self._lib.ocellus_operator_get_stats(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
         return Stats(
-            raw.frames, raw.bad_frames, raw.missed_deadlines, raw.p50_ns, raw.p99_ns, raw.max_ns
+            raw.frames,
+            raw.bad_frames,
+            raw.missed_deadlines,
+            raw.p50_ns,
+            raw.p99_ns,
+            raw.max_ns,
+            raw.canceled_frames,
         )
 
     def close(self) -> None:

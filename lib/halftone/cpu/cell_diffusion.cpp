@@ -21,10 +21,16 @@ constexpr int kMostLanes = 16;
 using DT = hn::CappedTag<std::int32_t, 16>;
 
 /// Each SIMD lane computes one of several neighboring tiles, which do not depend on each other.
-void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
-                   std::ptrdiff_t k_pitch, int top, int bottom, int width, std::int32_t* scratch) {
+template <bool kTwoLevels>
+void diffuse_levels(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
+                    std::ptrdiff_t k_pitch, int top, int bottom, int width, int levels,
+                    std::int32_t* scratch) {
   const DT d;
   using V = hn::Vec<DT>;
+  HWY_ALIGN std::int32_t outputs[256];  // of the levels, like u
+  if (!kTwoLevels)
+    for (int level = 0; level < levels; ++level) outputs[level] = input_of_level(level, levels);
+  const V most_level = hn::Set(d, levels - 1);
   const int lanes = static_cast<int>(hn::Lanes(d));
   constexpr int kTile = kDiffusionTileWidth;
   std::int32_t* inputs = scratch;  // overwritten by the outputs
@@ -59,11 +65,20 @@ void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* 
         state = hn::Add(state, hn::ShiftRight<4>(hn::Add(hn::Add(hn::ShiftLeft<1>(c), c), eight)));
         const V seven = hn::Sub(hn::ShiftLeft<3>(error), error);
         state = hn::Add(state, hn::ShiftRight<4>(hn::Add(seven, eight)));
-        const auto up = hn::Gt(state, below_zero);
-        error = hn::Sub(state, hn::IfThenElse(up, one, minus_one));
+        V level;
+        if constexpr (kTwoLevels) {
+          const auto up = hn::Gt(state, below_zero);
+          level = hn::IfThenElseZero(up, hn::Set(d, 1));
+          error = hn::Sub(state, hn::IfThenElse(up, one, minus_one));
+        } else {
+          // first_output() with the division by 2^14 as a shift.
+          const V scaled = hn::Add(hn::Mul(hn::Add(state, one), most_level), one);
+          level = hn::Min(hn::Max(hn::ShiftRight<kInputBits + 1>(scaled), hn::Zero(d)), most_level);
+          error = hn::Sub(state, hn::GatherIndex(d, outputs, level));
+        }
         error = hn::IfThenElseZero(hn::Gt(tile_width, hn::Set(d, j)), error);
         hn::StoreU(error, d, errors + j * lanes);
-        hn::StoreU(hn::IfThenElseZero(up, hn::Set(d, 1)), d, inputs + j * lanes);
+        hn::StoreU(level, d, inputs + j * lanes);
       }
       for (int lane = 0; lane < lanes; ++lane)
         for (int j = 0; j < widths[lane]; ++j)
@@ -71,6 +86,15 @@ void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* 
       std::swap(above, errors);
     }
   }
+}
+
+void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
+                   std::ptrdiff_t k_pitch, int top, int bottom, int width, int levels,
+                   std::int32_t* scratch) {
+  if (levels == 2)
+    diffuse_levels<true>(u, u_pitch, k, k_pitch, top, bottom, width, levels, scratch);
+  else
+    diffuse_levels<false>(u, u_pitch, k, k_pitch, top, bottom, width, levels, scratch);
 }
 
 std::size_t diffusion_scratch() {
@@ -88,9 +112,9 @@ HWY_EXPORT(diffuse_tiles);
 HWY_EXPORT(diffusion_scratch);
 
 void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
-                   std::ptrdiff_t k_pitch, int top, int bottom, int width,
+                   std::ptrdiff_t k_pitch, int top, int bottom, int width, int levels,
                    std::int32_t* scratch) noexcept {
-  HWY_DYNAMIC_DISPATCH(diffuse_tiles)(u, u_pitch, k, k_pitch, top, bottom, width, scratch);
+  HWY_DYNAMIC_DISPATCH(diffuse_tiles)(u, u_pitch, k, k_pitch, top, bottom, width, levels, scratch);
 }
 std::size_t diffusion_scratch() noexcept {
   return HWY_DYNAMIC_DISPATCH(diffusion_scratch)();

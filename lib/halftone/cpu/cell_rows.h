@@ -110,10 +110,10 @@ std::uint32_t wanted_row(const CellBand& band, int y, std::uint8_t* out) noexcep
 /// Applies a change of a cell to the rows of the band.
 void apply_event(CellBand& band, const CellEvent& event) noexcept;
 
-/// Computes Floyd and Steinberg's error diffusion of one row of tiles, in rows `top` to `bottom` -
-/// 1 of u. `scratch` has diffusion_scratch() elements.
+/// Computes Floyd and Steinberg's error diffusion of one row of tiles to 2 to 256 levels, in rows
+/// `top` to `bottom` - 1 of u. `scratch` has diffusion_scratch() elements.
 void diffuse_tiles(const std::int16_t* u, std::ptrdiff_t u_pitch, std::uint8_t* k,
-                   std::ptrdiff_t k_pitch, int top, int bottom, int width,
+                   std::ptrdiff_t k_pitch, int top, int bottom, int width, int levels,
                    std::int32_t* scratch) noexcept;
 std::size_t diffusion_scratch() noexcept;
 

@@ -185,7 +185,8 @@ void CpuCellularNetwork::diffuse(const StepContext& at, int part, int worker) no
   if (starts_warm(at.level)) return;
   const Bands tiles = diffusion_rows();
   diffuse_tiles(padded_row(u_, 0), pitch_, k_, k_pitch_, tiles.begin(part), tiles.end(part),
-                plan_.size.width, scratch_ + static_cast<std::size_t>(worker) * scratch_size_);
+                plan_.size.width, plan_of(at.level).levels,
+                scratch_ + static_cast<std::size_t>(worker) * scratch_size_);
 }
 
 void CpuCellularNetwork::give_outputs(const StepContext& at, int part, int) noexcept {

@@ -87,8 +87,9 @@ enum class CellStart : std::uint8_t {
   kNoise,     ///< uniform in [-1, 1), a function of `seed` and of the position
   /// u plus a blue-noise mask of +-1 (void and cluster, 64x64), which makes a dithered input.
   kBlueNoise,
-  /// Floyd and Steinberg's error diffusion of u in independent tiles of 128x32 cells. Requires two
-  /// levels. Updates of the network remove the seams between tiles.
+  /// Floyd and Steinberg's error diffusion of u to the levels of the stage, which are spread evenly
+  /// from -1 to 1 (xi has no effect), in independent tiles of 128x32 cells. Updates of the network
+  /// remove the seams between tiles.
   kErrorDiffusion,
   kPrevious,  ///< the output of the previous stage; for the first stage: u
 };

@@ -1,5 +1,5 @@
-// Halftone: cellular networks that turn a gray image into a black and white image that looks the
-// same from a distance.
+// Halftone: cellular networks that turn a gray image into an image of two levels, or of a few, that
+// looks the same from a distance.
 //
 // Let G be a filter that models the eye, A = -G except at the center, and B = G. Asynchronous
 // updates then minimize the energy (y - u)' G (y - u), the error that the eye perceives (Crounse,
@@ -18,13 +18,16 @@
 
 namespace ocellus {
 
-/// Preset of a halftone with two levels. Both start with error diffusion.
+/// Preset of a halftone. All start with error diffusion. Those of more than two levels have no
+/// swaps; their levels are spread evenly from black to white, as those of displays with e-ink are.
 enum class HalftonePreset : std::uint8_t {
-  kQuality,  ///< 9x9 Gaussian of 1.2 cells, two sweeps of swaps
-  kFast,     ///< 7x7 Gaussian of 1.05 cells, one sweep of swaps
+  kQuality,  ///< two levels, 9x9 Gaussian of 1.2 cells, two sweeps of swaps
+  kFast,     ///< two levels, 7x7 Gaussian of 1.05 cells, one sweep of swaps
+  kGray4,    ///< 4 levels, 9x9 Gaussian of 1.2 cells
+  kGray16,   ///< 16 levels, 9x9 Gaussian of 1.2 cells
 };
 
-/// A halftone of two levels by a preset, or the output of the template in `chain`.
+/// A halftone by a preset, or the output of the template in `chain`.
 struct HalftoneConfig : ChainConfig {
   HalftonePreset preset = HalftonePreset::kQuality;  ///< used if `chain` is empty
 

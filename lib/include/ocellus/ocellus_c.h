@@ -214,8 +214,8 @@ typedef struct ocellus_plane {
   void* stream; /**< device memory: the stream that uses the plane */
 } ocellus_plane;
 
-/** Identifies a submitted frame. Valid for one operator until `wait` reports the frame as done or
- * `reset` is called. */
+/** Identifies a submitted frame. Valid for one operator until `wait` reports the frame as done,
+ * `cancel` drops it or `reset` is called. */
 typedef struct ocellus_ticket {
   uint64_t number;
   uint64_t issuer;
@@ -240,6 +240,13 @@ typedef struct ocellus_frame_info {
   int64_t compute_ns; /**< from the start of the first worker to the end of the last one */
 } ocellus_frame_info;
 
+/** What `cancel` found. */
+typedef enum ocellus_cancel_outcome {
+  OCELLUS_CANCELED = 0,     /**< the frame had not begun; it is dropped with its ticket */
+  OCELLUS_CANCEL_BEGUN = 1, /**< it is being computed; wait for it as usual */
+  OCELLUS_CANCEL_DONE = 2   /**< it is done; `wait` returns its result */
+} ocellus_cancel_outcome;
+
 /** Statistics since creation. Times are from `submit` to the return of the `wait` that reported the
  * frame as done. */
 typedef struct ocellus_stats {
@@ -249,6 +256,7 @@ typedef struct ocellus_stats {
   int64_t p50_ns;
   int64_t p99_ns;
   int64_t max_ns;
+  uint64_t canceled_frames; /**< frames that `cancel` dropped; no other number counts them */
 } ocellus_stats;
 
 /** Owner of worker threads, devices and memory. */
@@ -318,6 +326,17 @@ ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame
 ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket,
                                      int64_t deadline_ns, ocellus_frame_info* info,
                                      ocellus_error* error);
+/** Gives a frame back that has not begun, so that a newer one can take its place; it leaves no
+ * trace. Does not wait. If the frame has begun or is done, nothing changes. On CUDA every submitted
+ * frame has begun. Errors: InvalidTicket, DeviceLost, System. */
+ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket ticket,
+                                       ocellus_cancel_outcome* outcome, ocellus_error* error);
+/** Gives a file descriptor for event loops (poll, epoll). It is readable while a frame is done that
+ * was not waited for, or while `wait` would return an error other than DeadlineMissed. Do not read,
+ * write or close it: `wait` resets it, and the operator closes it. The first call creates it, and
+ * on CUDA starts a thread; call it at creation. Errors: System. */
+ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
+                                                ocellus_error* error);
 /** Drops the frames in flight and their tickets, and forgets all previous frames. */
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error);
 

@@ -100,15 +100,16 @@ struct OperatorStats {
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
+  std::uint64_t canceled_frames = 0;  ///< frames that `cancel` dropped; no other number counts them
 };
 
 /// An operator on an engine. A movable handle; a moved-from object can only be destroyed or
 /// assigned to.
 ///
-/// The calls for one object must not run at the same time, except `wait` with `submit`. Different
-/// objects are independent, even on one engine. Frame and output must remain valid until `wait`
-/// reports the frame as done or until `reset` or the destructor returns. This also holds after
-/// DeadlineMissed.
+/// The calls for one object must not run at the same time, except `wait` with `submit` and with
+/// `cancel` of another ticket. Different objects are independent, even on one engine. Frame and
+/// output must remain valid until `wait` reports the frame as done, `cancel` reports it as
+/// canceled, or `reset` or the destructor returns. This also holds after DeadlineMissed.
 class OperatorHandle {
  public:
   OperatorHandle(OperatorHandle&&) noexcept;
@@ -127,6 +128,32 @@ class OperatorHandle {
   /// Computes or waits until the frame is done or the deadline has passed. Errors: InvalidTicket,
   /// DeviceLost, DeadlineMissed (not done yet), System (`reset` drops the frame).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
+
+  /// Gives a frame back that has not begun, so that a newer one can take its place. Does not wait.
+  /// If the frame has begun or is done, nothing changes, and the outcome says so.
+  ///
+  /// A canceled frame leaves no trace: temporal state, history and what an operator learns are as
+  /// if it had never been submitted. So the next result relates to the frame before the canceled
+  /// one, and optical flow is the motion over the longer interval. The ticket's number is not used
+  /// again.
+  ///
+  /// On the CPU a frame begins when a thread takes its first part; until then it may wait for
+  /// frames of all operators on the engine. On CUDA `submit` gives it to the device, so it has
+  /// begun. There a program that wants the newest frame keeps it back until the one in flight is
+  /// done. Errors: InvalidTicket, DeviceLost, System.
+  Expected<CancelOutcome> cancel(Ticket ticket) noexcept;
+
+  /// Returns a file descriptor for event loops (poll, epoll). It is readable while a frame is done
+  /// that was not waited for, or while `wait` would return an error other than DeadlineMissed. Then
+  /// `wait` for the oldest ticket with Deadline::immediate() gives the result. Do not read, write
+  /// or close it: `wait` resets it, and the operator closes it at its destruction.
+  ///
+  /// The first call creates it; call it at creation, not in the real-time path. Later calls return
+  /// the same one. From then on, a system call per frame sets it and another one resets it. On CUDA
+  /// the first call also starts a thread that looks for the end of frames. It looks as
+  /// EngineConfig::device_wait says: without a pause (kSpin), with a yield, or every 50 us
+  /// (kBlock). It sleeps when no frame is in flight. Errors: System, Unsupported (after fork()).
+  Expected<int> create_event_fd() noexcept;
 
   /// Waits for running work, drops queued frames and their tickets, and forgets all previous
   /// frames. Keeps the memory.

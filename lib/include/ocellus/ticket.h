@@ -6,12 +6,19 @@
 namespace ocellus {
 
 /// Identifies a submitted frame. `submit` returns it and `wait` takes it. Valid for one operator
-/// until `wait` reports the frame as done or `reset` is called.
+/// until `wait` reports the frame as done, `cancel` drops it or `reset` is called.
 struct Ticket {
   std::uint64_t number = 0;  ///< counts the operator's submissions from 1; 0: no ticket
   std::uint64_t issuer = 0;  ///< identifies the operator, unique in the process
 
   friend constexpr bool operator==(const Ticket&, const Ticket&) = default;
+};
+
+/// What `cancel` found.
+enum class CancelOutcome : std::uint8_t {
+  kCanceled,  ///< the frame had not begun; it is dropped, and its ticket is no longer valid
+  kBegun,     ///< the frame is being computed; it stays in flight, wait for it as usual
+  kDone,      ///< the frame is done; it stays in flight, `wait` returns its result
 };
 
 /// Bits of FrameInfo::flags.
