@@ -53,7 +53,8 @@ HWY_INLINE void luma_of_rgb_row(const std::uint8_t* HWY_RESTRICT row,
     const auto g = hn::PromoteTo(words, green);
     const auto c = hn::PromoteTo(words, third);
     const auto y = kRedFirst ? luma_of(a, g, c) : luma_of(c, g, a);
-    hn::StoreU(hn::DemoteTo(bytes, y), bytes, luma + x);
+    // Not all versions of Highway narrow unsigned words. At most 255, they are signed ones, too.
+    hn::StoreU(hn::DemoteTo(bytes, hn::BitCast(hn::RebindToSigned<Words>(), y)), bytes, luma + x);
   }
   for (; x < width; ++x) {
     const std::uint8_t* const from = row + std::ptrdiff_t{kBytes} * x;
