@@ -29,6 +29,7 @@ class Failing final : public detail::OperatorInstance {
     ++failing_control().in_flight;
     return {};
   }
+  Expected<CancelOutcome> try_cancel(int) noexcept override { return CancelOutcome::kBegun; }
   Expected<void> wait(int slot, Deadline, detail::FrameResult& result) noexcept override {
     Slot& at = slots_[static_cast<std::size_t>(slot)];
     const FailingControl& control = failing_control();

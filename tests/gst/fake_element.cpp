@@ -63,6 +63,10 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     next.result = static_cast<guint8*>(plane.data);
     return {};
   }
+  /// Elements cancel no frame.
+  Expected<ocellus::CancelOutcome> try_cancel(int) noexcept override {
+    return ocellus::CancelOutcome::kBegun;
+  }
   Expected<void> wait(int slot, Deadline deadline,
                       ocellus::detail::FrameResult&) noexcept override {
     InFlight& oldest = frames_[static_cast<std::size_t>(slot)];
