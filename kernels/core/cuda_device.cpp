@@ -417,7 +417,7 @@ Expected<detail::SharedPiece> CudaDevice::share(const void* piece) noexcept {
   return shared;
 }
 
-Expected<std::unique_ptr<detail::PeerMemory>> CudaDevice::open_peer(
+Expected<std::unique_ptr<detail::PeerMemory>> CudaDevice::make_peer_memory(
     const detail::SharedPiece& piece) noexcept {
   std::unique_ptr<CudaPeerMemory> memory(new (std::nothrow) CudaPeerMemory(*this));
   if (!memory)

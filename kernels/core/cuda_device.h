@@ -56,7 +56,7 @@ class CudaDevice final : public Device {
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
   Expected<std::unique_ptr<detail::CopyStream>> make_copy_stream(int marks) noexcept override;
   Expected<detail::SharedPiece> share(const void* piece) noexcept override;
-  Expected<std::unique_ptr<detail::PeerMemory>> open_peer(
+  Expected<std::unique_ptr<detail::PeerMemory>> make_peer_memory(
       const detail::SharedPiece& piece) noexcept override;
   bool is_current() const noexcept override;
   void add_memory_use(MemoryUse& use) const noexcept override;

@@ -220,7 +220,7 @@ Expected<detail::SharedPiece> RegionFlow::share_derivatives() noexcept {
 
 Expected<void> RegionFlow::add_peer(const RegionPlaces::Neighbor& neighbor,
                                     const detail::SharedPiece& derivatives) noexcept {
-  auto memory = detail::EngineAccess::state(engine_).device()->open_peer(derivatives);
+  auto memory = detail::EngineAccess::state(engine_).device()->make_peer_memory(derivatives);
   if (!memory) return tl::unexpected(memory.error());
   Peer peer;
   peer.rank = neighbor.rank;

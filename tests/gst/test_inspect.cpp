@@ -37,6 +37,11 @@ std::string property(const std::string& text, const std::string& name) {
   return text.substr(begin, end == std::string::npos ? end : end - begin);
 }
 
+constexpr const char* kFormats =
+    "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12, (string)YUY2, "
+    "(string)UYVY, (string)BGR, (string)RGB, (string)BGRx, (string)BGRA, (string)RGBx, "
+    "(string)RGBA }";
+
 // Fails when the description of the element changes in a way that users or scripts notice.
 TEST(Inspect, Factory) {
   const std::string text = inspect();
@@ -44,9 +49,7 @@ TEST(Inspect, Factory) {
        {"Long-name                Ocellus optical flow",
         "Klass                    Filter/Analyzer/Video", "License                  Apache 2.0",
         "Name                     ocellus\n", "+----GstBaseTransform", "+----GstOcellusBase",
-        "+----GstOcellusFlow",
-        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }",
-        "width: [ 1, 16384 ]", "framerate: [ 0/1, 2147483647/1 ]"})
+        "+----GstOcellusFlow", kFormats, "width: [ 1, 16384 ]", "framerate: [ 0/1, 2147483647/1 ]"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }
 
@@ -118,8 +121,7 @@ TEST(Inspect, CellularNetworks) {
         std::pair{cnn, std::vector<const char*>{"Ocellus cellular network", "GstOcellusCnn"}}}) {
     for (const char* name : names) EXPECT_NE(text.find(name), std::string::npos) << text;
     for (const char* line :
-         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCellularNetwork",
-          "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCellularNetwork", kFormats})
       EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
     EXPECT_EQ(property(text, "draw"), "") << "the element must not have the property draw";
     expect_properties(
@@ -145,10 +147,8 @@ TEST(Inspect, CellularNetworks) {
 // As above, for the element that reads digits.
 TEST(Inspect, Digits) {
   const std::string text = inspect("ocellusdigits");
-  for (const char* line :
-       {"Ocellus reading of digits", "Filter/Analyzer/Video", "+----GstOcellusBase",
-        "+----GstOcellusDigits",
-        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+  for (const char* line : {"Ocellus reading of digits", "Filter/Analyzer/Video",
+                           "+----GstOcellusBase", "+----GstOcellusDigits", kFormats})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   expect_properties(
       text, {{"model", {"String. Default: \"digits-small\"", "changeable only in NULL or READY"}},
@@ -167,10 +167,8 @@ TEST(Inspect, Digits) {
 // As above, for the element that classifies.
 TEST(Inspect, Cortex) {
   const std::string text = inspect("ocelluscortex");
-  for (const char* line :
-       {"Ocellus cortical classifier", "Filter/Analyzer/Video", "+----GstOcellusBase",
-        "+----GstOcellusCortex",
-        "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12 }"})
+  for (const char* line : {"Ocellus cortical classifier", "Filter/Analyzer/Video",
+                           "+----GstOcellusBase", "+----GstOcellusCortex", kFormats})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   expect_properties(text,
                     {{"model", {"String. Default: \"digits\"", "changeable only in NULL or READY"}},
