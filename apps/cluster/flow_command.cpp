@@ -167,7 +167,7 @@ class RootJob {
     } catch (const std::exception& error) {
       fail(error.what());
     }
-    dropped_ = reader_->dropped();
+    dropped_ = reader_->dropped() + static_cast<std::uint64_t>(input_.source().dropped());
     reader_.reset();
     if (stop_signal() == 0 && fields_ == 0 && !failed_) {
       fail(fmt::format("{}: contains {}; flow with these kernels needs {}", input_.source().name(),
