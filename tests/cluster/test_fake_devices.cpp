@@ -56,6 +56,22 @@ class CurrentDevice {
   }
 };
 
+/// Collective. The transfer must be refused with this text, and kAuto must stage the halo.
+void expect_refused(HaloTransfer transfer, const char* text) {
+  FlowClusterConfig config = device_cluster_config({24, 30});
+  config.halo_transfer = transfer;
+  {
+    const auto cluster =
+        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
+    ASSERT_FALSE(cluster);
+    EXPECT_EQ(cluster.error().status, Status::kUnsupported);
+    EXPECT_NE(std::strstr(cluster.error().text, text), nullptr) << cluster.error().text;
+  }
+  config.halo_transfer = HaloTransfer::kAuto;
+  for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
+    EXPECT_EQ(report.halo_memory, MemorySpace::kPinned);
+}
+
 /// The copies of rows that this rank made.
 std::ptrdiff_t row_copies() {
   const auto& names = fake_driver().names;
@@ -88,18 +104,7 @@ TEST_F(FakeDevices, DirectTransfers) {
 // Fails when kAuto sends device memory by an MPI that does not take it, or from a thread for which
 // MPI would not find the device, or when kDirect is not refused there.
 TEST_F(FakeDevices, DirectTransfersAreRefused) {
-  FlowClusterConfig config = device_cluster_config({24, 30});
-  const auto refused = [&config](const char* text) {
-    config.halo_transfer = HaloTransfer::kDirect;
-    const auto cluster =
-        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
-    ASSERT_FALSE(cluster);
-    EXPECT_EQ(cluster.error().status, Status::kUnsupported);
-    EXPECT_NE(std::strstr(cluster.error().text, text), nullptr) << cluster.error().text;
-    config.halo_transfer = HaloTransfer::kAuto;
-    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
-      EXPECT_EQ(report.halo_memory, MemorySpace::kPinned);
-  };
+  const auto refused = [](const char* text) { expect_refused(HaloTransfer::kDirect, text); };
   {
     const CurrentDevice current;
     refused("MPI is not CUDA-aware (MPIX_Query_cuda_support)");
@@ -155,18 +160,7 @@ TEST_F(FakeDevices, Peers) {
 // is not refused there.
 TEST_F(FakeDevices, PeersThatCannotShare) {
   if (ranks_of_world() == 1) GTEST_SKIP() << "one rank has no neighbor";
-  FlowClusterConfig config = device_cluster_config({24, 30});
-  const auto refused = [&config](const char* text) {
-    config.halo_transfer = HaloTransfer::kPeer;
-    const auto cluster =
-        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
-    ASSERT_FALSE(cluster);
-    EXPECT_EQ(cluster.error().status, Status::kUnsupported);
-    EXPECT_NE(std::strstr(cluster.error().text, text), nullptr) << cluster.error().text;
-    config.halo_transfer = HaloTransfer::kAuto;
-    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
-      EXPECT_EQ(report.halo_memory, MemorySpace::kPinned);
-  };
+  const auto refused = [](const char* text) { expect_refused(HaloTransfer::kPeer, text); };
   refused("cudaIpcGetMemHandle failed");
   {
     // Every other rank does not share.
