@@ -11,11 +11,13 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <span>
 #include <utility>
 
+#include "cluster/frame_messages.h"
+#include "cluster/peers.h"
 #include "cluster/region_flow.h"
 #include "cluster/regions.h"
-#include "cluster/transfers.h"
 #include "core/failure.h"
 
 namespace ocellus {
@@ -47,18 +49,9 @@ enum class Progress {
 };
 
 /// A frame in flight on one rank.
-struct Slot {
+struct Slot : FrameMessages {
   FrameHeader header;
   Progress progress = Progress::kFree;
-  Messages frame_in;
-  Messages frame_out;
-  Messages halo_in;
-  Messages halo_out;
-  // With peers: this rank has copied their halos, and they this rank's border.
-  Messages copied_out;
-  Messages copied_in;
-  Messages result_in;
-  Messages result_out;
   bool frame_out_open = false;
   std::int64_t frame_out_begin = 0;
   std::int64_t begin_ns = 0;  // of the present stage
@@ -196,7 +189,6 @@ struct FlowCluster::State {
   void* callback_user = nullptr;
   SlabSource slab_source = nullptr;
   void* slab_user = nullptr;
-  std::vector<bool> is_peer;     // of each rank
   std::uint64_t peer_bytes = 0;  // of the border, for all peers
 
   ~State() {
@@ -214,7 +206,6 @@ struct FlowCluster::State {
                  static_cast<std::size_t>(config.frames_in_flight)];
   }
   int index_of(const Slot& slot) const { return static_cast<int>(&slot - slots.data()); }
-  bool with_results() const { return config.gather; }
   bool collective() const { return config.transfer == ClusterTransfer::kCollective; }
 
   Rect slab_of(int r) const {
@@ -226,10 +217,8 @@ struct FlowCluster::State {
     if (slab_source == nullptr) return {};
     return slab_source(slab_user, slot.header.frame, slab_of(rank));
   }
-  /// Finds the neighbors with which halos travel between the devices. Collective.
-  Expected<void> connect_peers();
-  void make_messages();
-  void make_collectives(Slot& slot);
+  /// Collective.
+  Expected<void> connect();
   void begin_receive(Slot& slot);
   void begin_frame(Slot& slot);
   void add_event(ClusterStage stage, const Slot& slot, std::int64_t begin);
@@ -252,161 +241,29 @@ struct FlowCluster::State {
   Expected<void> collect();
 };
 
-Expected<void> FlowCluster::State::connect_peers() {
-  is_peer.assign(static_cast<std::size_t>(ranks), false);
-  const bool must =
-      flow->engine().backend == BackendKind::kCuda && config.halo_transfer == HaloTransfer::kPeer;
-  const bool wants = must || (flow->engine().backend == BackendKind::kCuda &&
-                              config.halo_transfer == HaloTransfer::kAuto);
-  struct Offer {
-    detail::SharedPiece derivatives;
-    int host = 0;  // the lowest rank on it
-    bool made = false;
-  };
-  Offer mine;
-  MPI_Comm on_host = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &on_host);
-  mine.host = rank;
-  MPI_Bcast(&mine.host, 1, MPI_INT, 0, on_host);
-  MPI_Comm_free(&on_host);
-  Expected<detail::SharedPiece> shared = detail::SharedPiece{};
-  if (wants) {
-    shared = flow->share_derivatives();
-    mine.made = shared.has_value();
-    if (shared) mine.derivatives = *shared;
-  }
-  std::vector<Offer> offers(static_cast<std::size_t>(ranks));
-  MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, offers.data(), sizeof(mine), MPI_BYTE, communicator);
-  const auto why_not = [&](const RegionPlaces::Neighbor& neighbor) -> Expected<void> {
-    const Offer& offer = offers[static_cast<std::size_t>(neighbor.rank)];
-    const auto refused = [](const char* why) {
-      return tl::unexpected(make_error(Status::kUnsupported, "%s", why));
-    };
-    if (!shared) return tl::unexpected(shared.error());
-    if (offer.host != mine.host) return refused("it is on another host");
-    if (!offer.made)
-      return refused(
-          "it has no CUDA device, shares no device memory, or has another halo_transfer");
-    return flow->add_peer(neighbor, offer.derivatives);
-  };
-  Error refusal;  // status kOk: none
-  const auto refuse = [&](int peer, const char* why) {
-    refusal = make_error(Status::kUnsupported,
-                         "halo_transfer is kPeer, but the halo of rank %d cannot be copied between "
-                         "the devices: %s; use kAuto, kDirect or kStaged",
-                         peer, why);
-  };
-  // Each of two must be able to read the other one's memory.
-  std::vector<char> can(static_cast<std::size_t>(ranks)), they_can(static_cast<std::size_t>(ranks));
-  for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
-    if (!wants) break;
-    const Expected<void> opened = why_not(neighbor);
-    can[static_cast<std::size_t>(neighbor.rank)] = opened ? 1 : 0;
-    if (!opened) refuse(neighbor.rank, opened.error().text);
-  }
-  MPI_Alltoall(can.data(), 1, MPI_CHAR, they_can.data(), 1, MPI_CHAR, communicator);
-  for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
-    const auto r = static_cast<std::size_t>(neighbor.rank);
-    if (can[r] == 0) continue;
-    if (they_can[r] == 0) {
-      flow->remove_peer(neighbor.rank);
-      refuse(neighbor.rank, "it cannot open this rank's device memory");
-      continue;
-    }
-    is_peer[r] = true;
-    ++report.peers;
-    // Three planes of floats.
-    peer_bytes += std::uint64_t{12} * static_cast<std::uint64_t>(neighbor.border.width) *
-                  static_cast<std::uint64_t>(neighbor.border.height);
-  }
-  if (must && refusal.status != Status::kOk) return tl::unexpected(refusal);
-  return {};
-}
-
-void FlowCluster::State::make_messages() {
-  enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32, kCopiedTag = 64 };
-  const auto region = [this](int r) { return regions[static_cast<std::size_t>(r)]; };
-  const auto slabs_of = [&](int first) {
-    const TreeNode at = tree_node(first, ranks, config.fan_out);
-    std::vector<Rect> slabs;
-    for (int r = first; r < at.end; ++r) slabs.push_back(slab_of(r));
-    return bounding(slabs);
-  };
-  const auto add_results = [&](Message& message, int slot, int first) {
-    for (int r = first; r < tree_node(first, ranks, config.fan_out).end; ++r)
-      message.add(flow->results(), slot, region(r));
-  };
+Expected<void> FlowCluster::State::connect() {
+  Expected<Peers> peers = connect_peers(*flow, config.halo_transfer, communicator);
+  if (!peers) return tl::unexpected(peers.error());
+  report.peers = peers->count;
+  peer_bytes = peers->border_bytes;
+  std::vector<Rect> slabs;
+  slabs.reserve(regions.size());
+  for (int r = 0; r < ranks; ++r) slabs.push_back(slab_of(r));
+  const ClusterPlan plan{config,
+                         *flow,
+                         regions,
+                         slabs,
+                         peers->ranks,
+                         node,
+                         rank,
+                         communicator,
+                         frame_communicator,
+                         result_communicator};
   for (int s = 0; s < config.frames_in_flight; ++s) {
     Slot& slot = slots[static_cast<std::size_t>(s)];
-    if (collective()) make_collectives(slot);
-    const bool messages = !collective();
-    const auto frame = [&](int first) {
-      Message message;
-      message.add(&slot.header, sizeof(slot.header));
-      if (config.scatter) message.add(flow->frames(), s, slabs_of(first));
-      return message;
-    };
-    if (messages && node.parent >= 0) {
-      Message message = frame(rank);
-      message.make_receive(node.parent, kFrameTag + s, communicator);
-      slot.frame_in.add(std::move(message));
-    }
-    for (const int child : messages ? node.children : std::vector<int>()) {
-      Message message = frame(child);
-      message.make_send(child, kFrameTag + s, communicator);
-      slot.frame_out.add(std::move(message));
-    }
-    for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
-      const auto message = [&](const Rect& part) {
-        Message made;
-        // Between peers, a message without data tells that the derivatives are ready or copied.
-        if (!is_peer[static_cast<std::size_t>(neighbor.rank)])
-          made.add(flow->exchanged(part), s, part);
-        return made;
-      };
-      const auto receive = [&](const Rect& part, int tag, Messages& to) {
-        Message made = message(part);
-        made.make_receive(neighbor.rank, tag + s, communicator);
-        to.add(std::move(made));
-      };
-      const auto send = [&](const Rect& part, int tag, Messages& to) {
-        Message made = message(part);
-        made.make_send(neighbor.rank, tag + s, communicator);
-        to.add(std::move(made));
-      };
-      receive(neighbor.from, kHaloTag, slot.halo_in);
-      send(neighbor.border, kHaloTag, slot.halo_out);
-      if (!is_peer[static_cast<std::size_t>(neighbor.rank)]) continue;
-      send({}, kCopiedTag, slot.copied_out);
-      receive({}, kCopiedTag, slot.copied_in);
-    }
-    if (!with_results() || !messages) continue;
-    for (const int child : node.children) {
-      Message message;
-      add_results(message, s, child);
-      message.make_receive(child, kResultTag + s, communicator);
-      slot.result_in.add(std::move(message));
-    }
-    if (node.parent >= 0) {
-      Message message;
-      add_results(message, s, rank);
-      message.make_send(node.parent, kResultTag + s, communicator);
-      slot.result_out.add(std::move(message));
-    }
+    slot.make(plan, s, std::as_writable_bytes(std::span(&slot.header, 1)));
   }
-}
-
-void FlowCluster::State::make_collectives(Slot& slot) {
-  if (ranks == 1) return;
-  std::vector<Rect> slabs;
-  for (int r = 0; r < ranks; ++r) slabs.push_back(slab_of(r));
-  Messages& frame = is_root() ? slot.frame_out : slot.frame_in;
-  frame.add_broadcast(&slot.header, sizeof(slot.header), rank, frame_communicator);
-  if (config.scatter)
-    frame.add_scatter(flow->frames(), index_of(slot), slabs, rank, frame_communicator);
-  if (!with_results()) return;
-  Messages& result = is_root() ? slot.result_in : slot.result_out;
-  result.add_gather(flow->results(), index_of(slot), regions, rank, result_communicator);
+  return {};
 }
 
 void FlowCluster::State::add_event(ClusterStage stage, const Slot& slot, std::int64_t begin) {
@@ -698,9 +555,8 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
     MPI_Comm_dup(communicator, &state->frame_communicator);
     MPI_Comm_dup(communicator, &state->result_communicator);
   }
-  if (Expected<void> all = agree(state->communicator, state->connect_peers()); !all)
+  if (Expected<void> all = agree(state->communicator, state->connect()); !all)
     return tl::unexpected(all.error());
-  state->make_messages();
   if (!state->is_root())
     for (int s = 0; s < config.frames_in_flight; ++s)
       state->begin_receive(state->slots[static_cast<std::size_t>(s)]);

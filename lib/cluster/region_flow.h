@@ -4,10 +4,9 @@
 // On a CUDA device:
 //   frames       in pinned memory; the device copies the slab
 //   derivatives  in device memory: the filter writes the region, MPI or a copy the halo around it
-//   exchange     with staging only: for each neighbor, what MPI sends of the border of the region
-//   and
-//                receives of the halo, in pinned memory. The border is copied when the derivatives
-//                are ready, and the halo before the solution. Streams order these copies with the
+//   exchange     with staging only: for each neighbor, the border that MPI sends and the halo that
+//                it receives, in pinned memory. The border is copied when the derivatives are
+//                ready, and the halo before the solution. Streams order these copies with the
 //                kernels.
 //   peers        the derivatives of ranks on the same host, whose device memory this process has
 //                opened. The halo is copied from there before the solution.

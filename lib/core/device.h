@@ -86,12 +86,13 @@ class Device {
 
   /// Errors: OutOfMemory, DeviceLost, System.
   virtual Expected<std::unique_ptr<CopyStream>> make_copy_stream(int marks) noexcept = 0;
-  /// Names a piece of the block of device memory for `make_peer_memory` in another process. Errors: System
-  /// (the system cannot share device memory), DeviceLost.
+  /// Names a piece of the block of device memory for `make_peer_memory` in another process. Errors:
+  /// System (the system cannot share device memory), DeviceLost.
   virtual Expected<SharedPiece> share(const void* piece) noexcept = 0;
   /// Opens memory of another process, of this device or of one that this device can access. Errors:
   /// OutOfMemory, System (it cannot), DeviceLost.
-  virtual Expected<std::unique_ptr<PeerMemory>> make_peer_memory(const SharedPiece& piece) noexcept = 0;
+  virtual Expected<std::unique_ptr<PeerMemory>> make_peer_memory(
+      const SharedPiece& piece) noexcept = 0;
   /// True if the device is the current one of the calling thread, for libraries that look for it.
   virtual bool is_current() const noexcept = 0;
 
