@@ -161,9 +161,10 @@ elseif(name STREQUAL "subdirectory")
   # The strict warning flags are not used, because they would apply to third-party parts of the
   # outer project.
   string(REGEX MATCH "-fsanitize=[^ ]*" flags "${flags}")
-  # The test only checks that it builds and works, so it is not optimized and has one SIMD target.
+  # The test only checks that it builds and works, so it is not optimized, and has one SIMD target
+  # and no CUDA backend.
   string(APPEND flags " -DHWY_COMPILE_ONLY_STATIC")
-  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D BUILD_SHARED_LIBS=ON -D OCELLUS_SOURCE=${root}
+  build_project(${source}/subdirectory -D CMAKE_BUILD_TYPE=Debug -D BUILD_SHARED_LIBS=ON -D OCELLUS_CUDA=OFF -D OCELLUS_SOURCE=${root}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
   check_embed(${build}/embed)
   check_exports(${build}/ocellus/lib/libocellus.so 50)
