@@ -60,6 +60,20 @@
  * set the DISCONT flag on every buffer in reverse playback. The element ignores the flag if the PTS
  * continue from frame to frame.
  *
+ * With #GstOcellusFlow:draw, only motion that stands out from its own noise is drawn: that of at
+ * least #GstOcellusFlow:min-motion and of #GstOcellusFlow:min-deviations standard deviations, and
+ * of at least #GstOcellusFlow:min-area connected pixels. If draw is set when the caps are
+ * negotiated, the element computes the plane of #GstOcellusFlow:deviation for this. If it is set
+ * later, there is no such plane without the properties deviation or objects, and only min-motion
+ * applies.
+ *
+ * With #GstOcellusFlow:objects, each object that moves is attached as a
+ * #GstVideoRegionOfInterestMeta of the type `moving-object`. Its #GstStructure `moving-object` has
+ * the fields source (string, the name of the element), mean-u and mean-v (double, pixels per frame)
+ * and area (gint64, pixels). The element message has the same structures, with x, y, width and
+ * height, in the array `objects`, the largest object first. A box surrounds cells that move by at
+ * least min-motion and min-deviations, whose values are taken when the caps are negotiated.
+ *
  * The element accepts I420 and NV12 in memory:CUDAMemory, if the plugin was built with CUDA support
  * and the backend is a CUDA device. The pictures then stay in device memory. The element offers its
  * neighbors the CUDA context in which no copy is needed. It copies pictures from other contexts,
@@ -83,8 +97,13 @@
 #include "gstocellusflow.h"
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
+#include "base/gstocellusoptions.h"
 #include "gstocellusflowmeta.h"
+#include "ocellus/flow_draw.h"
+#include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 
 GST_DEBUG_CATEGORY_STATIC(gst_ocellus_flow_debug);
@@ -92,18 +111,32 @@ GST_DEBUG_CATEGORY_STATIC(gst_ocellus_flow_debug);
 
 #define DEFAULT_ALIGN TRUE
 #define DEFAULT_DRAW FALSE
+#define DEFAULT_OBJECTS FALSE
 
 enum {
   PROP_0,
   PROP_ALIGN,
   PROP_DRAW,
+  PROP_OBJECTS,
+  // From here on, the rows of the tables.
+  PROP_DRAW_OPTIONS = 100,
+  PROP_OBJECT_OPTIONS = 200,
 };
 
 struct _GstOcellusFlow {
   GstOcellusBase parent_instance;
 
-  ocellus::Rect region;    // of the flow planes in the picture; streaming thread
-  gboolean has_deviation;  // whether the operator writes this plane; streaming thread
+  // Properties; guarded by the object lock.
+  ocellus::OverlayConfig overlay;
+  gboolean find_objects;
+  ocellus::MovingObjectsConfig objects;
+
+  // Streaming thread.
+  ocellus::Rect region;    // of the flow planes in the picture
+  gboolean has_deviation;  // whether the operator writes this plane
+  gfloat scale;            // largest motion drawn so far
+  gboolean attaches_objects;
+  std::optional<ocellus::MovingObjects>* finder;
 };
 
 G_DEFINE_TYPE(GstOcellusFlow, gst_ocellus_flow, GST_TYPE_OCELLUS_BASE)
@@ -113,12 +146,32 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_
 
 static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config,
                                    const GstVideoInfo& video) {
-  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
+  auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
   const ocellus::Rect& roi = flow.roi;
-  GST_OCELLUS_FLOW(base)->has_deviation = flow.deviation;
-  GST_OCELLUS_FLOW(base)->region =
+  const gboolean draws = gst_ocellus_base_get_draw(base);
+  GST_OBJECT_LOCK(self);
+  const gboolean find_objects = self->find_objects;
+  ocellus::MovingObjectsConfig objects = self->objects;
+  objects.min_motion = self->overlay.min_motion;
+  objects.min_deviations = self->overlay.min_deviations;
+  GST_OBJECT_UNLOCK(self);
+  if (objects.min_deviations > 0.0f && (draws || find_objects)) flow.deviation = true;
+  self->has_deviation = flow.deviation;
+  self->scale = 0.0f;
+  self->region =
       roi.empty() ? ocellus::Rect{0, 0, GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)}
                   : roi;
+  self->finder->reset();
+  self->attaches_objects = find_objects;
+  // The caller reports a configuration that is not valid.
+  if ((!draws && !find_objects) || !config.info()) return;
+  objects.size = {self->region.width, self->region.height};
+  ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(objects);
+  if (made)
+    self->finder->emplace(std::move(*made));
+  else
+    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, (nullptr), ("%s", made.error().text));
 }
 
 static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {
@@ -134,6 +187,43 @@ static void gst_ocellus_flow_attach_meta(GstBuffer* buffer) {
 
 static void gst_ocellus_flow_clear_meta(GstBuffer* buffer) {
   gst_ocellus_flow_meta_clear(meta_of(buffer));
+}
+
+// The structure of an object, which is that of its GstVideoRegionOfInterestMeta and of the element
+// message.
+static GstStructure* structure_of(GstOcellusBase* base, const ocellus::MovingObject& object) {
+  return gst_structure_new(
+      GST_OCELLUS_FLOW_ROI_TYPE, "source", G_TYPE_STRING, GST_OBJECT_NAME(base), "mean-u",
+      G_TYPE_DOUBLE, static_cast<gdouble>(object.u), "mean-v", G_TYPE_DOUBLE,
+      static_cast<gdouble>(object.v), "area", G_TYPE_INT64, object.area, nullptr);
+}
+
+static void add_regions(GstOcellusBase* base, GstBuffer* buffer, const ocellus::FlowOutput& field) {
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
+  if (!self->attaches_objects) return;
+  for (const ocellus::MovingObject& object : (*self->finder)->find(field)) {
+    const auto number = [](gint value) { return static_cast<guint>(value); };
+    GstVideoRegionOfInterestMeta* region = gst_buffer_add_video_region_of_interest_meta(
+        buffer, GST_OCELLUS_FLOW_ROI_TYPE, number(self->region.x + object.box.x),
+        number(self->region.y + object.box.y), number(object.box.width), number(object.box.height));
+    gst_video_region_of_interest_meta_add_param(region, structure_of(base, object));
+  }
+}
+
+// Calls `visit` with the region and the structure of each object that this element found. Elements
+// upstream may have found others.
+template <typename Visit>
+static void for_each_region(GstOcellusBase* base, GstBuffer* buffer, Visit visit) {
+  gpointer state = nullptr;
+  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto* region = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
+    GstStructure* values =
+        gst_video_region_of_interest_meta_get_param(region, GST_OCELLUS_FLOW_ROI_TYPE);
+    if (values == nullptr) continue;
+    if (g_strcmp0(gst_structure_get_string(values, "source"), GST_OBJECT_NAME(base)) == 0)
+      visit(*region, values);
+  }
 }
 
 static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
@@ -177,6 +267,7 @@ static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
   if (result.reused) flags |= GST_OCELLUS_FLOW_FLAG_REUSED;
   if (result.late) flags |= GST_OCELLUS_FLOW_FLAG_LATE;
   meta->flags = flags;
+  add_regions(base, buffer, field);
 }
 
 static ocellus::FlowOutput field_of(const GstOcellusFlowMeta* meta) {
@@ -188,20 +279,42 @@ static ocellus::FlowOutput field_of(const GstOcellusFlowMeta* meta) {
     view.format = ocellus::PixelFormat::kFloat32;
     return view;
   };
-  return {plane(meta->u), plane(meta->v), plane(meta->confidence)};
+  return {plane(meta->u), plane(meta->v), plane(meta->confidence),
+          meta->deviation != nullptr ? plane(meta->deviation) : ocellus::ImageView{}};
 }
 
-static void gst_ocellus_flow_draw(GstOcellusBase*, GstBuffer* buffer,
+static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
                                   const ocellus::OverlayImage& image) {
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
   const GstOcellusFlowMeta* meta = meta_of(buffer);
-  ocellus::OverlayConfig overlay;
-  // About 40 arrows along the shorter side, but at least 12 pixels apart so that they do not touch.
-  overlay.step = CLAMP(MIN(image.size.width, image.size.height) / 40, 12, 64);
+  GST_OBJECT_LOCK(self);
+  ocellus::OverlayConfig overlay = self->overlay;
+  GST_OBJECT_UNLOCK(self);
+  const ocellus::FlowOutput field = field_of(meta);
   overlay.roi = {meta->x, meta->y, meta->width, meta->height};
-  ocellus::draw_flow_overlay(field_of(meta), overlay, image);
+  if (*self->finder) {
+    // With several frames in flight, the last field that was searched may be another one.
+    (*self->finder)->find(field);
+    overlay.objects = &**self->finder;
+  }
+  if (overlay.max_motion == 0.0f && overlay.style != ocellus::FlowStyle::kNone)
+    overlay.max_motion = self->scale = ocellus::grown_flow_scale(field, self->scale);
+  for_each_region(base, buffer, [&](const auto& region, const GstStructure* values) {
+    const auto number = [](guint value) { return static_cast<gint>(value); };
+    gdouble u = 0.0, v = 0.0;
+    gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE, &v, nullptr);
+    const ocellus::MovingObject object = {
+        {number(region.x), number(region.y), number(region.w), number(region.h)},
+        static_cast<gfloat>(u),
+        static_cast<gfloat>(v)};
+    ocellus::draw_moving_objects({&object, 1}, {}, image);
+  });
+  // The legend covers boxes, not the other way round.
+  ocellus::draw_flow_overlay(field, overlay, image);
 }
 
-static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) {
+static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
+                                      GstStructure* message) {
   const GstOcellusFlowMeta* meta = meta_of(buffer);
   gdouble u = 0.0;
   gdouble v = 0.0;
@@ -225,13 +338,44 @@ static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStr
                     "compute-time", G_TYPE_UINT64, meta->compute_time, "mean-u", G_TYPE_DOUBLE,
                     u / count, "mean-v", G_TYPE_DOUBLE, v / count, "valid", G_TYPE_DOUBLE,
                     static_cast<gdouble>(valid) / pixels, nullptr);
+  if (!GST_OCELLUS_FLOW(base)->attaches_objects) return;
+  GValue objects = G_VALUE_INIT;
+  gst_value_array_init(&objects, 0);
+  for_each_region(base, buffer, [&objects](const auto& region, const GstStructure* values) {
+    GstStructure* object = gst_structure_copy(values);
+    gst_structure_set(object, "x", G_TYPE_UINT, region.x, "y", G_TYPE_UINT, region.y, "width",
+                      G_TYPE_UINT, region.w, "height", G_TYPE_UINT, region.h, nullptr);
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&value, object);
+    gst_value_array_append_and_take_value(&objects, &value);
+  });
+  gst_structure_take_value(message, "objects", &objects);
 }
 
 // ---- GObject
 
+// A member of one of the two tables of this element, with the option that describes it.
+struct TableProperty {
+  const ocellus::Option* option;
+  void* config;
+};
+
+static std::optional<TableProperty> table_property(GstOcellusFlow* self, guint id) {
+  const auto row = [id](ocellus::OptionTable table, guint first) -> const ocellus::Option* {
+    return id >= first && id - first < table.size() ? &table[id - first] : nullptr;
+  };
+  if (const auto* option = row(ocellus::OverlayConfig::options(), PROP_DRAW_OPTIONS))
+    return TableProperty{option, &self->overlay};
+  if (const auto* option = row(ocellus::MovingObjectsConfig::options(), PROP_OBJECT_OPTIONS))
+    return TableProperty{option, &self->objects};
+  return std::nullopt;
+}
+
 static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
   GstOcellusBase* base = GST_OCELLUS_BASE(object);
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
     case PROP_ALIGN:
       if (gst_ocellus_base_may_configure(base, pspec))
@@ -240,7 +384,20 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
     case PROP_DRAW:
       gst_ocellus_base_set_draw(base, g_value_get_boolean(value));
       break;
+    case PROP_OBJECTS:
+      if (!gst_ocellus_base_may_configure(base, pspec)) break;
+      GST_OBJECT_LOCK(self);
+      self->find_objects = g_value_get_boolean(value);
+      GST_OBJECT_UNLOCK(self);
+      break;
     default:
+      if (const auto row = table_property(self, id)) {
+        if (!gst_ocellus_base_may_configure(base, pspec)) break;
+        GST_OBJECT_LOCK(self);
+        gst_ocellus::set_option(*row->option, row->config, value);
+        GST_OBJECT_UNLOCK(self);
+        break;
+      }
       G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->set_property(object, id, value, pspec);
       break;
   }
@@ -249,6 +406,7 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
 static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
                                           GParamSpec* pspec) {
   GstOcellusBase* base = GST_OCELLUS_BASE(object);
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
     case PROP_ALIGN:
       g_value_set_boolean(value, gst_ocellus_base_get_align(base));
@@ -256,10 +414,26 @@ static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* val
     case PROP_DRAW:
       g_value_set_boolean(value, gst_ocellus_base_get_draw(base));
       break;
+    case PROP_OBJECTS:
+      GST_OBJECT_LOCK(self);
+      g_value_set_boolean(value, self->find_objects);
+      GST_OBJECT_UNLOCK(self);
+      break;
     default:
+      if (const auto row = table_property(self, id)) {
+        GST_OBJECT_LOCK(self);
+        gst_ocellus::get_option(*row->option, row->config, value);
+        GST_OBJECT_UNLOCK(self);
+        break;
+      }
       G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->get_property(object, id, value, pspec);
       break;
   }
+}
+
+static void gst_ocellus_flow_finalize(GObject* object) {
+  delete GST_OCELLUS_FLOW(object)->finder;
+  G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->finalize(object);
 }
 
 static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
@@ -270,6 +444,7 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 
   object_class->set_property = gst_ocellus_flow_set_property;
   object_class->get_property = gst_ocellus_flow_get_property;
+  object_class->finalize = gst_ocellus_flow_finalize;
   g_object_class_install_property(
       object_class, PROP_ALIGN,
       g_param_spec_boolean("align", "Align",
@@ -283,6 +458,20 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
       g_param_spec_boolean("draw", "Draw", "Draw the flow over the picture", DEFAULT_DRAW,
                            static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property(
+      object_class, PROP_OBJECTS,
+      g_param_spec_boolean("objects", "Objects",
+                           "Find the objects that move, and attach them to the buffers",
+                           DEFAULT_OBJECTS,
+                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_READY)));
+  const ocellus::OverlayConfig drawing;
+  gst_ocellus::install_table(object_class, PROP_DRAW_OPTIONS, ocellus::OverlayConfig::options(),
+                             &drawing, static_cast<GParamFlags>(GST_PARAM_MUTABLE_PLAYING));
+  const ocellus::MovingObjectsConfig objects;
+  gst_ocellus::install_table(object_class, PROP_OBJECT_OPTIONS,
+                             ocellus::MovingObjectsConfig::options(), &objects,
+                             static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus optical flow", "Filter/Analyzer/Video",
@@ -303,5 +492,8 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 }
 
 static void gst_ocellus_flow_init(GstOcellusFlow* self) {
+  self->overlay = {};
+  self->objects = {};
+  self->finder = new std::optional<ocellus::MovingObjects>;
   gst_ocellus_base_set_align(GST_OCELLUS_BASE(self), DEFAULT_ALIGN);
 }

@@ -61,7 +61,8 @@ class RootJob {
         cluster_(cluster),
         config_(config),
         after_(support_of(info_of(OperatorConfig(config.flow))).after()),
-        output_(command.frames, command.draw, input.source().fps()) {
+        output_(command.frames, command.draw.config(), MovingObjectsConfig(),
+                input.source().fps()) {
     reader_.emplace(input_, std::move(first), kFramesAhead);
     if (!output_.none() && (output_.video() || !output_.single()))
       writer_.emplace([this](FrameField& f) { output_.write(f.field, *f.frame, Rect{}); },
@@ -276,7 +277,8 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
     source = {first->image.size, first->image.format};
     // Errors in the options and in the name of the output are reported before the ranks start.
     cluster_config(command, source.size, source.format, ranks_of(communicator));
-    FlowFieldOutput(command.frames, command.draw, input->source().fps());
+    FlowFieldOutput(command.frames, command.draw.config(), MovingObjectsConfig(),
+                    input->source().fps());
   };
   if (!prepared_by_root(communicator, open)) return kBadInput;
   MPI_Bcast(&source, sizeof(source), MPI_BYTE, 0, communicator);
@@ -342,12 +344,14 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   CLI::App* const command = program.add_subcommand(
       "flow", "Compute the motion field of an image sequence on all ranks, with kernels");
   const auto o = std::make_shared<ClusterFlowCommand>();
-  add_frame_options(*command, o->frames,
-                    "out.flo or out.png: the last field; out_%03d.flo or out_%03d.png: all fields; "
-                    "out.webm or out.mp4: the video with the field drawn over it",
-                    1);
+  add_frame_options(
+      *command, o->frames,
+      "out.flo or out.png: the last field; out_%03d.flo or out_%03d.png: all fields; "
+      "out.webm, out.mp4 or out.y4m: the video with the field drawn over it; -: the same as Y4M "
+      "on standard output",
+      1);
   add_pipeline_options(*command, o->frames);
-  add_flow_draw_options(*command, o->draw);
+  o->draw.add_to(*command);
   command->add_option("--grid", o->grid,
                       "Regions as COLUMNSxROWS; their product is the number of ranks (default: one "
                       "column)");

@@ -17,7 +17,9 @@ struct ClusterFlowCommand {
   CommonOptions common;
   OperatorOptions flow{"flow"};
   FrameOptions frames;
-  FlowDrawOptions draw;
+  // A cluster computes no deviation.
+  FlowDrawOptions draw{
+      {"style", "arrow_step", "arrow_scale", "min_motion", "max_motion", "legend"}};
   std::string grid;  ///< "COLUMNSxROWS", empty: chosen
   int fan_out = 0;
   int frames_in_flight = 4;

@@ -18,11 +18,15 @@ std::string text_of(const nlohmann::ordered_json& value) {
 
 }  // namespace
 
-Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {
+std::vector<OptionSetting> settings_of(const OptionTexts& texts) {
   std::vector<OptionSetting> settings;
   settings.reserve(texts.size());
   for (const auto& [name, value] : texts) settings.push_back({name, value});
-  return config.set_options(settings);
+  return settings;
+}
+
+Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {
+  return config.set_options(settings_of(texts));
 }
 
 OptionTexts read_config_file(const std::string& path, const OperatorDescription& description) {

@@ -13,6 +13,9 @@ namespace ocellus::app {
 /// Pairs of an option's name and its value as text.
 using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 
+/// The same. The texts must outlive the result.
+std::vector<OptionSetting> settings_of(const OptionTexts& texts);
+
 /// Sets options by name. Errors are those of OperatorConfig::set_options.
 Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts);
 

@@ -104,24 +104,22 @@ std::string flag_of(const Option& option) {
   return "--" + name;
 }
 
-std::string with_flag(const OperatorConfig& config, std::string text) {
+std::string with_flag(OptionTable table, std::string text) {
   const std::string name = text.substr(0, text.find_first_of(" :"));
-  const Option* const option = find_option(config.options(), name);
+  const Option* const option = find_option(table, name);
   return option == nullptr ? text : flag_of(*option) + text.substr(name.size());
 }
 
-OperatorOptions::OperatorOptions(const std::string& name, const std::vector<std::string>& only)
-    : description_(&operator_description(name)) {
-  for (const Option& option : description_->options) {
+TableOptions::TableOptions(OptionTable table, const std::vector<std::string>& only)
+    : table_(table) {
+  for (const Option& option : table) {
     const bool chosen =
         only.empty() || std::find(only.begin(), only.end(), option.name) != only.end();
     if (chosen && on_command_line(option)) values_.push_back({&option, nullptr, {}});
   }
 }
 
-void OperatorOptions::add_to(CLI::App& command) {
-  const std::string group = fmt::format("Options of {}", description_->name);
-  const OperatorConfig defaults(*description_);
+void TableOptions::add_to(CLI::App& command, const std::string& group, const void* defaults) {
   for (Value& value : values_) {
     const Option& option = *value.option;
     if (option.type == OptionType::kBool) {
@@ -130,10 +128,33 @@ void OperatorOptions::add_to(CLI::App& command) {
       value.flag = command.add_option(flag_of(option), value.text, help_text(option))
                        ->type_name(type_word(option));
     }
-    if (const auto text = defaults.get_option(option); !text.empty())
-      value.flag->default_str(text.c_str());
+    char text[kMaxOptionText];
+    detail::get_option(option, defaults, text, sizeof(text));
+    if (text[0] != '\0') value.flag->default_str(text);
     value.flag->group(group);
   }
+}
+
+OptionTexts TableOptions::given() const {
+  OptionTexts texts;
+  for (const Value& value : values_)
+    if (value.flag != nullptr && value.flag->count() > 0)
+      texts.emplace_back(value.option->name, value.flag->results().back());
+  return texts;
+}
+
+void TableOptions::set(void* config) const {
+  const OptionTexts texts = given();
+  if (const Expected<void> set = detail::set_options(table_, config, settings_of(texts)); !set)
+    refuse(with_flag(table_, set.error().text));
+}
+
+OperatorOptions::OperatorOptions(const std::string& name, const std::vector<std::string>& only)
+    : description_(&operator_description(name)), options_(description_->options, only) {}
+
+void OperatorOptions::add_to(CLI::App& command) {
+  const std::string group = fmt::format("Options of {}", description_->name);
+  options_.add_to(command, group, OperatorConfig(*description_).data());
   command
       .add_option("--config", file_,
                   "JSON file with values of these options, such as {\"preset\": \"fast\"}, or a "
@@ -145,13 +166,13 @@ void OperatorOptions::add_to(CLI::App& command) {
 OptionTexts OperatorOptions::given() const {
   OptionTexts texts;
   if (!file_.empty()) texts = read_config_file(file_, *description_);
-  for (const Value& value : values_) {
-    if (value.flag == nullptr || value.flag->count() == 0) continue;
+  for (const auto& given : options_.given()) {
     // A name in a file may contain '-' in place of '_'.
-    std::erase_if(texts, [&](const auto& given) {
-      return find_option(description_->options, given.first) == value.option;
+    std::erase_if(texts, [&](const auto& in_file) {
+      return find_option(description_->options, in_file.first) ==
+             find_option(description_->options, given.first);
     });
-    texts.emplace_back(value.option->name, value.flag->results().back());
+    texts.push_back(given);
   }
   return texts;
 }
@@ -170,7 +191,7 @@ OperatorConfig OperatorOptions::config(const OptionTexts& defaults) const {
     if (!is_given(text.first)) missing.push_back(text);
   texts.insert(texts.end(), missing.begin(), missing.end());
   if (const Expected<void> set = set_options(config, texts); !set)
-    refuse(with_flag(config, set.error().text));
+    refuse(with_flag(config.options(), set.error().text));
   return config;
 }
 

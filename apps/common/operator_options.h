@@ -31,7 +31,34 @@ std::string values_text(const Option& option);
 std::string flag_of(const Option& option);
 /// An error text of the library in which the option's name at the beginning is replaced by its
 /// command-line flag.
-std::string with_flag(const OperatorConfig& config, std::string text);
+std::string with_flag(OptionTable table, std::string text);
+
+/// Rows of an option table as command-line options.
+class TableOptions {
+ public:
+  /// `only` lists the options to offer; if it is empty, all are offered.
+  explicit TableOptions(OptionTable table, const std::vector<std::string>& only = {});
+  TableOptions(const TableOptions&) = delete;
+  TableOptions& operator=(const TableOptions&) = delete;
+
+  /// Adds the options to `command`; this object must outlive it. `defaults`: a configuration.
+  void add_to(CLI::App& command, const std::string& group, const void* defaults);
+  /// The options given on the command line, in the order of the table.
+  OptionTexts given() const;
+  /// Sets the given options. Throws InputError with the library's reason, which names the option by
+  /// its flag.
+  void set(void* config) const;
+
+ private:
+  struct Value {
+    const Option* option;
+    CLI::Option* flag = nullptr;
+    std::string text;
+  };
+
+  OptionTable table_;
+  std::vector<Value> values_;
+};
 
 class OperatorOptions {
  public:
@@ -53,14 +80,8 @@ class OperatorOptions {
   OperatorConfig config(const OptionTexts& defaults = {}) const;
 
  private:
-  struct Value {
-    const Option* option;
-    CLI::Option* flag = nullptr;
-    std::string text;
-  };
-
   const OperatorDescription* description_;
-  std::vector<Value> values_;
+  TableOptions options_;
   std::string file_;
 };
 

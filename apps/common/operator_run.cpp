@@ -29,8 +29,8 @@ Footprint footprint_of(const EngineConfig& engine, const std::vector<OperatorCon
 template <typename T>
 T take_of(Expected<T> value, const OperatorConfig& config) {
   if (!value) {
-    throw InputError(
-        fmt::format("{}: {}", config.description().name, with_flag(config, value.error().text)));
+    throw InputError(fmt::format("{}: {}", config.description().name,
+                                 with_flag(config.options(), value.error().text)));
   }
   return std::move(*value);
 }

@@ -60,7 +60,8 @@ OperatorText parse_words(const std::string& flag, const std::vector<std::string>
   if (const Expected<void> set = set_options(made.config, options); !set) {
     // Without options in the text, all options are from the command line.
     const std::string reason = set.error().text;
-    throw InputError(made.in_context(words.size() == 1 ? with_flag(made.config, reason) : reason));
+    throw InputError(
+        made.in_context(words.size() == 1 ? with_flag(made.config.options(), reason) : reason));
   }
   return made;
 }

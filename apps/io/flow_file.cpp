@@ -49,12 +49,14 @@ void check_bytes(const InputFile& file, ImageSize size, const char* what, std::u
 
 }  // namespace
 
-FlowField::FlowField(ImageSize field_size, bool with_confidence) : size(field_size) {
+FlowField::FlowField(ImageSize field_size, bool with_confidence, bool with_deviation)
+    : size(field_size) {
   const std::size_t count =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
   u.resize(count);
   v.resize(count);
   if (with_confidence) confidence.resize(count);
+  if (with_deviation) deviation.resize(count);
 }
 
 FlowOutput FlowField::output() {
@@ -67,7 +69,7 @@ FlowOutput FlowField::output() {
     view.format = PixelFormat::kFloat32;
     return view;
   };
-  return {plane(u), plane(v), plane(confidence)};
+  return {plane(u), plane(v), plane(confidence), plane(deviation)};
 }
 
 FlowField read_flo(const std::string& path) {

@@ -8,16 +8,17 @@
 
 namespace ocellus::app {
 
-/// u points right, v points down, in pixels per frame; NaN where unknown. `confidence` may be
-/// empty.
+/// u points right, v points down, in pixels per frame; NaN where unknown. `confidence` and
+/// `deviation` may be empty.
 struct FlowField {
   ImageSize size;
   std::vector<float> u;
   std::vector<float> v;
   std::vector<float> confidence;
+  std::vector<float> deviation;
 
   FlowField() = default;
-  FlowField(ImageSize field_size, bool with_confidence);
+  FlowField(ImageSize field_size, bool with_confidence, bool with_deviation = false);
 
   std::size_t pixels() const { return u.size(); }
   FlowOutput output();

@@ -10,6 +10,7 @@
 
 #include "apps/common/printable.h"
 #include "apps/io/color.h"
+#include "apps/io/frame_stream.h"
 #include "apps/io/output_file.h"
 
 namespace ocellus::app {
@@ -33,7 +34,10 @@ void rescale(std::uint8_t* values, std::size_t count, double from, double to, do
 }  // namespace
 
 void add_input_options(CLI::App& command, FrameOptions& o, long least_limit) {
-  command.add_option("FRAMES", o.inputs, "Numbered pattern, image files, video, test: or camera")
+  command
+      .add_option("FRAMES", o.inputs,
+                  "Numbered pattern, image files, video, test:, camera, or - for "
+                  "Y4M or PNM on standard input")
       ->required();
   command.add_option("--limit", o.limit, "Stop after N frames")
       ->check(CLI::Range(least_limit, 1000000000L));
@@ -120,12 +124,17 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
     : path_(options.output),
       sink_(options.sink_pipeline),
       extension_(file_extension(path_)),
-      video_(is_video_name(path_) || !sink_.empty()),
+      images_(is_standard_stream(path_) && source_fps == 0.0 &&
+              std::find(extensions.begin(), extensions.end(), ".pgm") != extensions.end()),
+      video_(!images_ && (is_video_name(path_) || !sink_.empty())),
       name_(path_) {
   if (none()) return;
-  if (!video_ && std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
-    throw InputError(fmt::format("-o is '{}'; it must end in {}, .webm or .mp4", path_,
-                                 fmt::join(extensions, ", ")));
+  if (is_standard_stream(path_)) reserve_standard_output();
+  if (!video_ && !images_ &&
+      std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
+    throw InputError(fmt::format(
+        "-o is '{}'; it must end in {}, .webm, .mp4 or .y4m, or be - for standard output", path_,
+        fmt::join(extensions, ", ")));
   }
   if (video_ && name_.numbered())
     throw InputError(fmt::format(
@@ -143,8 +152,14 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
 
 OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
   if (!writer_) {
-    writer_ = sink_.empty() ? make_video_writer(name_.at(0), frame.image.size, fps_)
-                            : make_pipeline_writer(sink_, frame.image.size, fps_);
+    const std::string name = name_.at(0);
+    const ImageSize size = frame.image.size;
+    if (!sink_.empty())
+      writer_ = make_pipeline_writer(sink_, size, fps_);
+    else if (is_standard_stream(name) || file_extension(name) == ".y4m")
+      writer_ = make_y4m_writer(name, size, fps_);
+    else
+      writer_ = make_video_writer(name, size, fps_);
   }
   picture_time_.reset();
   if (frame.timed && !own_fps_) picture_time_ = frame.timestamp_ns;

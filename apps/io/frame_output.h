@@ -11,7 +11,7 @@
 #include "apps/io/frames.h"
 #include "apps/io/numbered_name.h"
 #include "apps/io/video.h"
-#include "ocellus/flow_draw.h"
+#include "ocellus/overlay_image.h"
 
 namespace ocellus::app {
 
@@ -69,14 +69,15 @@ class FrameInput {
 /// Where the results of one or all frames go: nowhere, one file, numbered files, or a video.
 class FrameOutput {
  public:
-  /// `extensions`: endings of files that hold one result. Throws InputError.
+  /// `extensions`: endings of files that hold one result. "-", standard output, takes PNM images if
+  /// .pgm is one of them and the source has no frame rate, otherwise a video. Throws InputError.
   FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
               double source_fps);
 
   bool none() const { return path_.empty() && sink_.empty(); }
   bool video() const { return video_; }
   /// Whether the output is one file for one result.
-  bool single() const { return !none() && !video_ && !name_.numbered(); }
+  bool single() const { return !none() && !video_ && !images_ && !name_.numbered(); }
   const std::string& path() const { return path_; }
   const std::string& extension() const { return extension_; }
   std::string name_of(long number) const { return name_.at(number); }
@@ -102,6 +103,7 @@ class FrameOutput {
   std::string path_;
   std::string sink_;
   std::string extension_;
+  bool images_ = false;  ///< PNM images on standard output
   bool video_ = false;
   NumberedName name_;
   double fps_ = 25.0;

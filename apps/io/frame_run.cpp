@@ -20,7 +20,7 @@ OperatorGroup make_group(const std::vector<EngineConfig>& engines, const Operato
   Expected<OperatorGroup> made = OperatorGroup::create(engines, config);
   if (!made) {
     // The name of the operator may be a part of the text already.
-    const std::string text = with_flag(config, made.error().text);
+    const std::string text = with_flag(config.options(), made.error().text);
     const std::string name = config.description().name;
     throw InputError(text.rfind(name + " ", 0) == 0 ? text : name + ": " + text);
   }

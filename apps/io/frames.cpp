@@ -10,6 +10,7 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/io/digit_sequence.h"
+#include "apps/io/frame_stream.h"
 #include "apps/io/numbered_name.h"
 #include "apps/io/output_file.h"
 #include "apps/io/test_scene.h"
@@ -200,6 +201,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   }
   const std::string& text = inputs.front();
   if (text.empty()) throw InputError("FRAMES is empty");
+  if (is_standard_stream(text)) return open_frame_stream(text, options);
   if (is_digit_sequence(text))
     return std::make_unique<DigitFrames>(text, DigitSequenceConfig::parse(text));
   if (text.rfind("test:", 0) == 0)
@@ -207,7 +209,8 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   std::error_code code;
   if (is_special_file(text) && !fs::is_character_file(text, code)) {
     throw InputError(fmt::format(
-        "{}: is a pipe or a block device; write its frames to a file and name that", text));
+        "{}: is a pipe or a block device; for a pipe, give - and let standard input read it",
+        text));
   }
   if (fs::is_character_file(text, code) || text.rfind("/dev/video", 0) == 0) {
     if (!fs::exists(text, code)) throw InputError(fmt::format("{}: no such camera", text));
@@ -235,6 +238,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
     throw InputError(fmt::format("{}: the file is empty", text));
   if (is_image_file(text))
     return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0, options.color);
+  if (is_y4m_file(text)) return open_frame_stream(text, options);
   if (const std::string kind = unread_image(text); !kind.empty())
     throw InputError(fmt::format("{}: {}", text, kind));
   note_input(text);

@@ -18,8 +18,10 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
+#include "apps/io/image_target.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
+#include "apps/io/pnm_reader.h"
 
 // jpeglib.h needs FILE and size_t, so <cstdio> must come first.
 #include <jpeglib.h>
@@ -32,11 +34,6 @@ bool is_png(std::string_view head) {
 }
 bool is_jpeg(std::string_view head) {
   return head.starts_with("\xff\xd8\xff");
-}
-bool is_pnm(std::string_view head) {
-  constexpr std::string_view kKinds = "123456";
-  return head.size() >= 3 && head[0] == 'P' && kKinds.find(head[1]) != std::string_view::npos &&
-         (std::isspace(static_cast<unsigned char>(head[2])) || head[2] == '#');
 }
 constexpr std::size_t kHeadBytes = 16;
 
@@ -61,90 +58,9 @@ std::string unread_text(const char* format) {
                      kReadFormats);
 }
 
-void check_side(const InputFile& file, std::uint64_t width, std::uint64_t height) {
-  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) {
-    file.fail(fmt::format("the image is {}x{}; width and height must be 1 to {}", width, height,
-                          kMaxImageSide));
-  }
-}
-
-/// Checks the size claimed by the header against the size of the file, before memory is allocated
-/// for the image.
-void check_bytes(const InputFile& file, std::uint64_t width, std::uint64_t height,
-                 std::uint64_t least, std::uint64_t there) {
-  if (there >= least) return;
-  file.fail(fmt::format("truncated: {}x{} pixels need at least {} bytes, {} are there", width,
-                        height, least, there));
-}
-
-std::uint32_t luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
-  return (299 * r + 587 * g + 114 * b + 500) / 1000;
-}
-
-void store(GrayImage& image, std::size_t index, std::uint32_t gray) {
-  if (image.format == PixelFormat::kGray8) {
-    image.pixels[index] = static_cast<std::uint8_t>(gray);
-    return;
-  }
-  const auto wide = static_cast<std::uint16_t>(gray);
-  std::memcpy(image.pixels.data() + 2 * index, &wide, 2);
-}
-
-/// The image that a reader fills in: gray, and red, green and blue if they are asked for.
-struct Target {
-  explicit Target(std::vector<GrayImage>* color_planes) : color(color_planes) {
-    if (color != nullptr) color->clear();
-  }
-  void make(ImageSize size, PixelFormat format, bool has_color) {
-    stored = size;
-    gray = GrayImage(orientation >= 5 ? ImageSize{size.height, size.width} : size, format);
-    if (color != nullptr && has_color) color->assign(3, gray);
-  }
-  /// `stored_index` counts the pixels as the file stores them.
-  void set(std::size_t stored_index, std::uint32_t value) { store(gray, at(stored_index), value); }
-  void set(std::size_t stored_index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
-    set(stored_index, luma(r, g, b), r, g, b);
-  }
-  void set(std::size_t stored_index, std::uint32_t value, std::uint32_t r, std::uint32_t g,
-           std::uint32_t b) {
-    const std::size_t index = at(stored_index);
-    store(gray, index, value);
-    if (color == nullptr) return;
-    store((*color)[0], index, r);
-    store((*color)[1], index, g);
-    store((*color)[2], index, b);
-  }
-
-  /// The index in the upright image.
-  std::size_t at(std::size_t stored_index) const {
-    if (orientation == 1) return stored_index;
-    const auto width = static_cast<std::size_t>(stored.width);
-    const auto height = static_cast<std::size_t>(stored.height);
-    std::size_t x = stored_index % width;
-    std::size_t y = stored_index / width;
-    // 5 to 8 also exchange rows and columns (Exif 2.3, tag Orientation).
-    const bool mirror_x =
-        orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    const bool mirror_y =
-        orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-    if (mirror_x) x = width - 1 - x;
-    if (mirror_y) y = height - 1 - y;
-    return orientation >= 5 ? x * height + y : y * width + x;
-  }
-
-  GrayImage gray;
-  std::vector<GrayImage>* color;
-  ImageSize stored;
-  int orientation = 1;       ///< 1 to 8 as in Exif; set before `make`
-  bool transparent = false;  ///< whether a pixel is not opaque
-  /// Pixels in a length along each axis, as the file stores them; 0: the file does not tell.
-  std::uint32_t across = 0;
-  std::uint32_t down = 0;
-};
-
 /// Width to height of a pixel in the upright image, such as "2 to 1". Empty for square ones, also
 /// if only the rounding of the densities makes a difference.
-std::string aspect_of(const Target& image) {
+std::string aspect_of(const ImageTarget& image) {
   std::uint32_t width = image.down;
   std::uint32_t height = image.across;
   if (width == 0 || height == 0) return "";
@@ -154,131 +70,6 @@ std::string aspect_of(const Target& image) {
   const std::uint32_t divisor = std::gcd(width, height);
   return fmt::format("{} to {}", width / divisor, height / divisor);
 }
-
-// ---- PNM
-
-class PnmReader {
- public:
-  explicit PnmReader(InputFile& file) : file_(file) {}
-
-  void read(Target& image) {
-    take();  // P
-    const char kind = static_cast<char>(take());
-    const std::uint64_t wide_width = header_number("width");
-    const std::uint64_t wide_height = header_number("height");
-    check_side(file_, wide_width, wide_height);
-    const auto width = static_cast<unsigned>(wide_width);
-    const auto height = static_cast<unsigned>(wide_height);
-    const bool bitmap = kind == '1' || kind == '4';
-    if (bitmap) return read_bitmap(width, height, kind == '1', image);
-    const std::uint64_t largest = header_number("largest value");
-    if (largest < 1 || largest > 65535)
-      file_.fail(fmt::format("the largest value is {}; it must be 1 to 65535", largest));
-    const auto maximum = static_cast<unsigned>(largest);
-    const bool text = kind == '2' || kind == '3';
-    const unsigned channels = kind == '3' || kind == '6' ? 3 : 1;
-    const bool wide = maximum > 255;
-    const unsigned full = wide ? 65535 : 255;
-    const std::size_t count = std::size_t{width} * height;
-    if (!text) take();  // exactly one white-space character ends the header
-    // In a text file, a sample has at least one digit and one separator.
-    const std::uint64_t samples = std::uint64_t{count} * channels;
-    check_bytes(file_, width, height, text ? 2 * samples - 1 : samples * (wide ? 2 : 1),
-                file_.left());
-    image.make({static_cast<int>(width), static_cast<int>(height)},
-               wide ? PixelFormat::kGray16 : PixelFormat::kGray8, channels == 3);
-    for (std::size_t i = 0; i < count; ++i) {
-      unsigned value[3];
-      for (unsigned c = 0; c < channels; ++c) {
-        const std::uint64_t sample = text ? text_number(i, count) : raw_number(wide);
-        if (sample > maximum) {
-          file_.fail(fmt::format("pixel ({}, {}) is {}, above the header's largest value {}",
-                                 i % width, i / width, sample, maximum));
-        }
-        value[c] = static_cast<unsigned>(sample);
-        if (maximum != full) value[c] = (value[c] * full + maximum / 2) / maximum;
-      }
-      if (channels == 3)
-        image.set(i, value[0], value[1], value[2]);
-      else
-        image.set(i, value[0]);
-    }
-  }
-
- private:
-  /// PBM, where 1 is black. A text has a digit for each pixel, which need not be separated. Rows of
-  /// the other form begin with the highest bit of a byte.
-  void read_bitmap(unsigned width, unsigned height, bool text, Target& image) {
-    const std::size_t count = std::size_t{width} * height;
-    if (!text) take();  // exactly one white-space character ends the header
-    check_bytes(file_, width, height, text ? count : (width + 7) / 8 * std::uint64_t{height},
-                file_.left());
-    image.make({static_cast<int>(width), static_cast<int>(height)}, PixelFormat::kGray8, false);
-    unsigned byte = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t bit = i % width % 8;
-      if (!text && bit == 0) byte = raw_number(false);
-      const bool black = text ? text_bit(i, count) : (byte << bit & 0x80u) != 0;
-      image.set(i, black ? 0 : 255);
-    }
-  }
-  bool text_bit(std::size_t index, std::size_t count) {
-    const int c = take_after_blanks();
-    if (c != '0' && c != '1')
-      file_.fail(fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
-    return c == '1';
-  }
-
-  int take() { return getc_unlocked(file_.stream()); }
-  void put_back(int c) { std::ungetc(c, file_.stream()); }
-
-  /// The first character that is neither white space nor in a comment.
-  int take_after_blanks() {
-    int c = take();
-    while (c != EOF && (std::isspace(c) || c == '#')) {
-      if (c == '#') {
-        while (c != EOF && c != '\n') c = take();
-      } else {
-        c = take();
-      }
-    }
-    return c;
-  }
-  /// Skips white space and comments, then reads digits. Returns nothing if there are none. A number
-  /// that does not fit becomes the largest one that fits.
-  std::optional<std::uint64_t> number() {
-    int c = take_after_blanks();
-    if (c == EOF || !std::isdigit(c)) return std::nullopt;
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-    std::uint64_t value = 0;
-    for (; c != EOF && std::isdigit(c); c = take()) {
-      const auto digit = static_cast<std::uint64_t>(c - '0');
-      value = value > (kMost - digit) / 10 ? kMost : 10 * value + digit;
-    }
-    if (c != EOF) put_back(c);
-    return value;
-  }
-  std::uint64_t header_number(const char* what) {
-    const auto value = number();
-    if (!value) file_.fail(fmt::format("damaged PGM header: {} is missing", what));
-    return *value;
-  }
-  std::uint64_t text_number(std::size_t index, std::size_t count) {
-    const auto value = number();
-    if (!value) {
-      file_.fail(fmt::format("truncated or damaged: {} of {} pixels can be read", index, count));
-    }
-    return *value;
-  }
-  unsigned raw_number(bool wide) {
-    const int first = take();
-    const int second = wide ? take() : 0;
-    if (first == EOF || second == EOF) file_.fail("the file became shorter while it was read");
-    return static_cast<unsigned>(wide ? first << 8 | second : first);  // big-endian
-  }
-
-  InputFile& file_;
-};
 
 // ---- Exif
 
@@ -369,7 +160,7 @@ bool png_prepare(PngJob& job) {
 
 /// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
 void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, std::size_t step,
-                   Target& image) {
+                   ImageTarget& image) {
   const bool alpha = job.channels == 2 || job.channels == 4;
   const std::uint32_t opaque = job.depth == 16 ? 65535 : 255;
   const auto sample = [&job](std::size_t i) -> std::uint32_t {
@@ -387,7 +178,7 @@ void png_store_row(const PngJob& job, std::size_t columns, std::size_t first, st
 }
 
 /// Assembles an interlaced image pass by pass. libpng itself would need memory for all samples.
-void png_take_rows(PngJob& job, Target& image) {
+void png_take_rows(PngJob& job, ImageTarget& image) {
   const int passes = job.interlaced ? PNG_INTERLACE_ADAM7_PASSES : 1;
   for (int pass = 0; pass < passes; ++pass) {
     const std::size_t columns = job.interlaced ? PNG_PASS_COLS(job.width, pass) : job.width;
@@ -403,7 +194,7 @@ void png_take_rows(PngJob& job, Target& image) {
   }
 }
 
-bool png_read_pixels(PngJob& job, Target& image) {
+bool png_read_pixels(PngJob& job, ImageTarget& image) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_take_rows(job, image);
   png_read_end(job.png, nullptr);
@@ -412,7 +203,7 @@ bool png_read_pixels(PngJob& job, Target& image) {
 
 /// Reads what the chunks eXIf and pHYs tell. They may follow the pixels, so they are looked for
 /// first. Damage is left to libpng.
-void read_png_chunks(InputFile& file, Target& image) {
+void read_png_chunks(InputFile& file, ImageTarget& image) {
   constexpr int kMostChunks = 1 << 16;
   constexpr std::size_t kMostExif = 1 << 16;
   std::uint64_t position = 8;
@@ -443,7 +234,7 @@ void read_png_chunks(InputFile& file, Target& image) {
   }
 }
 
-void read_png(InputFile& file, Target& image) {
+void read_png(InputFile& file, ImageTarget& image) {
   read_png_chunks(file, image);
   file.seek(0);
   PngJob job;
@@ -535,7 +326,7 @@ bool jpeg_start(JpegJob& job, std::FILE* stream) {
 }
 
 /// Sets a pixel from the bytes Y, Cb and Cr (JFIF 1.02).
-void set_ycc(Target& image, std::size_t index, const std::uint8_t* ycc) {
+void set_ycc(ImageTarget& image, std::size_t index, const std::uint8_t* ycc) {
   const double y = ycc[0];
   const double cb = ycc[1] - 128.0;
   const double cr = ycc[2] - 128.0;
@@ -547,7 +338,7 @@ void set_ycc(Target& image, std::size_t index, const std::uint8_t* ycc) {
 }
 
 /// `row` has space for three bytes per pixel.
-bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, Target& image) {
+bool jpeg_read_pixels(JpegJob& job, std::uint8_t* row, ImageTarget& image) {
   if (setjmp(job.jump) != 0) return false;
   jpeg_start_decompress(&job.decompress);
   const std::size_t width = job.decompress.output_width;
@@ -623,7 +414,7 @@ void check_jpeg(const InputFile& file, jpeg_decompress_struct& jpeg) {
       jpeg.image_width, jpeg.image_height, bytes_text(bytes), bytes_text(kMostBytes)));
 }
 
-void read_jpeg(InputFile& file, Target& image) {
+void read_jpeg(InputFile& file, ImageTarget& image) {
   image.orientation = exif_orientation(file);
   file.seek(0);
   JpegJob job;
@@ -712,7 +503,7 @@ std::string unread_image(const std::string& path) {
 
 GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
   InputFile file(path);
-  Target image(color);
+  ImageTarget image(color);
   std::string head(kHeadBytes, '\0');
   head.resize(file.read_some(head.data(), head.size()));
   file.seek(0);
@@ -721,7 +512,7 @@ GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
   else if (is_jpeg(head))
     read_jpeg(file, image);
   else if (is_pnm(head))
-    PnmReader(file).read(image);
+    PnmReader<InputFile>(file).read(image);
   else if (const char* const format = unread_format(head))
     file.fail(unread_text(format));
   else
@@ -807,7 +598,7 @@ void write_pnm(const std::string& path, const char* kind, ImageSize size,
 
 void write_image_gray(const std::string& path, const GrayImage& image, int bits) {
   const std::string extension = file_extension(path);
-  if (extension == ".pgm") {
+  if (extension == ".pgm" || is_standard_stream(path)) {
     write_pnm(path, "P5", image.size, image.pixels.data(), image.pixels.size());
   } else if (extension == ".ppm") {
     std::vector<std::uint8_t> rgb;
@@ -833,7 +624,7 @@ void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t
         fmt::format("{}: the result has color, which a {} file cannot hold; use .png or .ppm", path,
                     extension == ".pgm" ? "PGM" : "PBM"));
   }
-  if (extension != ".ppm") return write_png_rgb(path, size, rgb);
+  if (extension != ".ppm" && !is_standard_stream(path)) return write_png_rgb(path, size, rgb);
   write_pnm(path, "P6", size, rgb,
             std::size_t{3} * static_cast<std::size_t>(size.width) *
                 static_cast<std::size_t>(size.height));

@@ -61,8 +61,8 @@ void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* 
 void write_png_gray(const std::string& path, const GrayImage& image, int bits);
 
 /// Write an image as PNG, PGM, PPM or PBM, as the extension says. A gray image may have any of
-/// these formats, one with color PNG or PPM. PBM needs `bits` 1, which is as in write_png_gray.
-/// Throw InputError.
+/// these formats, one with color PNG or PPM. PBM needs `bits` 1, which is as in write_png_gray. To
+/// "-", standard output, they write PGM or PPM. Throw InputError.
 void write_image_gray(const std::string& path, const GrayImage& image, int bits);
 void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb);
 

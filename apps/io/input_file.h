@@ -33,6 +33,11 @@ class InputFile {
   std::size_t read_some(void* to, std::size_t count);
   /// Reads exactly `count` bytes.
   void read(void* to, std::size_t count);
+  /// The next byte, or EOF.
+  int take() { return getc_unlocked(file_.get()); }
+  void put_back(int byte) { std::ungetc(byte, file_.get()); }
+  /// `left`, as readers of streams ask for it.
+  std::uint64_t there(std::uint64_t) const { return left(); }
   /// For libraries that read the file themselves.
   std::FILE* stream() { return file_.get(); }
 

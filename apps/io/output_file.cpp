@@ -41,6 +41,9 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+/// The descriptor of standard output once it is reserved, or -1.
+int reserved_output = -1;
+
 /// The files that the process reads, by device and number of the file.
 struct Inputs {
   std::mutex mutex;
@@ -53,6 +56,15 @@ Inputs& inputs() {
 }
 
 }  // namespace
+
+void reserve_standard_output() {
+  if (reserved_output >= 0) return;
+  std::fflush(stdout);
+  const int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    throw InputError(fmt::format("standard output: {}", std::strerror(errno)));
+  reserved_output = kept;
+}
 
 void protect_inputs() {
   const std::lock_guard<std::mutex> lock(inputs().mutex);
@@ -78,6 +90,12 @@ void check_not_input(const std::string& path) {
 
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), target_(follow_links(path_).string()) {
+  if (is_standard_stream(path_)) {
+    reserve_standard_output();
+    path_ = "standard output";
+    open_descriptor(fcntl(reserved_output, F_DUPFD_CLOEXEC, 0));
+    return;
+  }
   struct stat status = {};
   if (stat(path_.c_str(), &status) != 0) {
     if (errno != ENOENT) fail();  // the file may exist, and must not be replaced unchecked
@@ -115,6 +133,10 @@ void OutputFile::open_in_place() {
       nanosleep(&kStep, nullptr);
     if (descriptor >= 0) fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   }
+  open_descriptor(descriptor);
+}
+
+void OutputFile::open_descriptor(int descriptor) {
   if (descriptor >= 0) file_ = fdopen(descriptor, "wb");
   if (file_ == nullptr) {
     const int error = errno;
@@ -152,6 +174,10 @@ void OutputFile::open_part() {
 
 void OutputFile::write(const void* bytes, std::size_t count) {
   if (std::fwrite(bytes, 1, count, file_) != count) fail();
+}
+
+void OutputFile::flush() {
+  if (std::fflush(file_) != 0) fail();
 }
 
 void OutputFile::seek_to_start() {

@@ -17,8 +17,8 @@ namespace ocellus::app {
 
 /// Writes to a temporary file beside the target. `commit` moves it to the target. Without `commit`,
 /// and after an error or a signal, the target is unchanged and no temporary file remains. A target
-/// that is not a regular file (a device, a FIFO, /dev/stdout) is written directly. All calls throw
-/// InputError that names the target.
+/// that is not a regular file (a device, a FIFO, /dev/stdout) is written directly, and so is "-",
+/// standard output. All calls throw InputError that names the target.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -31,6 +31,8 @@ class OutputFile {
   std::FILE* stream() const { return file_; }
 
   void write(const void* bytes, std::size_t count);
+  /// Passes on what was written so far, for a reader of a pipe.
+  void flush();
   /// The next write replaces the first bytes of the file.
   void seek_to_start();
   void commit();
@@ -40,6 +42,8 @@ class OutputFile {
 
  private:
   void open_in_place();
+  /// -1: the call that should have given it failed.
+  void open_descriptor(int descriptor);
   void open_part();
 
   std::string path_;
@@ -49,6 +53,14 @@ class OutputFile {
   std::optional<UnfinishedFile> unfinished_;
   std::FILE* file_ = nullptr;
 };
+
+/// Whether the name means standard output or standard input.
+inline bool is_standard_stream(const std::string& path) {
+  return path == "-";
+}
+/// Keeps standard output for the data of OutputFile("-"). What the program prints goes to standard
+/// error from now on. Called before the first print.
+void reserve_standard_output();
 
 /// From now on, no OutputFile replaces a file that the process has read or will read. Without this
 /// call, the following two functions do nothing.

@@ -108,8 +108,8 @@ GrayImage in_8_bits(const GrayImage& image);
 
 /// What the help of -o says.
 inline constexpr const char* kPictureOutputHelp =
-    "out.png: one frame; out_%03d.png: all frames; out.webm or out.mp4: a video. Images are PNG, "
-    "PGM, PBM (two levels) or PPM";
+    "out.png: one frame; out_%03d.png: all frames; out.webm, out.mp4 or out.y4m: a video; -: PNM "
+    "or, of a video, Y4M on standard output. Images are PNG, PGM, PBM (two levels) or PPM";
 
 /// Adds the options of such a command to it.
 void add_picture_options(CLI::App& command, PictureCommand& options,

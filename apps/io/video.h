@@ -22,8 +22,7 @@ std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const Source
 /// must exit without running destructors of objects that these threads may use.
 bool source_left_behind();
 
-/// Writes I420 frames of limited range (luma from 16 to 235) to a .webm or .mp4 file. The file is
-/// an OutputFile.
+/// Writes I420 frames of limited range (luma from 16 to 235) to a video. A file is an OutputFile.
 class VideoWriter {
  public:
   virtual ~VideoWriter() = default;
@@ -35,13 +34,14 @@ class VideoWriter {
   virtual void finish() = 0;
 };
 
-/// Whether the name has an extension that make_video_writer supports.
+/// Whether the name is that of a video that can be written: .webm, .mp4 or .y4m, or "-", which is
+/// Y4M on standard output.
 inline bool is_video_name(const std::string& path) {
   const std::string extension = file_extension(path);
-  return extension == ".webm" || extension == ".mp4";
+  return extension == ".webm" || extension == ".mp4" || extension == ".y4m" || path == "-";
 }
 
-/// Throws InputError that names the missing encoder.
+/// A .webm or .mp4 file. Throws InputError that names the missing encoder.
 std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size, double fps);
 /// Writes to a pipeline such as "videoconvert ! autovideosink". It shows or stores each frame when
 /// it comes, whatever `fps`, which its caps name. Throws InputError with GStreamer's reason.

@@ -1,7 +1,9 @@
 // ocellus flow: computes the motion field of frames.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -13,23 +15,38 @@
 #include "apps/common/printable.h"
 #include "apps/optical_flow/flow_output.h"
 #include "apps/optical_flow/run.h"
+#include "ocellus/moving_objects.h"
 
 namespace ocellus::app {
 namespace {
 
+/// All options of the operator but `deviation`, which the command sets when it needs the plane.
+std::vector<std::string> offered_options() {
+  std::vector<std::string> names;
+  for (const Option& option : OpticalFlowConfig::options())
+    if (std::string_view(option.name) != "deviation") names.emplace_back(option.name);
+  return names;
+}
+
 struct FlowCommand {
   CommonOptions common;
-  OperatorOptions flow{"flow"};
+  OperatorOptions flow{"flow", offered_options()};
   FrameOptions frames;
   std::string confidence;
+  std::string deviation;
   std::optional<long> frame;
   FlowDrawOptions draw;
+  bool objects = false;
+  TableOptions object_options{MovingObjectsConfig::options()};
 };
 
 std::vector<UnusedOptions> unused_options(const FlowCommand& o) {
   const std::string& output = o.frames.output;
-  std::vector<UnusedOptions> rules = unused_draw_options(output, is_video_name(output));
-  rules.push_back({true, {"--deviation"}, "the program writes no file of it"});
+  std::vector<UnusedOptions> rules = unused_draw_options(output, is_video_name(output), o.objects);
+  rules.push_back({!o.objects, {"--max-objects"}, "it applies to --objects"});
+  rules.push_back({!o.objects && !is_video_name(output),
+                   {"--min-area"},
+                   "it applies to --objects and to a video"});
   rules.push_back(
       {o.frame.has_value(), {"--limit"}, "--frame reads only the frames that it needs"});
   return rules;
@@ -45,6 +62,37 @@ struct FieldReport {
   double p99_motion = 0.0;
   double compute_ms = 0.0;
   std::string file;
+  std::vector<MovingObject> objects;
+  int objects_found = 0;
+};
+
+/// A file of a plane of floats, or of one for each frame.
+class PlaneFile {
+ public:
+  /// An empty `path` writes nothing. Throws InputError.
+  PlaneFile(const std::string& flag, const std::string& path)
+      : flag_(flag), path_(path), name_(path) {
+    if (!path.empty() && file_extension(path) != ".pfm")
+      throw InputError(fmt::format("{} is '{}'; it must end in .pfm", flag, path));
+  }
+
+  bool none() const { return path_.empty(); }
+  /// Whether it is one file for one result.
+  bool single() const { return !none() && !name_.numbered(); }
+  const std::string& flag() const { return flag_; }
+  const std::string& path() const { return path_; }
+  void write(long frame, ImageSize size, const std::vector<float>& values) const {
+    if (!none()) write_pfm(name_.at(frame), size, values);
+  }
+  /// The name of one file, or the pattern of several.
+  std::string written(long first, std::size_t count) const {
+    return name_.numbered() && count != 1 ? path_ : name_.at(first);
+  }
+
+ private:
+  std::string flag_;
+  std::string path_;
+  NumberedName name_;
 };
 
 FieldReport report_of(FlowField& field, const InputFrame& frame, Support support,
@@ -97,6 +145,20 @@ nlohmann::ordered_json report_json(const FieldReport& r) {
   return json;
 }
 
+nlohmann::ordered_json object_json(const MovingObject& object) {
+  const Rect& box = object.box;
+  return {{"box", {box.x, box.y, box.width, box.height}},
+          {"mean_u", object.u},
+          {"mean_v", object.v},
+          {"area", object.area}};
+}
+
+MovingObjectsConfig objects_config(const FlowCommand& command) {
+  MovingObjectsConfig config;
+  command.object_options.set(&config);
+  return config;
+}
+
 /// Runs the command: reads the frames, runs the operator, writes the outputs.
 class FlowJob {
  public:
@@ -104,14 +166,10 @@ class FlowJob {
       : command_(command),
         input_(command.frames, command.frame.has_value()),
         source_(input_.source()),
-        output_(command.frames, command.draw, source_.fps()) {
-    if (!command.confidence.empty()) {
-      if (file_extension(command.confidence) != ".pfm") {
-        throw InputError(
-            fmt::format("--confidence is '{}'; it must end in .pfm", command.confidence));
-      }
-      confidence_name_ = NumberedName(command.confidence);
-    }
+        draw_(command.draw.config()),
+        output_(command.frames, draw_, objects_config(command), source_.fps()),
+        planes_{PlaneFile("--confidence", command.confidence),
+                PlaneFile("--deviation", command.deviation)} {
     if (output_.video() && command.frame) {
       throw InputError(fmt::format("--frame selects one field, but -o {} is a video of all fields",
                                    output_.path()));
@@ -122,12 +180,13 @@ class FlowJob {
   int run() {
     if (command_.frame) {
       one(*command_.frame);
-    } else if (output_.single() || (!command_.confidence.empty() && !confidence_name_.numbered())) {
-      if (!output_.none() && !output_.single()) {
-        throw InputError(
-            fmt::format("--confidence {} is one file, -o {} are several; put a number such as %03d "
-                        "into its name",
-                        command_.confidence, output_.path()));
+    } else if (output_.single() ||
+               std::any_of(planes_.begin(), planes_.end(), [](auto& p) { return p.single(); })) {
+      for (const PlaneFile& plane : planes_) {
+        if (!plane.single() || output_.none() || output_.single()) continue;
+        throw InputError(fmt::format(
+            "{} {} is one file, -o {} are several; put a number such as %03d into its name",
+            plane.flag(), plane.path(), output_.path()));
       }
       last();
     } else {
@@ -158,6 +217,8 @@ class FlowJob {
       // Errors in the options are reported before frames are collected.
       op_ = info_of(config);
       config_ = *config.get_if<OpticalFlowConfig>();
+      const bool thresholds = draw_.min_deviations > 0.0f && (output_.video() || command_.objects);
+      config_.deviation |= thresholds || !planes_[1].none();
       zero_invalid_ = config_.invalid == InvalidFlow::kZero;
       config_.invalid = InvalidFlow::kNan;
     }
@@ -192,11 +253,23 @@ class FlowJob {
   void emit(FlowField& field, long number, Support support, const FrameInfo& info) {
     const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
     reports_.push_back(report_of(field, frame, support, info, output_));
-    if (zero_invalid_) set_invalid_to_zero(field);
-    output_.write(field, frame, config_.roi);
-    if (!command_.confidence.empty()) {
-      write_pfm(confidence_name_.at(number), field.size, field.confidence);
+    FieldReport& report = reports_.back();
+    if (command_.objects) {
+      const auto objects = output_.find_objects(field);
+      report.objects.assign(objects.begin(), objects.end());
+      report.objects_found = output_.objects_found();
     }
+    if (zero_invalid_) set_invalid_to_zero(field);
+    output_.write(field, frame, config_.roi, command_.objects);
+    planes_[0].write(number, field.size, field.confidence);
+    planes_[1].write(number, field.size, field.deviation);
+  }
+
+  /// In coordinates of the image.
+  MovingObject placed(MovingObject object) const {
+    object.box.x += config_.roi.x;
+    object.box.y += config_.roi.y;
+    return object;
   }
 
   void remember(const FlowRun& run) {
@@ -343,12 +416,21 @@ class FlowJob {
       json["memory_bytes"] = footprint_;
       json["output"] =
           output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
-      if (!command_.confidence.empty()) json["confidence"] = written_confidence();
+      if (!planes_[0].none()) json["confidence"] = written(planes_[0]);
+      if (!planes_[1].none()) json["deviation"] = written(planes_[1]);
       if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
       if (!note_.empty()) json["note"] = note_;
       if (!streamed_ms_.empty()) json["median_compute_ms"] = median_ms;
       json["frames"] = nlohmann::ordered_json::array();
-      for (const FieldReport& report : reports_) json["frames"].push_back(report_json(report));
+      for (const FieldReport& report : reports_) {
+        json["frames"].push_back(report_json(report));
+        if (!command_.objects) continue;
+        nlohmann::ordered_json& frame = json["frames"].back();
+        frame["objects_found"] = report.objects_found;
+        frame["objects"] = nlohmann::ordered_json::array();
+        for (const MovingObject& object : report.objects)
+          frame["objects"].push_back(object_json(placed(object)));
+      }
       print_json(json);
       return;
     }
@@ -383,26 +465,46 @@ class FlowJob {
       if (median_ms > 0.0)
         fmt::print("median {:.2f} ms per frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
     }
+    if (command_.objects && !reports_.empty()) print_objects();
     if (output_.colored())
       fmt::print("colors are saturated at {:.2f} px per frame\n", output_.max_motion());
-    if (!output_.none())
-      fmt::print("written: {}{}\n",
-                 printable(output_.written(reports_.front().frame, reports_.size())),
-                 command_.confidence.empty() ? "" : ", " + printable(written_confidence()));
+    std::vector<std::string> files;
+    if (!output_.none()) files.push_back(output_.written(reports_.front().frame, reports_.size()));
+    for (const PlaneFile& plane : planes_)
+      if (!plane.none()) files.push_back(written(plane));
+    if (!files.empty())
+      fmt::print("written: {}\n", printable(fmt::format("{}", fmt::join(files, ", "))));
   }
 
-  /// The name of one file, or the pattern of several.
-  std::string written_confidence() const {
-    return confidence_name_.numbered() && reports_.size() != 1
-               ? command_.confidence
-               : confidence_name_.at(reports_.empty() ? 0 : reports_.front().frame);
+  void print_objects() const {
+    if (reports_.size() > 1) {
+      const auto [fewest, most] = std::minmax_element(
+          reports_.begin(), reports_.end(),
+          [](const auto& a, const auto& b) { return a.objects_found < b.objects_found; });
+      fmt::print("moving objects: {} to {} per frame\n", fewest->objects_found,
+                 most->objects_found);
+      return;
+    }
+    const FieldReport& report = reports_.front();
+    fmt::print("moving objects: {}\n", report.objects_found);
+    for (const MovingObject& found : report.objects) {
+      const MovingObject object = placed(found);
+      fmt::print("  {}x{} at ({}, {}): mean motion ({:.2f}, {:.2f}) px per frame, {} pixels\n",
+                 object.box.width, object.box.height, object.box.x, object.box.y,
+                 static_cast<double>(object.u), static_cast<double>(object.v), object.area);
+    }
+  }
+
+  std::string written(const PlaneFile& plane) const {
+    return plane.written(reports_.empty() ? 0 : reports_.front().frame, reports_.size());
   }
 
   const FlowCommand& command_;
   FrameInput input_;
   FrameSource& source_;
+  OverlayConfig draw_;
   FlowFieldOutput output_;
-  NumberedName confidence_name_{""};
+  std::array<PlaneFile, 2> planes_;  ///< of the confidence and of the deviation
   EngineConfig engine_;
   /// `invalid` is always NaN here, because zeros would hide which pixels are invalid from the
   /// report.
@@ -424,17 +526,26 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   CLI::App* const command =
       program.add_subcommand("flow", "Compute the motion field of an image sequence");
   const auto o = std::make_shared<FlowCommand>();
-  add_frame_options(*command, o->frames,
-                    "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all fields; "
-                    "out.webm or out.mp4: the video with the field drawn over it",
-                    2);
+  add_frame_options(
+      *command, o->frames,
+      "out.flo or out.png: one field; out_%03d.flo or out_%03d.png: all fields; "
+      "out.webm, out.mp4 or out.y4m: the video with the field drawn over it; -: the same as Y4M "
+      "on standard output",
+      2);
   command
       ->add_option("--frame", o->frame,
                    "Compute only the flow from frame N to N+1 (N is the number in the pattern; in "
                    "a video, it counts from 0)")
       ->check(frame_number());
   command->add_option("--confidence", o->confidence, "Write the confidence to this .pfm file");
-  add_flow_draw_options(*command, o->draw);
+  command->add_option("--deviation", o->deviation,
+                      "Write the standard deviation in pixels per frame to this .pfm file");
+  command->add_flag("--objects", o->objects,
+                    "Find the objects that move, report them, and draw their boxes in a video; "
+                    "--min-motion and --min-deviations apply");
+  const MovingObjectsConfig object_defaults;
+  o->object_options.add_to(*command, "Moving objects", &object_defaults);
+  o->draw.add_to(*command);
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {

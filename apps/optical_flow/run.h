@@ -21,7 +21,7 @@ class FlowRun {
  public:
   /// Throws InputError with the library's reason.
   FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
-      : field_(info_of(OperatorConfig(config)).planes[0].size, true),
+      : field_(info_of(OperatorConfig(config)).planes[0].size, true, config.deviation),
         output_(field_.output()),
         run_(engine, OperatorConfig(config), &output_) {}
 

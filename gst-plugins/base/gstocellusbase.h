@@ -17,11 +17,11 @@
 #include <array>
 
 #include "base/gstocellusvideo.h"
-#include "ocellus/flow_draw.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/operators.h"
+#include "ocellus/overlay_image.h"
 #include "ocellus/status.h"
 #include "ocellus/ticket.h"
 

@@ -84,37 +84,43 @@ GType register_choices(GObjectClass* klass, const Option& option) {
   return type;
 }
 
-GParamSpec* new_property(GObjectClass* klass, const OperatorConfig& defaults,
-                         const Option& option) {
-  constexpr auto kFlags = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                   GST_PARAM_MUTABLE_READY);
+std::string value_text(const Option& option, const void* config) {
+  ocellus::Text<ocellus::kMaxOptionText> text;
+  ocellus::detail::get_option(option, config, text.data, sizeof(text.data));
+  return text.c_str();
+}
+
+GParamSpec* new_property(GObjectClass* klass, OptionTable table, const Option& option,
+                         const void* defaults, GParamFlags mutability) {
+  const auto flags =
+      static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | mutability);
   // Interned strings are never freed.
   const gchar* name = g_intern_string(property_name(option.name).c_str());
   const gchar* nick = g_intern_string(nick_of(option).c_str());
-  const gchar* blurb = g_intern_string(blurb_of(defaults.options(), option).c_str());
-  const double number = option.get != nullptr ? defaults.get_number(option) : 0.0;
+  const gchar* blurb = g_intern_string(blurb_of(table, option).c_str());
+  const double number = option.get != nullptr ? option.get(defaults) : 0.0;
   switch (option.type) {
     case OptionType::kBool:
-      return g_param_spec_boolean(name, nick, blurb, number != 0.0, kFlags);
+      return g_param_spec_boolean(name, nick, blurb, number != 0.0, flags);
     case OptionType::kInt:
       if (option.low >= G_MININT && option.high <= G_MAXINT) {
         return g_param_spec_int(name, nick, blurb, static_cast<gint>(option.low),
-                                static_cast<gint>(option.high), static_cast<gint>(number), kFlags);
+                                static_cast<gint>(option.high), static_cast<gint>(number), flags);
       }
       return g_param_spec_int64(name, nick, blurb, static_cast<gint64>(option.low),
                                 static_cast<gint64>(option.high), static_cast<gint64>(number),
-                                kFlags);
+                                flags);
     case OptionType::kFloat:
       return g_param_spec_float(name, nick, blurb, static_cast<gfloat>(option.low),
                                 static_cast<gfloat>(option.high), static_cast<gfloat>(number),
-                                kFlags);
+                                flags);
     case OptionType::kChoice:
       return g_param_spec_enum(name, nick, blurb, register_choices(klass, option),
-                               static_cast<gint>(number), kFlags);
+                               static_cast<gint>(number), flags);
     case OptionType::kText:
       break;
   }
-  return g_param_spec_string(name, nick, blurb, defaults.get_option(option).c_str(), kFlags);
+  return g_param_spec_string(name, nick, blurb, value_text(option, defaults).c_str(), flags);
 }
 
 template <typename Number>
@@ -178,12 +184,30 @@ void set_value(const Option& option, const std::string& text, GValue* value) {
 
 }  // namespace
 
+void install_table(GObjectClass* klass, guint first_id, OptionTable table, const void* defaults,
+                   GParamFlags mutability) {
+  for (const Option& option : table) {
+    g_object_class_install_property(klass, first_id++,
+                                    new_property(klass, table, option, defaults, mutability));
+  }
+}
+
 void install_options(GObjectClass* klass, const OperatorDescription& description) {
   const OperatorConfig defaults(description);
-  guint id = kFirstOption;
-  for (const Option& option : description.options) {
-    g_object_class_install_property(klass, id++, new_property(klass, defaults, option));
-  }
+  install_table(klass, kFirstOption, description.options, defaults.data(),
+                static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
+}
+
+void set_option(const Option& option, void* config, const GValue* value) {
+  const std::optional<std::string> text = text_of(option, value);
+  const OptionSetting setting{option.name, text.value_or("")};
+  const Expected<void> set =
+      ocellus::detail::set_options(OptionTable(&option, 1), config, std::span(&setting, 1));
+  if (!set) g_warning("%s", set.error().text);
+}
+
+void get_option(const Option& option, const void* config, GValue* value) {
+  set_value(option, value_text(option, config), value);
 }
 
 Options::Options(const OperatorDescription& description)

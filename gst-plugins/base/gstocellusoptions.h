@@ -1,4 +1,5 @@
-// The options of an operator as element properties: one property for each row of the option table.
+// Option tables as element properties: one property for each row. The options of an operator have a
+// class that stores them.
 #pragma once
 
 #include <gst/gst.h>
@@ -17,8 +18,17 @@ namespace gst_ocellus {
 /// Id of the property of the first row. The other properties of an element have smaller ids.
 inline constexpr guint kFirstOption = 1000;
 
-/// Installs the properties on an element class.
+/// Installs the properties of a table on an element class, from this id on. `defaults`: a
+/// configuration.
+void install_table(GObjectClass* klass, guint first_id, ocellus::OptionTable table,
+                   const void* defaults, GParamFlags mutability);
+/// Those of an operator.
 void install_options(GObjectClass* klass, const ocellus::OperatorDescription& description);
+
+/// Sets a member of a configuration to the value of the property that a row of its table has.
+/// GObject has checked the range.
+void set_option(const ocellus::Option& option, void* config, const GValue* value);
+void get_option(const ocellus::Option& option, const void* config, GValue* value);
 
 /// The options that are set on an element. They are stored as texts, because a preset changes the
 /// values of options that are not set. The configuration is made from them when it is needed.

@@ -10,7 +10,7 @@
 
 #include <array>
 
-#include "ocellus/flow_draw.h"
+#include "ocellus/overlay_image.h"
 #include "ocellus/status.h"
 
 class GstOcellusPicture {

@@ -1,9 +1,14 @@
+#include "ocellus/flow_draw.h"
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
+#include "core/option_table.h"
 #include "draw/painter.h"
-#include "ocellus/flow_draw.h"
+#include "ocellus/character_draw.h"
 
 namespace ocellus {
 namespace {
@@ -67,7 +72,8 @@ Rgb wheel_color(float u, float v) noexcept {
   const auto shade = [&](int from, int to) {
     const float hue =
         (static_cast<float>(from) * (1.0f - fraction) + static_cast<float>(to) * fraction) / 255.0f;
-    const float value = length <= 1.0f ? 1.0f - length * (1.0f - hue) : 0.75f * hue;
+    const float darkening = 1.0f - 0.25f * std::min(length - 1.0f, 1.0f);
+    const float value = length <= 1.0f ? 1.0f - length * (1.0f - hue) : darkening * hue;
     return static_cast<int>(255.0f * value);
   };
   return {shade(a.r, b.r), shade(a.g, b.g), shade(a.b, b.b)};
@@ -95,6 +101,146 @@ void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv&
                tip_y + kSin * back_x + kCos * back_y, side, color);
   painter.line(tip_x, tip_y, tip_x + kCos * back_x + kSin * back_y,
                tip_y - kSin * back_x + kCos * back_y, side, color);
+}
+
+/// The field at (x, y) of the planes, if it is to be drawn.
+class Moving {
+ public:
+  Moving(const FlowOutput& flow, const OverlayConfig& config) noexcept
+      : flow_(flow),
+        objects_(config.objects),
+        least_(config.min_motion),
+        deviations_(flow.deviation.data != nullptr ? config.min_deviations : 0.0f) {}
+
+  /// Sets `motion` to the length of the vector and returns true, or returns false.
+  bool at(int x, int y, float& u, float& v, float& motion) const noexcept {
+    u = flow_.u.row<const float>(y)[x];
+    v = flow_.v.row<const float>(y)[x];
+    motion = std::hypot(u, v);
+    if (!std::isfinite(motion) || !(motion > 0.0f) || motion < least_) return false;
+    if (objects_ != nullptr && !objects_->moves_at(x, y)) return false;
+    return !(deviations_ > 0.0f) || motion >= deviations_ * flow_.deviation.row<const float>(y)[x];
+  }
+
+ private:
+  const FlowOutput& flow_;
+  const MovingObjects* objects_;
+  float least_;
+  float deviations_;
+};
+
+constexpr OptionChoice kStyles[] = {
+    {"arrows", static_cast<int>(FlowStyle::kArrows), "arrows along the motion"},
+    {"wheel", static_cast<int>(FlowStyle::kWheel),
+     "pixels that move, in the color of their motion"},
+    {"none", static_cast<int>(FlowStyle::kNone), "not drawn"},
+};
+
+using Overlay = detail::Rows<OverlayConfig>;
+
+constexpr Option kOverlayOptions[] = {
+    Overlay::choice<[](auto& c) { return &c.style; }>("style", kStyles,
+                                                      "How the flow is drawn over the picture"),
+    Overlay::integer<[](auto& c) { return &c.step; }>(
+        "arrow_step", 0, 256, "pixels",
+        "Distance of the arrows, at least 4; 0 = about 40 arrows along the shorter side"),
+    Overlay::real<[](auto& c) { return &c.scale; }>(
+        "arrow_scale", 0.01, 1000.0, "pixels",
+        "Length of an arrow for a motion of one pixel per frame"),
+    Overlay::real<[](auto& c) { return &c.min_motion; }>(
+        "min_motion", 0.0, 1000.0, "pixels per frame", "Least motion that is drawn"),
+    Overlay::real<[](auto& c) { return &c.min_deviations; }>(
+        "min_deviations", 0.0, 1000.0, "standard deviations",
+        "Least motion that is drawn, as a multiple of its standard deviation; 0 = any"),
+    Overlay::real<[](auto& c) { return &c.max_motion; }>(
+        "max_motion", 0.0, 1e6, "pixels per frame",
+        "Motion with a saturated color; 0 = the largest so far (99th percentile)"),
+    Overlay::flag<[](auto& c) { return &c.legend; }>("legend",
+                                                     "Draw the color wheel and its largest motion"),
+};
+
+/// Where the field lies in the image.
+struct Place {
+  int left = 0;
+  int top = 0;
+};
+
+void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
+                 const OverlayImage& image) noexcept {
+  const int step = config.step != 0
+                       ? std::clamp(config.step, 4, 256)
+                       : std::clamp(std::min(image.size.width, image.size.height) / 40, 12, 64);
+  // An arrow of a wild vector ends here, so that the time of a frame is bounded by its number of
+  // arrows.
+  const float longest = 3.0f * static_cast<float>(step);
+  const Painter painter(image);
+  const Moving moving(flow, config);
+  const Yuv outline;
+  const int first_x = std::min(step / 2, (flow.u.size.width - 1) / 2);
+  const int first_y = std::min(step / 2, (flow.u.size.height - 1) / 2);
+  for (int y = first_y; y < flow.u.size.height; y += step) {
+    for (int x = first_x; x < flow.u.size.width; x += step) {
+      float u = 0.0f, v = 0.0f, motion = 0.0f;
+      if (!moving.at(x, y, u, v, motion)) continue;
+      const float length = std::min(motion * config.scale, longest);
+      const Arrow arrow{static_cast<float>(place.left + x), static_cast<float>(place.top + y),
+                        u / motion * length, v / motion * length};
+      // Beyond full saturation the wheel darkens, which reads badly over a picture; the color
+      // stays saturated here.
+      const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
+      const Yuv color = to_yuv(wheel_color(u / motion * saturation, v / motion * saturation));
+      draw_arrow(painter, arrow, 4, outline);
+      draw_arrow(painter, arrow, 2, color);
+    }
+  }
+}
+
+void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
+                     const OverlayImage& image) noexcept {
+  const Painter painter(image);
+  const Moving moving(flow, config);
+  const int height = std::min(flow.u.size.height, image.size.height - place.top);
+  const int width = std::min(flow.u.size.width, image.size.width - place.left);
+  const float scale = std::min(1.0f / config.max_motion, std::numeric_limits<float>::max());
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      float u = 0.0f, v = 0.0f, motion = 0.0f;
+      if (!moving.at(x, y, u, v, motion)) continue;
+      painter.square(place.left + x, place.top + y, 1, to_yuv(wheel_color(u * scale, v * scale)));
+    }
+  }
+}
+
+/// A disc whose color at each point is that of the motion from its center to there, and the motion
+/// at its rim, on a dark panel.
+void draw_legend(float max_motion, const OverlayImage& image) noexcept {
+  constexpr int kMargin = 4;
+  const int side = std::min(image.size.width, image.size.height);
+  const int text_scale = std::clamp(side / 360, 1, 4);
+  const int radius = std::clamp(side / 14, 12, 96);
+  char text[32];
+  const int letters = std::snprintf(text, sizeof(text), "%.3g px/frame", double{max_motion});
+  const int text_width = letters * kGlyphWidth * text_scale;
+  const int text_height = kGlyphHeight * text_scale;
+  const int width = std::max(2 * radius + 1, text_width) + 2 * kMargin;
+  const int height = 2 * radius + 1 + text_height + 3 * kMargin;
+  if (width > image.size.width || height > image.size.height) return;
+  const int left = image.size.width - width;
+  const int top = image.size.height - height;
+  const Painter painter(image);
+  painter.rectangle({left, top, width, height}, Yuv{});
+  const int center_x = left + width / 2;
+  const int center_y = top + kMargin + radius;
+  for (int y = -radius; y <= radius; ++y) {
+    for (int x = -radius; x <= radius; ++x) {
+      const float u = static_cast<float>(x) / static_cast<float>(radius);
+      const float v = static_cast<float>(y) / static_cast<float>(radius);
+      if (std::hypot(u, v) <= 1.0f)
+        painter.square(center_x + x, center_y + y, 1, to_yuv(wheel_color(u, v)));
+    }
+  }
+  draw_text(text, left + (width - text_width) / 2, top + 2 * kMargin + 2 * radius + 1, text_scale,
+            {255, 255, 255}, image);
 }
 
 }  // namespace
@@ -169,43 +315,56 @@ float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept 
   return std::max(kLeast, high);
 }
 
-void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
+float grown_flow_scale(const FlowOutput& flow, float scale) noexcept {
+  return std::max({scale, 0.5f, flow_magnitude_percentile(flow, 99.0f)});
+}
+
+OptionTable OverlayConfig::options() noexcept {
+  return kOverlayOptions;
+}
+
+void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& given,
                        const OverlayImage& image) noexcept {
   if (flow.u.size.width <= 0 || flow.u.size.height <= 0 || image.size.width <= 0 ||
       image.size.height <= 0)
     return;
-  if (!(config.scale > 0.0f) || !(config.max_motion > 0.0f)) return;
+  if (!(given.scale > 0.0f) || !(given.max_motion >= 0.0f)) return;
+  OverlayConfig config = given;
+  if (config.max_motion == 0.0f) config.max_motion = grown_flow_scale(flow, 0.0f);
   const Rect& roi = config.roi;
   if (!roi.empty() &&
       (roi.x < 0 || roi.y < 0 || roi.x >= image.size.width || roi.y >= image.size.height))
     return;
-  const int step = std::clamp(config.step, 4, 256);
-  const int left = roi.empty() ? 0 : roi.x;
-  const int top = roi.empty() ? 0 : roi.y;
-  // An arrow of a wild vector ends here, so that the time of a frame is bounded by its number of
-  // arrows.
-  const float longest = 3.0f * static_cast<float>(step);
-  const Painter painter(image);
-  const Yuv outline;
-  const int first_x = std::min(step / 2, (flow.u.size.width - 1) / 2);
-  const int first_y = std::min(step / 2, (flow.u.size.height - 1) / 2);
-  for (int y = first_y; y < flow.u.size.height; y += step) {
-    const float* const u = flow.u.row<const float>(y);
-    const float* const v = flow.v.row<const float>(y);
-    for (int x = first_x; x < flow.u.size.width; x += step) {
-      if (!valid(u[x], v[x])) continue;
-      const float motion = std::hypot(u[x], v[x]);
-      if (motion < config.min_motion || !(motion > 0.0f) || !std::isfinite(motion)) continue;
-      const float length = std::min(motion * config.scale, longest);
-      const Arrow arrow{static_cast<float>(left + x), static_cast<float>(top + y),
-                        u[x] / motion * length, v[x] / motion * length};
-      // Beyond full saturation the wheel darkens, which reads badly over a picture; the color
-      // stays saturated here.
-      const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
-      const Yuv color = to_yuv(wheel_color(u[x] / motion * saturation, v[x] / motion * saturation));
-      draw_arrow(painter, arrow, 4, outline);
-      draw_arrow(painter, arrow, 2, color);
-    }
+  const Place place = roi.empty() ? Place{} : Place{roi.x, roi.y};
+  switch (config.style) {
+    case FlowStyle::kArrows:
+      draw_arrows(flow, config, place, image);
+      break;
+    case FlowStyle::kWheel:
+      draw_wheel_over(flow, config, place, image);
+      break;
+    case FlowStyle::kNone:
+      break;
+  }
+  if (config.legend) draw_legend(config.max_motion, image);
+}
+
+void draw_moving_objects(std::span<const MovingObject> objects, const Rect& roi,
+                         const OverlayImage& image) noexcept {
+  constexpr OverlayColor kOutline{0, 0, 0};
+  constexpr OverlayColor kBox{255, 220, 0};
+  const int scale = std::clamp(std::min(image.size.width, image.size.height) / 360, 1, 4);
+  for (const MovingObject& object : objects) {
+    const Rect box{object.box.x + roi.x, object.box.y + roi.y, object.box.width, object.box.height};
+    draw_box({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, kOutline, image);
+    draw_box(box, 1, kBox, image);
+    char text[32];
+    const double speed = static_cast<double>(std::hypot(object.u, object.v));
+    std::snprintf(text, sizeof(text), "%.1f", speed);
+    const int above = box.y - 2 - kGlyphHeight * scale;
+    const int y = above >= 0 ? above : box.y + 3;
+    draw_text(text, box.x + 3, y + 1, scale, kOutline, image);
+    draw_text(text, box.x + 2, y, scale, kBox, image);
   }
 }
 

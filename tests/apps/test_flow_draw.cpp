@@ -18,6 +18,7 @@ struct Field {
   ImageSize size;
   std::vector<float> u;
   std::vector<float> v;
+  std::vector<float> deviation;  // may be empty
 
   Field(ImageSize field_size, float fill_u, float fill_v)
       : size(field_size),
@@ -25,8 +26,11 @@ struct Field {
         v(static_cast<std::size_t>(size.width * size.height), fill_v) {}
   FlowOutput view() {
     const std::ptrdiff_t stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-    return {
-        test::float_plane(u.data(), size, stride), test::float_plane(v.data(), size, stride), {}};
+    FlowOutput flow;
+    flow.u = test::float_plane(u.data(), size, stride);
+    flow.v = test::float_plane(v.data(), size, stride);
+    if (!deviation.empty()) flow.deviation = test::float_plane(deviation.data(), size, stride);
+    return flow;
   }
 };
 
@@ -63,12 +67,26 @@ TEST(FlowWheel, FullMotionHasTheColorsOfTheWheel) {
 TEST(FlowWheel, LengthSaturatesThenDarkensAndInvalidIsBlack) {
   EXPECT_EQ(color_of(0.0f, 0.0f, 5.0f), (std::array<int, 3>{255, 255, 255}));
   EXPECT_EQ(color_of(2.5f, 0.0f, 5.0f), (std::array<int, 3>{255, 127, 127}));
+  EXPECT_EQ(color_of(10.0f, 0.0f, 5.0f), (std::array<int, 3>{191, 0, 0}));
   EXPECT_EQ(color_of(50.0f, 0.0f, 5.0f), (std::array<int, 3>{191, 0, 0}));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(color_of(nan, 1.0f, 5.0f), (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(color_of(1.0f, nan, 5.0f), (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(color_of(std::numeric_limits<float>::infinity(), 0.0f, 5.0f),
             (std::array<int, 3>{0, 0, 0}));
+}
+
+// Example failure: the color steps from 255 to 191 at the scale, so that a body whose motion is
+// near it has dark patches with hard edges.
+TEST(FlowWheel, DarkensWithoutAStep) {
+  int before = 255;
+  for (float length = 4.0f; length <= 11.0f; length += 0.125f) {
+    const int red = color_of(length, 0.0f, 5.0f)[0];
+    EXPECT_LE(red, before) << length;
+    EXPECT_GE(red, before - 2) << length;
+    before = red;
+  }
+  EXPECT_EQ(before, 191);
 }
 
 // Example failure: an invalid scale makes a color from NaN. That conversion is undefined, and
@@ -171,10 +189,26 @@ class GuardedImage {
   GuardedImage(OverlayImage::Format format, ImageSize size) {
     image_.format = format;
     image_.size = size;
-    const int pixel = format == OverlayImage::Format::kGray16 ? 2 : 1;
     const int half_width = (size.width + 1) / 2;
     const int half_height = (size.height + 1) / 2;
-    add_plane(size.width * pixel, size.height);
+    const auto row_bytes = [&] {
+      switch (format) {
+        case OverlayImage::Format::kGray16:
+          return 2 * size.width;
+        case OverlayImage::Format::kYuy2:
+        case OverlayImage::Format::kUyvy:
+          return 4 * half_width;
+        case OverlayImage::Format::kBgr:
+        case OverlayImage::Format::kRgb:
+          return 3 * size.width;
+        case OverlayImage::Format::kBgrx:
+        case OverlayImage::Format::kRgbx:
+          return 4 * size.width;
+        default:
+          return size.width;
+      }
+    };
+    add_plane(row_bytes(), size.height);
     if (format == OverlayImage::Format::kI420) {
       add_plane(half_width, half_height);
       add_plane(half_width, half_height);
@@ -236,7 +270,9 @@ class GuardedImage {
 
 constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
-    OverlayImage::Format::kNv12};
+    OverlayImage::Format::kNv12,  OverlayImage::Format::kYuy2,   OverlayImage::Format::kUyvy,
+    OverlayImage::Format::kBgr,   OverlayImage::Format::kRgb,    OverlayImage::Format::kBgrx,
+    OverlayImage::Format::kRgbx};
 
 // Example failure: an arrow across the edge writes to the next row, or an extreme vector writes
 // outside the buffer. Or the chroma of an odd size is one column short.
@@ -253,7 +289,7 @@ TEST(FlowOverlay, WritesNothingOutsideTheImage) {
   for (const OverlayImage::Format format : kFormats) {
     for (const ImageSize size : {ImageSize{1, 1}, ImageSize{17, 13}, ImageSize{2, 31},
                                  ImageSize{64, 48}, ImageSize{5, 1}}) {
-      for (const int step : {4, 16, 256}) {
+      for (const int step : {0, 4, 16, 256}) {
         Field field(size, 0.0f, 0.0f);
         for (std::size_t i = 0; i < field.u.size(); ++i) {
           field.u[i] = wild[random() % std::size(wild)] * (random() % 2 == 0 ? 1.0f : -1.0f);
@@ -262,7 +298,12 @@ TEST(FlowOverlay, WritesNothingOutsideTheImage) {
         GuardedImage image(format, size);
         OverlayConfig config;
         config.step = step;
+        config.legend = step == 4;
+        config.style = step == 0 ? FlowStyle::kWheel : FlowStyle::kArrows;
         draw_flow_overlay(field.view(), config, image.image());
+        const MovingObject objects[] = {{{-3, -3, 9, 7}, 1.0f, 1.0f, 8},
+                                        {{size.width - 2, size.height - 1, 40, 40}, 9.0f, 0.0f, 8}};
+        draw_moving_objects(objects, {}, image.image());
         EXPECT_TRUE(image.guards_whole()) << "format " << static_cast<int>(format) << ", "
                                           << size.width << "x" << size.height << ", step " << step;
       }
@@ -295,6 +336,122 @@ TEST(FlowOverlay, DrawsNothingForStillOrInvalidPixels) {
     draw_flow_overlay(field.view(), OverlayConfig{}, image.image());
     for (std::size_t p = 0; p < image.plane_count(); ++p) EXPECT_EQ(image.bytes_drawn(p), 0) << u;
   }
+}
+
+// Example failure: still ground in a compressed video gets arrows, because its noise is longer than
+// `min_motion`. Or the threshold is not that of `min_deviations`, or a field without the plane is
+// not drawn.
+TEST(FlowOverlay, DrawsMotionAboveItsNoise) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  struct Case {
+    float deviation;  // 0: no plane
+    float multiple;
+    bool drawn;
+  };
+  for (const FlowStyle style : {FlowStyle::kArrows, FlowStyle::kWheel}) {
+    for (const Case& c :
+         {Case{0.0f, 3.0f, true}, Case{0.33f, 3.0f, true}, Case{0.34f, 3.0f, false},
+          Case{0.34f, 2.5f, true}, Case{kInfinity, 3.0f, false}, Case{kInfinity, 0.0f, true}}) {
+      Field field({64, 48}, 1.0f, 0.0f);
+      if (c.deviation > 0.0f) field.deviation.assign(field.u.size(), c.deviation);
+      GuardedImage image(OverlayImage::Format::kI420, field.size);
+      OverlayConfig config;
+      config.style = style;
+      config.min_deviations = c.multiple;
+      draw_flow_overlay(field.view(), config, image.image());
+      EXPECT_EQ(image.bytes_drawn(0) > 0, c.drawn) << c.deviation << " times " << c.multiple;
+    }
+  }
+}
+
+// Example failure: the wheel paints still pixels white, or is not at the position of the region.
+TEST(FlowOverlay, WheelPaintsPixelsThatMove) {
+  Field field({8, 4}, 0.0f, 0.0f);
+  field.u[8 + 3] = 2.0f;  // pixel (3, 1)
+  GuardedImage image(OverlayImage::Format::kRgb, {16, 16});
+  OverlayConfig config;
+  config.style = FlowStyle::kWheel;
+  config.max_motion = 2.0f;
+  config.roi = {5, 6, 8, 4};
+  draw_flow_overlay(field.view(), config, image.image());
+  const OverlayImage& view = image.image();
+  for (int y = 0; y < 16; ++y) {
+    for (int x = 0; x < 16; ++x) {
+      const std::uint8_t* const pixel = view.planes[0] + y * view.strides[0] + 3 * x;
+      const bool moves = x == 8 && y == 7;
+      EXPECT_NEAR(pixel[0], moves ? 255 : GuardedImage::kGray, moves ? 2 : 0) << x << ", " << y;
+      EXPECT_NEAR(pixel[1], moves ? 0 : GuardedImage::kGray, moves ? 2 : 0) << x << ", " << y;
+    }
+  }
+}
+
+// Example failure: the legend covers the picture, or is cut off in a small one.
+TEST(FlowOverlay, LegendIsAtTheLowerRight) {
+  Field field({320, 240}, 0.0f, 0.0f);
+  GuardedImage image(OverlayImage::Format::kGray8, field.size);
+  OverlayConfig config;
+  config.legend = true;
+  config.max_motion = 8.0f;
+  draw_flow_overlay(field.view(), config, image.image());
+  const OverlayImage& view = image.image();
+  int left = 320, top = 240;
+  for (int y = 0; y < 240; ++y)
+    for (int x = 0; x < 320; ++x)
+      if (view.planes[0][y * view.strides[0] + x] != GuardedImage::kGray) {
+        left = std::min(left, x);
+        top = std::min(top, y);
+      }
+  EXPECT_GT(left, 200);
+  EXPECT_LT(left, 300);
+  EXPECT_GT(top, 160);
+  EXPECT_LT(top, 220);
+
+  Field small({40, 24}, 0.0f, 0.0f);
+  GuardedImage tiny(OverlayImage::Format::kGray8, small.size);
+  draw_flow_overlay(small.view(), config, tiny.image());
+  EXPECT_EQ(tiny.bytes_drawn(0), 0);
+}
+
+// Example failure: an option sets another member.
+TEST(FlowOverlay, OptionsSetTheirMembers) {
+  OverlayConfig config;
+  const OptionSetting settings[] = {
+      {"style", "wheel"},      {"arrow_step", "24"}, {"arrow_scale", "2.5"}, {"min-motion", "0.25"},
+      {"min_deviations", "4"}, {"max_motion", "9"},  {"legend", "true"}};
+  ASSERT_TRUE(set_options(config, settings));
+  EXPECT_EQ(config.style, FlowStyle::kWheel);
+  EXPECT_EQ(config.step, 24);
+  EXPECT_EQ(config.scale, 2.5f);
+  EXPECT_EQ(config.min_motion, 0.25f);
+  EXPECT_EQ(config.min_deviations, 4.0f);
+  EXPECT_EQ(config.max_motion, 9.0f);
+  EXPECT_TRUE(config.legend);
+  EXPECT_EQ(OverlayConfig::options().size(), std::size(settings));
+}
+
+// Example failure: the scale falls with slow frames, so that the colors of a video flicker.
+TEST(FlowOverlay, ScaleNeverFalls) {
+  Field fast({16, 16}, 5.0f, 0.0f);
+  Field slow({16, 16}, 0.1f, 0.0f);
+  EXPECT_FLOAT_EQ(grown_flow_scale(slow.view(), 0.0f), 0.5f);
+  const float scale = grown_flow_scale(fast.view(), 0.0f);
+  EXPECT_NEAR(scale, 5.0f, 1e-3f);
+  EXPECT_EQ(grown_flow_scale(slow.view(), scale), scale);
+}
+
+// Example failure: a box is drawn without the position of the region.
+TEST(FlowOverlay, BoxesOfObjectsSurroundThem) {
+  GuardedImage image(OverlayImage::Format::kGray8, {128, 96});
+  const MovingObject object{{10, 12, 30, 20}, 3.0f, 4.0f, 600};
+  draw_moving_objects({&object, 1}, {5, 20, 100, 70}, image.image());
+  const OverlayImage& view = image.image();
+  const auto drawn = [&](int x, int y) {
+    return view.planes[0][y * view.strides[0] + x] != GuardedImage::kGray;
+  };
+  EXPECT_TRUE(drawn(15, 32));
+  EXPECT_TRUE(drawn(44, 51));
+  EXPECT_FALSE(drawn(30, 42));  // inside
+  EXPECT_FALSE(drawn(47, 54));
 }
 
 // Example failure: the field of a region is drawn at the corner of the image.

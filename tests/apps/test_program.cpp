@@ -57,6 +57,50 @@ TEST(Program, PrintsHelpOnEveryLevelAndItsVersion) {
   EXPECT_EQ(version.out, std::string("ocellus ") + OCELLUS_VERSION_STRING + "\n");
 }
 
+// Example failure: a box is not around what moves, the ground is an object, or the plane of the
+// standard deviation is not written.
+TEST(Program, FindsMovingObjects) {
+  const TemporaryFolder folder;
+  constexpr int kWidth = 160, kHeight = 120, kSide = 40;
+  for (int frame = 0; frame < 2; ++frame) {
+    std::ofstream file(folder / ("f" + std::to_string(frame) + ".pgm"), std::ios::binary);
+    file << "P5\n" << kWidth << " " << kHeight << "\n255\n";
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        const int left = 50 + 3 * frame;
+        const bool inside = x >= left && x < left + kSide && y >= 30 && y < 30 + kSide;
+        const double at_x = inside ? x - 3 * frame : x;
+        const double value = 128 + 50 * std::sin(at_x * 0.5 + y * 0.2) +
+                             40 * std::cos(y * 0.45) * std::sin(at_x * 0.27);
+        file.put(static_cast<char>(std::lround(inside ? value : 0.5 * value + 40)));
+      }
+    }
+  }
+  const json report =
+      json_of({"flow", folder / "f0.pgm", folder / "f1.pgm", "--preset", "quality", "--objects",
+               "--deviation", folder / "d.pfm", "-o", folder / "o.flo"});
+  EXPECT_EQ(report["deviation"], folder / "d.pfm");
+  const json& frame = report["frames"][0];
+  EXPECT_EQ(frame["objects_found"], 1) << frame.dump();
+  ASSERT_EQ(frame["objects"].size(), 1u);
+  const json& object = frame["objects"][0];
+  // Near the edges the window sees the ground, too.
+  EXPECT_NEAR(object["mean_u"].get<double>(), 3.0, 0.8);
+  EXPECT_NEAR(object["mean_v"].get<double>(), 0.0, 0.3);
+  const std::vector<int> box = object["box"];
+  EXPECT_NEAR(box[0], 50, 14);
+  EXPECT_NEAR(box[1], 30, 14);
+  EXPECT_NEAR(box[0] + box[2], 93, 14);
+  EXPECT_NEAR(box[1] + box[3], 70, 14);
+  const app::FloatPlane deviation = app::read_pfm(folder / "d.pfm");
+  ASSERT_EQ(deviation.size, (ImageSize{kWidth, kHeight}));
+  for (const float value : deviation.values) EXPECT_GT(value, 0.0f);
+  expect_error({"flow", folder / "f0.pgm", folder / "f1.pgm", "--max-objects", "3"},
+               {"--max-objects has no meaning here", "--objects"});
+  expect_error({"flow", folder / "f0.pgm", folder / "f1.pgm", "--deviation", folder / "d.flo"},
+               {"--deviation is", ".pfm"});
+}
+
 // Example failure: wrong usage gives CLI11's own exit codes, or a message without the mistake.
 TEST(Program, ReportsWrongUsage) {
   const TemporaryFolder folder;
@@ -69,7 +113,8 @@ TEST(Program, ReportsWrongUsage) {
   // Every comparison with NaN is false, so a range check by comparisons alone would accept it.
   expect_error({"latency", "--fps", "nan"}, {"--fps", "nan"});
   expect_error({"latency", "--budget-ms", "nan"}, {"--budget-ms", "nan"});
-  expect_error({"flow", "test:32x32", "-o", out, "--max-motion", "nan"}, {"--max-motion", "nan"});
+  expect_error({"flow", "test:32x32", "-o", folder / "o.png", "--max-motion", "nan"},
+               {"--max-motion is nan; it must be 0 to 1e+06"});
   expect_error({"flow", "test:32x32", "-o", "a.txt"}, {"a.txt", ".flo"});
   expect_error({"flow", "test:32x32", "-o", "a%s.flo"}, {"a%s.flo", "%0Nd"});
   expect_error({"flow", "test:32x32", "--preset", "best"}, {"best", "fast"});

@@ -298,6 +298,32 @@ TEST(VideoEnd, MissingFramesAreTold) {
   }
 }
 
+/// Example failure: a format's luma is read from the wrong bytes, or with other weights.
+TEST(VideoFormats, LumaIsThatOfGStreamer) {
+  for (const std::string format : {"GRAY8", "I420", "NV12", "YUY2", "UYVY", "Y444", "BGR", "RGB",
+                                   "BGRx", "RGBx", "Y42B", "AYUV"}) {
+    const bool rgb = format.find('R') != std::string::npos && format.find('B') < 3;
+    const std::string meaning = rgb || format == "GRAY8" ? "" : ",colorimetry=bt601";
+    const std::string pictures =
+        "videotestsrc num-buffers=2 pattern=smpte ! video/x-raw,width=67,"
+        "height=45,format=" +
+        format + meaning;
+    const auto source = app::open_pipeline(pictures, {});
+    const auto converted = app::open_pipeline(
+        pictures + " ! videoconvert dither=none ! video/x-raw,format=GRAY8" + meaning, {});
+    InputFrame ours, theirs;
+    for (int n = 0; n < 2; ++n) {
+      ASSERT_TRUE(source->next(ours)) << format;
+      ASSERT_TRUE(converted->next(theirs)) << format;
+      ASSERT_EQ(ours.image.pixels.size(), theirs.image.pixels.size()) << format;
+      int most = 0;
+      for (std::size_t i = 0; i < ours.image.pixels.size(); ++i)
+        most = std::max(most, std::abs(ours.image.pixels[i] - theirs.image.pixels[i]));
+      EXPECT_LE(most, 1) << format;
+    }
+  }
+}
+
 /// Example failure: the frames of a live source wait in a queue, so that the next one is old after
 /// a stall, or a frame that was dropped is not counted; frames of a file are dropped.
 TEST(VideoLive, TheNewestFrameIsRead) {

@@ -256,8 +256,9 @@ TEST(Caps, AcceptsOnlyTheFormatsOfTheTemplate) {
 // Fails when an element does not negotiate one of its formats, or does not list them with those
 // first that need no conversion.
 TEST(Caps, EveryElementNegotiatesEveryFormat) {
-  for (const char* element : {"ocellusflow", "ocellushalftone", "ocelluscnn template=edge",
-                              "ocellusdigits", "ocelluscortex"}) {
+  for (const char* element :
+       {"ocellusflow", "ocellushalftone", "ocelluscnn template=edge", "ocellusdigits",
+        "ocelluscortex", "ocellusrestore filter=gaussian-1"}) {
     for (const GstVideoFormat format : kAllFormats) {
       const std::string name = gst_video_format_to_string(format);
       Pipeline pipeline("videotestsrc num-buffers=2 ! video/x-raw,format=" + name +

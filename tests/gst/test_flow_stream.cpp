@@ -604,6 +604,90 @@ TEST(Messages, OnePerFrameOnRequest) {
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_ELEMENT), 0);
 }
 
+// Fails when an object has no region, another box in the message, or another motion than the field.
+TEST(Objects, AreAttachedAndPosted) {
+  for (const bool wanted : {true, false}) {
+    Harness harness(std::string("preset=quality align=false post-messages=true ") +
+                        (wanted ? "objects=true" : ""),
+                    {GST_VIDEO_FORMAT_GRAY8, 160, 120});
+    harness.start();
+    harness.push_frames(0, 4, 2.0, -1.0);
+    std::vector<GstBuffer*> out = harness.pull();
+    ASSERT_EQ(out.size(), 4u);
+    gpointer state = nullptr;
+    const auto* region =
+        reinterpret_cast<GstVideoRegionOfInterestMeta*>(gst_buffer_iterate_meta_filtered(
+            out.back(), &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+    GstMessage* last = nullptr;
+    while (GstMessage* message = harness.message(GST_MESSAGE_ELEMENT)) {
+      gst_clear_message(&last);
+      last = message;
+    }
+    ASSERT_NE(last, nullptr);
+    const GValue* objects = gst_structure_get_value(gst_message_get_structure(last), "objects");
+    if (!wanted) {
+      EXPECT_EQ(region, nullptr);
+      EXPECT_EQ(objects, nullptr);
+    } else {
+      ASSERT_NE(region, nullptr);
+      EXPECT_STREQ(g_quark_to_string(region->roi_type), GST_OCELLUS_FLOW_ROI_TYPE);
+      // The whole picture moves. At its border the motion is less certain.
+      EXPECT_GE(region->w, 120u);
+      EXPECT_GE(region->h, 90u);
+      EXPECT_LE(region->x + region->w, 160u);
+      EXPECT_LE(region->y + region->h, 120u);
+      const GstStructure* values = gst_video_region_of_interest_meta_get_param(
+          const_cast<GstVideoRegionOfInterestMeta*>(region), GST_OCELLUS_FLOW_ROI_TYPE);
+      ASSERT_NE(values, nullptr);
+      gdouble u = 0.0, v = 0.0;
+      gint64 area = 0;
+      EXPECT_TRUE(gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE,
+                                    &v, "area", G_TYPE_INT64, &area, nullptr));
+      EXPECT_NEAR(u, 2.0, 0.2);
+      EXPECT_NEAR(v, -1.0, 0.2);
+      EXPECT_GT(area, 120 * 60);
+      ASSERT_NE(objects, nullptr);
+      ASSERT_GE(gst_value_array_get_size(objects), 1u);
+      const auto* object =
+          static_cast<GstStructure*>(g_value_get_boxed(gst_value_array_get_value(objects, 0)));
+      guint width = 0;
+      EXPECT_TRUE(gst_structure_get_uint(object, "width", &width));
+      EXPECT_EQ(width, region->w);
+    }
+    gst_message_unref(last);
+    unref_all(out);
+  }
+}
+
+// Fails when an option of drawing does not reach the picture, or cannot be changed while it runs.
+TEST(Drawing, FollowsItsProperties) {
+  Harness harness("draw=true preset=quality align=false", {GST_VIDEO_FORMAT_GRAY8, 160, 120});
+  harness.start();
+  harness.push_frames(0, 3, 2.0, -1.0);
+  harness.drop_output();
+  const auto changed = [&](int index, const char* properties) {
+    set_properties(harness.element(), properties);
+    EXPECT_EQ(harness.push(harness.frame(index, 2.0, -1.0)), GST_FLOW_OK);
+    std::vector<GstBuffer*> out = harness.pull();
+    GstBuffer* plain = harness.frame(index, 2.0, -1.0);
+    const auto drawn = bytes_of(out.back());
+    const auto before = bytes_of(plain);
+    int count = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) count += drawn[i] != before[i] ? 1 : 0;
+    gst_buffer_unref(plain);
+    unref_all(out);
+    return count;
+  };
+  const int arrows = changed(3, "arrow-step=16");
+  EXPECT_GT(arrows, 500);
+  EXPECT_GT(changed(4, "arrow-step=8"), arrows);
+  EXPECT_EQ(changed(5, "style=none"), 0);
+  EXPECT_GT(changed(6, "legend=true"), 500);
+  EXPECT_GT(changed(7, "legend=false style=wheel"), 8000);
+  EXPECT_EQ(changed(8, "min-motion=5"), 0);
+  EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
+}
+
 // Fails when a property of the operator changes while it runs, or keeps its value without a
 // warning.
 TEST(Properties, OperatorPropertiesAreFixedWhileItRuns) {

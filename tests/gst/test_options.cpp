@@ -3,6 +3,7 @@
 #include <set>
 
 #include "gst/gst_support.h"
+#include "ocellus/flow_draw.h"
 #include "ocellus/kernel_taps.h"
 #include "ocellus/operators.h"
 #include "support/files.h"
@@ -87,7 +88,10 @@ TEST_P(Table, EveryOptionIsAProperty) {
       gst_element_factory_make((std::string("ocellus") + GetParam()).c_str(), nullptr);
   ASSERT_NE(element, nullptr);
   GObjectClass* klass = G_OBJECT_GET_CLASS(element);
-  std::set<std::string> known = {"align", "draw", "messages", "save-location"};
+  std::set<std::string> known = {"align", "draw", "objects", "messages", "save-location"};
+  if (G_OBJECT_TYPE(element) == g_type_from_name("GstOcellusFlow"))
+    for (const auto table : {OverlayConfig::options(), MovingObjectsConfig::options()})
+      for (const Option& option : table) known.insert(property_name(option));
   for (const Option& option : description->options) {
     const std::string name = property_name(option);
     SCOPED_TRACE(name);

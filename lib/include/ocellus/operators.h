@@ -86,6 +86,8 @@ class OperatorConfig {
   bool means_something(const Option& option) const noexcept {
     return option.means_something(data_.data());
   }
+  /// The configuration, as the functions of an Option take it.
+  const void* data() const noexcept { return data_.data(); }
 
   /// These functions correspond to those of the operator's own class.
   Expected<OperatorInfo> info() const noexcept { return description_->info(data_.data()); }

@@ -54,6 +54,9 @@ typedef enum {
   GST_OCELLUS_FLOW_FLAG_LATE = (1 << 4)
 } GstOcellusFlowFlags;
 
+/** Type of the GstVideoRegionOfInterestMeta of an object that moves, and name of its structure. */
+#define GST_OCELLUS_FLOW_ROI_TYPE "moving-object"
+
 typedef struct _GstOcellusFlowMeta GstOcellusFlowMeta;
 
 /**
