@@ -163,15 +163,17 @@ static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig
       roi.empty() ? ocellus::Rect{0, 0, GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)}
                   : roi;
   self->finder->reset();
-  self->attaches_objects = find_objects;
+  self->attaches_objects = FALSE;
   // The caller reports a configuration that is not valid.
   if ((!draws && !find_objects) || !config.info()) return;
   objects.size = {self->region.width, self->region.height};
   ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(objects);
-  if (made)
-    self->finder->emplace(std::move(*made));
-  else
+  if (!made) {
     GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, (nullptr), ("%s", made.error().text));
+    return;
+  }
+  self->finder->emplace(std::move(*made));
+  self->attaches_objects = find_objects;
 }
 
 static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {

@@ -62,9 +62,7 @@ bool similar(const Cell& a, const Cell& b) noexcept {
   return du * du + dv * dv <= 0.25f * std::max(1.0f, longer);
 }
 
-}  // namespace
-
-struct MovingObjects::State {
+struct Finder {
   MovingObjectsConfig config;
   int side = kLeastCell;  // of a cell, pixels
   int columns = 0;
@@ -93,7 +91,7 @@ struct MovingObjects::State {
   std::span<const MovingObject> select() noexcept;
 };
 
-void MovingObjects::State::sample(const FlowOutput& flow) noexcept {
+void Finder::sample(const FlowOutput& flow) noexcept {
   const float least = config.min_motion * config.min_motion;
   const bool noisy = flow.deviation.data != nullptr && config.min_deviations > 0.0f;
   for (int row = 0; row < rows; ++row) {
@@ -117,7 +115,7 @@ void MovingObjects::State::sample(const FlowOutput& flow) noexcept {
 }
 
 /// Connects a cell with those before it.
-void MovingObjects::State::connect(int column, int row) noexcept {
+void Finder::connect(int column, int row) noexcept {
   const int here = row * columns + column;
   for (int y = std::max(0, row - kReach); y <= row; ++y) {
     const int last = y == row ? column - 1 : std::min(columns - 1, column + kReach);
@@ -135,7 +133,7 @@ void MovingObjects::State::connect(int column, int row) noexcept {
   }
 }
 
-void MovingObjects::State::sum() noexcept {
+void Finder::sum() noexcept {
   found = 0;
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
@@ -160,7 +158,7 @@ void MovingObjects::State::sum() noexcept {
   }
 }
 
-std::span<const MovingObject> MovingObjects::State::select() noexcept {
+std::span<const MovingObject> Finder::select() noexcept {
   const std::int64_t pixels = std::int64_t{side} * side;
   int* const first = roots.get();
   int* const last = std::remove_if(
@@ -185,6 +183,10 @@ std::span<const MovingObject> MovingObjects::State::select() noexcept {
   }
   return std::span(objects).first(at(kept));
 }
+
+}  // namespace
+
+struct MovingObjects::State : Finder {};
 
 OptionTable MovingObjectsConfig::options() noexcept {
   return kOptions;
