@@ -199,8 +199,8 @@ void install_options(GObjectClass* klass, const OperatorDescription& description
 }
 
 void set_option(const Option& option, void* config, const GValue* value) {
-  const std::optional<std::string> text = text_of(option, value);
-  const OptionSetting setting{option.name, text.value_or("")};
+  const std::string text = text_of(option, value).value_or("");
+  const OptionSetting setting{option.name, text};
   const Expected<void> set =
       ocellus::detail::set_options(OptionTable(&option, 1), config, std::span(&setting, 1));
   if (!set) g_warning("%s", set.error().text);
