@@ -28,7 +28,7 @@ constexpr std::string_view kFrameMagic = "FRAME";
 /// Far longer than any header in use.
 constexpr std::size_t kLongestHeader = 4096;
 
-/// The frames of a stream. `read` of the derived classes may throw Stopped.
+/// The frames of a stream. What derived classes override may throw Stopped.
 class StreamFrames : public FrameSource {
  protected:
   explicit StreamFrames(std::unique_ptr<ByteStream> stream)
@@ -84,9 +84,8 @@ class Y4mStream : public StreamFrames {
  public:
   Y4mStream(std::unique_ptr<ByteStream> stream, bool color)
       : StreamFrames(std::move(stream)), color_(color) {
-    std::string_view header;
     const std::string line = stream_->line(kLongestHeader);
-    header = line;
+    std::string_view header = line;
     header.remove_prefix(kY4mMagic.size());
     while (!header.empty()) {
       const std::size_t end = std::min(header.find(' '), header.size());
