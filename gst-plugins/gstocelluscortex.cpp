@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/gstocelluslabels.h"
+#include "base/gstocellusmessages.h"
 #include "gstocelluscortexmeta.h"
 #include "ocellus/cortex.h"
 
@@ -156,15 +157,12 @@ static void gst_ocellus_cortex_describe(GstOcellusBase*, GstBuffer* buffer, GstS
   gst_value_array_init(&patches, meta->count);
   for (guint i = 0; i < meta->count; ++i) {
     const GstOcellusCortexPatch& patch = meta->patches[i];
-    GValue value = G_VALUE_INIT;
-    g_value_init(&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(
-        &value, gst_structure_new("patch", "class", G_TYPE_INT, patch.label, "name", G_TYPE_STRING,
-                                  patch.name, "confidence", G_TYPE_DOUBLE,
-                                  static_cast<gdouble>(patch.confidence), "x", G_TYPE_INT, patch.x,
-                                  "y", G_TYPE_INT, patch.y, "width", G_TYPE_INT, patch.width,
-                                  "height", G_TYPE_INT, patch.height, nullptr));
-    gst_value_array_append_and_take_value(&patches, &value);
+    gst_ocellus::append_with_box(
+        &patches,
+        gst_structure_new("patch", "class", G_TYPE_INT, patch.label, "name", G_TYPE_STRING,
+                          patch.name, "confidence", G_TYPE_DOUBLE,
+                          static_cast<gdouble>(patch.confidence), nullptr),
+        {patch.x, patch.y, patch.width, patch.height});
   }
   if (meta->count > 0) {
     gst_structure_set(message, "class", G_TYPE_INT, meta->patches[0].label, "name", G_TYPE_STRING,

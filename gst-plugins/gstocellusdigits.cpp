@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/gstocelluslabels.h"
+#include "base/gstocellusmessages.h"
 #include "gstocellusdigitsmeta.h"
 #include "ocellus/character_draw.h"
 #include "ocellus/neocognitron.h"
@@ -232,13 +233,8 @@ static void gst_ocellus_digits_describe(GstOcellusBase* base, GstBuffer* buffer,
   gst_value_array_init(&characters, meta->count);
   for (guint i = 0; i < meta->count; ++i) {
     const GstOcellusDigit& digit = meta->digits[i];
-    GstStructure* character = structure_of(digit);
-    gst_structure_set(character, "x", G_TYPE_INT, digit.x, "y", G_TYPE_INT, digit.y, "width",
-                      G_TYPE_INT, digit.width, "height", G_TYPE_INT, digit.height, nullptr);
-    GValue value = G_VALUE_INIT;
-    g_value_init(&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&value, character);
-    gst_value_array_append_and_take_value(&characters, &value);
+    gst_ocellus::append_with_box(&characters, structure_of(digit),
+                                 {digit.x, digit.y, digit.width, digit.height});
   }
   gst_structure_set(message, "string", G_TYPE_STRING, meta->string, "count", G_TYPE_UINT,
                     meta->count, "truncated", G_TYPE_BOOLEAN, meta->truncated, "compute-time",

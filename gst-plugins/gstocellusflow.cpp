@@ -100,6 +100,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/gstocellusmessages.h"
 #include "base/gstocellusoptions.h"
 #include "gstocellusflowmeta.h"
 #include "ocellus/flow_draw.h"
@@ -212,6 +213,11 @@ static void add_regions(GstOcellusBase* base, GstBuffer* buffer, const ocellus::
   }
 }
 
+static ocellus::Rect box_of(const GstVideoRegionOfInterestMeta& region) {
+  return {static_cast<gint>(region.x), static_cast<gint>(region.y), static_cast<gint>(region.w),
+          static_cast<gint>(region.h)};
+}
+
 // Calls `visit` with the region and the structure of each object that this element found. Elements
 // upstream may have found others.
 template <typename Visit>
@@ -302,13 +308,10 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
   if (overlay.max_motion == 0.0f && overlay.style != ocellus::FlowStyle::kNone)
     overlay.max_motion = self->scale = ocellus::grown_flow_scale(field, self->scale);
   for_each_region(base, buffer, [&](const auto& region, const GstStructure* values) {
-    const auto number = [](guint value) { return static_cast<gint>(value); };
     gdouble u = 0.0, v = 0.0;
     gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE, &v, nullptr);
-    const ocellus::MovingObject object = {
-        {number(region.x), number(region.y), number(region.w), number(region.h)},
-        static_cast<gfloat>(u),
-        static_cast<gfloat>(v)};
+    const ocellus::MovingObject object = {box_of(region), static_cast<gfloat>(u),
+                                          static_cast<gfloat>(v)};
     ocellus::draw_moving_objects({&object, 1}, {}, image);
   });
   // The legend covers boxes, not the other way round.
@@ -344,13 +347,7 @@ static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
   GValue objects = G_VALUE_INIT;
   gst_value_array_init(&objects, 0);
   for_each_region(base, buffer, [&objects](const auto& region, const GstStructure* values) {
-    GstStructure* object = gst_structure_copy(values);
-    gst_structure_set(object, "x", G_TYPE_UINT, region.x, "y", G_TYPE_UINT, region.y, "width",
-                      G_TYPE_UINT, region.w, "height", G_TYPE_UINT, region.h, nullptr);
-    GValue value = G_VALUE_INIT;
-    g_value_init(&value, GST_TYPE_STRUCTURE);
-    g_value_take_boxed(&value, object);
-    gst_value_array_append_and_take_value(&objects, &value);
+    gst_ocellus::append_with_box(&objects, gst_structure_copy(values), box_of(region));
   });
   gst_structure_take_value(message, "objects", &objects);
 }

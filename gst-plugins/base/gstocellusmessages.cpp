@@ -49,6 +49,15 @@ void post_bad_picture(GstOcellusBase* self, const Error& error) {
       ("%s", error.text));
 }
 
+void append_with_box(GValue* array, GstStructure* values, const ocellus::Rect& box) {
+  gst_structure_set(values, "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT,
+                    box.width, "height", G_TYPE_INT, box.height, nullptr);
+  GValue value = G_VALUE_INIT;
+  g_value_init(&value, GST_TYPE_STRUCTURE);
+  g_value_take_boxed(&value, values);
+  gst_value_array_append_and_take_value(array, &value);
+}
+
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
               gdouble proportion) {
   const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;

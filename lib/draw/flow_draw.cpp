@@ -9,6 +9,7 @@
 #include "core/option_table.h"
 #include "draw/painter.h"
 #include "ocellus/character_draw.h"
+#include "optical_flow/motion_threshold.h"
 
 namespace ocellus {
 namespace {
@@ -109,24 +110,20 @@ class Moving {
   Moving(const FlowOutput& flow, const OverlayConfig& config) noexcept
       : flow_(flow),
         objects_(config.objects),
-        least_(config.min_motion),
-        deviations_(flow.deviation.data != nullptr ? config.min_deviations : 0.0f) {}
+        threshold_(flow, config.min_motion, config.min_deviations) {}
 
   /// Sets `motion` to the length of the vector and returns true, or returns false.
   bool at(int x, int y, float& u, float& v, float& motion) const noexcept {
     u = flow_.u.row<const float>(y)[x];
     v = flow_.v.row<const float>(y)[x];
     motion = std::hypot(u, v);
-    if (!std::isfinite(motion) || !(motion > 0.0f) || motion < least_) return false;
-    if (objects_ != nullptr && !objects_->moves_at(x, y)) return false;
-    return !(deviations_ > 0.0f) || motion >= deviations_ * flow_.deviation.row<const float>(y)[x];
+    return threshold_.passes(motion, x, y) && (objects_ == nullptr || objects_->moves_at(x, y));
   }
 
  private:
   const FlowOutput& flow_;
   const MovingObjects* objects_;
-  float least_;
-  float deviations_;
+  detail::MotionThreshold threshold_;
 };
 
 constexpr OptionChoice kStyles[] = {

@@ -8,6 +8,7 @@
 
 #include "core/checks.h"
 #include "core/option_table.h"
+#include "optical_flow/motion_threshold.h"
 
 namespace ocellus {
 namespace {
@@ -92,22 +93,16 @@ struct Finder {
 };
 
 void Finder::sample(const FlowOutput& flow) noexcept {
-  const float least = config.min_motion * config.min_motion;
-  const bool noisy = flow.deviation.data != nullptr && config.min_deviations > 0.0f;
+  const detail::MotionThreshold threshold(flow, config.min_motion, config.min_deviations);
   for (int row = 0; row < rows; ++row) {
     const int y = std::min(row * side + side / 2, config.size.height - 1);
     const float* const from_u = flow.u.row<const float>(y);
     const float* const from_v = flow.v.row<const float>(y);
-    const float* const deviation = noisy ? flow.deviation.row<const float>(y) : nullptr;
     for (int column = 0; column < columns; ++column) {
       const int x = std::min(column * side + side / 2, config.size.width - 1);
-      const float length = from_u[x] * from_u[x] + from_v[x] * from_v[x];
-      // False for NaN and for infinity.
-      bool moves = length > 0.0f && length >= least && std::isfinite(length);
-      if (moves && noisy) {
-        const float noise = config.min_deviations * deviation[x];
-        moves = length >= noise * noise;
-      }
+      // Infinite for vectors whose square is, which `similar` could not compare.
+      const float length = std::sqrt(from_u[x] * from_u[x] + from_v[x] * from_v[x]);
+      const bool moves = threshold.passes(length, x, y);
       const int here = row * columns + column;
       cells[at(here)] = {moves ? here : kStill, from_u[x], from_v[x]};
     }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ocellus/flow_draw.h"
-#include "support/plane.h"
+#include "support/flow_view.h"
 
 namespace ocellus {
 namespace {
@@ -24,14 +24,7 @@ struct Field {
       : size(field_size),
         u(static_cast<std::size_t>(size.width * size.height), fill_u),
         v(static_cast<std::size_t>(size.width * size.height), fill_v) {}
-  FlowOutput view() {
-    const std::ptrdiff_t stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-    FlowOutput flow;
-    flow.u = test::float_plane(u.data(), size, stride);
-    flow.v = test::float_plane(v.data(), size, stride);
-    if (!deviation.empty()) flow.deviation = test::float_plane(deviation.data(), size, stride);
-    return flow;
-  }
+  FlowOutput view() { return test::flow_view(size, u, v, deviation); }
 };
 
 std::array<int, 3> color_of(float u, float v, float max_motion) {

@@ -650,9 +650,9 @@ TEST(Objects, AreAttachedAndPosted) {
       ASSERT_GE(gst_value_array_get_size(objects), 1u);
       const auto* object =
           static_cast<GstStructure*>(g_value_get_boxed(gst_value_array_get_value(objects, 0)));
-      guint width = 0;
-      EXPECT_TRUE(gst_structure_get_uint(object, "width", &width));
-      EXPECT_EQ(width, region->w);
+      gint width = 0;
+      EXPECT_TRUE(gst_structure_get_int(object, "width", &width));
+      EXPECT_EQ(width, static_cast<gint>(region->w));
     }
     gst_message_unref(last);
     unref_all(out);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ocellus/moving_objects.h"
-#include "support/plane.h"
+#include "support/flow_view.h"
 
 namespace ocellus {
 namespace {
@@ -40,14 +40,7 @@ struct Field {
       }
     }
   }
-  FlowOutput view() {
-    const std::ptrdiff_t stride = size.width * static_cast<std::ptrdiff_t>(sizeof(float));
-    FlowOutput flow;
-    flow.u = test::float_plane(u.data(), size, stride);
-    flow.v = test::float_plane(v.data(), size, stride);
-    if (!deviation.empty()) flow.deviation = test::float_plane(deviation.data(), size, stride);
-    return flow;
-  }
+  FlowOutput view() { return test::flow_view(size, u, v, deviation); }
 };
 
 MovingObjectsConfig config_of(ImageSize size, int min_area = 1) {
