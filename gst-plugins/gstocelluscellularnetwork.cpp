@@ -132,6 +132,7 @@ static void gst_ocellus_cellular_network_set_result(GstOcellusBase* base, GstBuf
   const auto& record =
       *reinterpret_cast<const ocellus::CellularNetworkRecord*>(result.record.data());
   meta->sweeps = static_cast<guint>(record.sweeps);
+  meta->passes = static_cast<guint>(record.passes);
   meta->changed = record.changed;
   meta->converged = record.converged;
   meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
@@ -141,8 +142,8 @@ static void gst_ocellus_cellular_network_set_result(GstOcellusBase* base, GstBuf
 static void gst_ocellus_cellular_network_describe(GstOcellusBase*, GstBuffer* buffer,
                                                   GstStructure* message) {
   const GstOcellusCellularNetworkMeta* meta = meta_of(buffer);
-  gst_structure_set(message, "sweeps", G_TYPE_UINT, meta->sweeps, "changed", G_TYPE_UINT,
-                    meta->changed, "converged", G_TYPE_BOOLEAN, meta->converged, "compute-time",
+  gst_structure_set(message, "sweeps", G_TYPE_UINT, meta->sweeps, "passes", G_TYPE_UINT,
+                    meta->passes, "changed", G_TYPE_UINT, meta->changed, "converged", G_TYPE_BOOLEAN, meta->converged, "compute-time",
                     G_TYPE_UINT64, meta->compute_time, nullptr);
 }
 

@@ -42,7 +42,7 @@ class CellJob : public PictureJob {
  private:
   struct Totals {
     double mean_sweeps = 0.0;
-    std::size_t settled = 0;  ///< frames whose last stage converged
+    std::size_t settled = 0;  ///< frames whose last stage or group converged
     std::uint32_t most_changed = 0;
   };
 
@@ -76,9 +76,10 @@ class CellJob : public PictureJob {
   void print_totals(double median, double p99) const override {
     if (reports().size() == 1) {
       const CellularNetworkRecord& record = record_of(reports().front());
-      fmt::print("{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
+      fmt::print("{}{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
+                 record.passes > 0 ? " in " + counted(record.passes, "pass", "passes") : "",
                  record.converged ? std::string("converged")
-                                  : fmt::format("not converged: {} changed in the last sweep",
+                                  : fmt::format("not converged: {} changed at the end",
                                                 counted(record.changed, "cell")),
                  median);
       return;
@@ -87,7 +88,7 @@ class CellJob : public PictureJob {
     fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", all.mean_sweeps,
                all.settled, counted(static_cast<std::int64_t>(reports().size()), "frame"));
     if (all.settled < reports().size())
-      fmt::print("; in the others, up to {} changed in the last sweep",
+      fmt::print("; in the others, up to {} changed at the end",
                  counted(all.most_changed, "cell"));
     fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n", median, p99,
                frame_run().rate_text(median));

@@ -35,14 +35,18 @@ const char* const kCellTextHelp =
     "  boundary zero-flux|fixed V|periodic                                     (zero-flux)\n"
     "  update colors SPACING|raster|synchronous      spacing 0: the least     (colors 0)\n"
     "  move update|swap              (update)\n"
-    "  sweeps N                      maximum number of sweeps, 1 to 100000 (100)";
+    "  sweeps N                      maximum number of sweeps, 1 to 100000 (100)\n"
+    "  group_stages N                this stage and the next N - 1 stages are a group, which is\n"
+    "                                repeated until a pass changes nothing; 0: none (0)\n"
+    "  max_passes N                  maximum number of passes of the group, 1 to 100000 (10000)";
 const char* const kCellJsonHelp =
     "JSON is one stage or {\"note\": \"...\", \"stages\": [...]}. A stage is an object with the "
     "same fields:\n"
     "  {\"a\": [[0, 1, 0], [1, 3, 1], [0, 1, 0]], \"b\": [[0, 0, 0], [0, 4, 0], [0, 0, 0]],\n"
     "   \"threshold\": -1, \"continuous\": true, \"start\": \"constant\", \"start_value\": 1,\n"
     "   \"boundary\": \"fixed\", \"boundary_value\": -1, \"sweeps\": 1000}\n"
-    "  and \"levels\", \"xi\", \"input\", \"seed\", \"update\", \"color_spacing\", \"move\".";
+    "  and \"levels\", \"xi\", \"input\", \"seed\", \"update\", \"color_spacing\", \"move\",\n"
+    "  \"group_stages\", \"max_passes\".";
 
 namespace {
 
@@ -74,6 +78,10 @@ constexpr NumberField kNumbers[] = {
     {"color_spacing", 0, 9, true,
      [](CellStage& s, double v) { s.color_spacing = static_cast<int>(v); }},
     {"sweeps", 1, 100000, true, [](CellStage& s, double v) { s.max_sweeps = static_cast<int>(v); }},
+    {"group_stages", 0, kMaxCellStages, true,
+     [](CellStage& s, double v) { s.group_stages = static_cast<int>(v); }},
+    {"max_passes", 1, 100000, true,
+     [](CellStage& s, double v) { s.max_passes = static_cast<int>(v); }},
 };
 
 /// The words in the order of the enumerators. An empty word stands for a value that a file cannot
@@ -219,7 +227,7 @@ void check_count(std::size_t stages, const std::string& where) {
 
 constexpr const char* kFields =
     "note, stage, a, b, threshold, continuous, levels, xi, input, start, boundary, update, move, "
-    "sweeps";
+    "sweeps, group_stages, max_passes";
 
 // ---- text
 
@@ -433,7 +441,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
       throw InputError(fmt::format(
           "{}: \"{}\" is not a field; the fields are a, b, threshold, continuous, levels, xi, "
           "input, start, start_value, seed, boundary, boundary_value, update, color_spacing, "
-          "move, sweeps",
+          "move, sweeps, group_stages, max_passes",
           where, printable(name, kMostOfValue)));
     }
   }
@@ -563,6 +571,10 @@ std::string cell_templates_text(const CellTemplateFile& file) {
     if (stage.move != kDefaults.move) text += fmt::format("move {}\n", word_of(stage, "move"));
     if (stage.max_sweeps != kDefaults.max_sweeps)
       text += fmt::format("sweeps {}\n", stage.max_sweeps);
+    if (stage.group_stages != kDefaults.group_stages)
+      text += fmt::format("group_stages {}\n", stage.group_stages);
+    if (stage.max_passes != kDefaults.max_passes)
+      text += fmt::format("max_passes {}\n", stage.max_passes);
   }
   return text;
 }
@@ -586,6 +598,10 @@ nlohmann::ordered_json cell_templates_json(const CellTemplateFile& file) {
       object["boundary_value"] = shortest(stage.boundary_value);
     if (stage.update == CellUpdate::kColors) object["color_spacing"] = stage.color_spacing;
     object["sweeps"] = stage.max_sweeps;
+    if (stage.group_stages > 0) {
+      object["group_stages"] = stage.group_stages;
+      object["max_passes"] = stage.max_passes;
+    }
     root["stages"].push_back(object);
   }
   return root;

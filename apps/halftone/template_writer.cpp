@@ -40,6 +40,8 @@ std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
     table.add_move(static_cast<file::CellMove>(stage.move));
     table.add_color_spacing(static_cast<std::uint8_t>(stage.color_spacing));
     table.add_max_sweeps(static_cast<std::uint32_t>(stage.max_sweeps));
+    table.add_group_stages(static_cast<std::uint8_t>(stage.group_stages));
+    table.add_max_passes(static_cast<std::uint32_t>(stage.max_passes));
     stages.push_back(table.Finish());
   }
   const auto note = builder.CreateString(file.note.substr(0, kMaxNote));

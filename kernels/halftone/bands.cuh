@@ -221,11 +221,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   if (!counter) return;
   if (blockIdx.x == 0) {
     for (; next != sweep; ++next) totals.add(wait_for_count(next), (begins >> (next & 7) & 1) != 0);
-    CellTotals& frame = *band.a.end.totals;
-    frame.sweeps = totals.sweeps + (band.a.end.first ? 0 : frame.sweeps);
-    frame.changed = totals.changed;
-    frame.converged = totals.converged ? 1 : 0;
-    if (band.a.end.last) tell_record(band.a.end);
+    add_totals(band.a.end, {totals.sweeps, totals.changed, totals.converged ? 1u : 0u, 0});
   }
   __threadfence();
   if (atomicInc(&band.a.shared->ended, gridDim.x - 1) == gridDim.x - 1) {

@@ -52,11 +52,43 @@ __device__ inline void write_gray(const CellEnd& end, int x, int y, int k, bool 
   }
 }
 
-/// Writes the record of a frame; called when the totals are final.
-__device__ inline void tell_record(const CellEnd& end) {
-  end.record->sweeps = static_cast<std::int32_t>(end.totals->sweeps);
-  end.record->changed = end.totals->changed;
-  end.record->converged = end.totals->converged != 0;
+/// The initial state of a cell.
+__device__ inline std::int32_t start_state(const StartArguments& a, int x, int y) {
+  switch (a.start) {
+    case CellStart::kConstant:
+      return a.value;
+    case CellStart::kPlane:
+      return a.plane[y * a.to.pitch + x];
+    case CellStart::kNoise:
+      return detail::noise_state(x, y, a.seed);
+    case CellStart::kBlueNoise:
+      return input_at(a.u, x, y) +
+             detail::blue_noise_state(a.ranks[y % detail::kBlueNoiseSize * detail::kBlueNoiseSize +
+                                              x % detail::kBlueNoiseSize]);
+    case CellStart::kPrevious:
+      return input_of_output(a.previous[y * a.to.pitch + x], a.previous_levels);
+    default:
+      return input_at(a.u, x, y);
+  }
+}
+
+/// The sum of two numbers of sweeps, which stays in the range of the record.
+__device__ inline std::uint32_t sum_of_sweeps(std::uint32_t a, std::uint32_t b) {
+  return min(a + b, 0x7FFFFFFFu);
+}
+
+/// Adds the totals of a run to those of the frame. After the last run, writes the record.
+__device__ inline void add_totals(const CellEnd& end, const CellTotals& run) {
+  CellTotals& frame = *end.totals;
+  frame.sweeps = sum_of_sweeps(run.sweeps, end.first ? 0 : frame.sweeps);
+  frame.passes = run.passes + (end.first ? 0 : frame.passes);
+  frame.changed = run.changed;
+  frame.converged = run.converged;
+  if (!end.last) return;
+  end.record->sweeps = static_cast<std::int32_t>(frame.sweeps);
+  end.record->changed = frame.changed;
+  end.record->converged = frame.converged != 0;
+  end.record->passes = static_cast<std::int32_t>(frame.passes);
 }
 
 }  // namespace ocellus::cuda

@@ -59,6 +59,15 @@ CudaCellularNetwork::CudaCellularNetwork(const CellularNetworkPlan& plan,
     : CudaOperator(detail::info_of(plan)), plan_(plan), sources_(sources) {
   pitch_ = static_cast<std::int64_t>(detail::align_up(at(plan.size.width), kCellAlignment));
   for (int s = 0; s < plan.stage_count; ++s) {
+    if (const detail::CellGroupPlan* const group = plan_.group_of(s)) {
+      if (s == group->first) {
+        Run& run = runs_[at(run_count_++)];
+        run.first = s;
+        run.end = group->end;
+        run.group = group;
+      }
+      continue;
+    }
     if (s == 0 || !plan_of(s).keeps_state) {
       runs_[at(run_count_)].first = s;
       runs_[at(run_count_)].in_bands = true;
@@ -73,6 +82,10 @@ CudaCellularNetwork::CudaCellularNetwork(const CellularNetworkPlan& plan,
 void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
   for (std::uint8_t*& plane : k_) plane = device.take<std::uint8_t>(cells());
   if (plan_.warm_start) keep_ = device.take<std::uint8_t>(cells());
+  if (plan_.group_count > 0) {
+    pass_ = device.take<std::uint8_t>(cells());
+    group_stages_ = device.take<GroupStage>(at(plan_.stage_count));
+  }
   sums_ = device.take<std::int32_t>(std::max(cells(), large_words(plan_.size)));
   ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
   for (int s = 0; s < plan_.stage_count; ++s) {
@@ -83,7 +96,7 @@ void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
       device.take<unsigned long long>(band_message_words(plan_.size.width, plan_.size.height));
   shared_ = device.take<BandShared>(1);
   totals_ = device.take<CellTotals>(1);
-  counts_ = device.take<std::uint32_t>(3);
+  counts_ = device.take<std::uint32_t>(6);
   marks_ = device.take<std::uint8_t>(block_count(plan_.size.width, kMarkColumns) *
                                      at(plan_.size.height));
 }
@@ -157,6 +170,18 @@ Expected<void> CudaCellularNetwork::load_planes(Scope& cuda) noexcept {
   return {};
 }
 
+Expected<void> CudaCellularNetwork::load_groups(Scope& cuda) noexcept {
+  if (plan_.group_count == 0) return {};
+  std::array<GroupStage, kMaxCellStages> stages{};
+  for (int s = 0; s < plan_.stage_count; ++s)
+    stages[at(s)] = {plan_of(s), threshold_[at(s)], start_[at(s)]};
+  if (Expected<void> done =
+          upload(cuda, group_stages_, stages.data(), at(plan_.stage_count) * sizeof(GroupStage));
+      !done)
+    return done;
+  return load_kernel(cuda, group_kernel(), 0);
+}
+
 Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
   if (Expected<void> done =
           upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
@@ -167,10 +192,12 @@ Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
   shared.sweep = 1;
   if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;
   if (Expected<void> done = load_planes(cuda); !done) return done;
+  if (Expected<void> done = load_groups(cuda); !done) return done;
   if (Expected<void> done = load_check_kernel(cuda); !done) return done;
   bool general = false;
   for (int r = 0; r < run_count_; ++r) {
     Run& run = runs_[at(r)];
+    if (run.group != nullptr) continue;
     if (Expected<void> done = choose(cuda, run); !done) return done;
     general |= !run.in_bands;
     const Kernel<StartArguments> starter = plan_of(run.first).start == CellStart::kErrorDiffusion
@@ -185,13 +212,18 @@ Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
 
 // ---- a frame
 
-CellSource CudaCellularNetwork::source_of(int slot, const Run& run, int before) const noexcept {
+CellSource CudaCellularNetwork::source_of(int slot) const noexcept {
   CellSource u{};
   u.frame = params(slot);
   u.format = plan_.format;
   u.gray = plan_.gray_input;
   u.pitch = pitch_;
   u.levels = 2;
+  return u;
+}
+
+CellSource CudaCellularNetwork::source_of(int slot, const Run& run, int before) const noexcept {
+  CellSource u = source_of(slot);
   if (plan_of(run.first).input == CellInput::kPrevious) {
     u.k = k_[at(before)];
     u.levels = plan_of(run.first - 1).levels;
@@ -287,8 +319,6 @@ Expected<void> CudaCellularNetwork::record_bands(Scope& cuda, int slot, cudaStre
 Expected<void> CudaCellularNetwork::record_general(Scope& cuda, int slot, cudaStream_t stream,
                                                    const Run& run, int before, int plane,
                                                    int other) noexcept {
-  const unsigned blocks =
-      static_cast<unsigned>(std::min(device_traits().multiprocessors, plan_.size.height));
   BiasArguments bias{};
   bias.u = source_of(slot, run, before);
   bias.width = plan_.size.width;
@@ -312,12 +342,39 @@ Expected<void> CudaCellularNetwork::record_general(Scope& cuda, int slot, cudaSt
     a.stage = plan_of(s);
     a.end = end_of(slot, run, s);
     a.end.first = s == 0;
-    if (Expected<void> done = launch_together(cuda, stream, general_kernel(), dim3(blocks),
-                                              dim3(kGeneralThreads), 0, a);
+    if (Expected<void> done = launch_together(cuda, stream, general_kernel(),
+                                              dim3(general_blocks()), dim3(kGeneralThreads), 0, a);
         !done)
       return done;
   }
   return {};
+}
+
+Expected<void> CudaCellularNetwork::record_group(Scope& cuda, int slot, cudaStream_t stream,
+                                                 const Run& run, int before, int to) noexcept {
+  GroupArguments a{};
+  a.frame = source_of(slot);
+  a.stages = group_stages_ + run.first;
+  a.stage_count = run.end - run.first;
+  a.max_passes = run.group->max_passes;
+  a.again_input = run.group->input;
+  a.again_start = run.group->start;
+  std::copy(k_.begin(), k_.end(), a.k);
+  a.before = before;
+  if (before >= 0) a.before_levels = plan_of(run.first - 1).levels;
+  a.to = to;
+  a.pass = pass_;
+  a.pitch = pitch_;
+  a.width = plan_.size.width;
+  a.height = plan_.size.height;
+  a.bias = sums_;
+  a.counts = counts_;
+  a.marks = marks_;
+  a.ranks = ranks_;
+  a.end = end_of(slot, run, run.end - 1);
+  a.end.first = run.first == 0;
+  return launch_together(cuda, stream, group_kernel(), dim3(general_blocks()),
+                         dim3(kGeneralThreads), 0, a);
 }
 
 Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -326,6 +383,12 @@ Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t s
   for (int r = 0; r < run_count_; ++r) {
     const Run& run = runs_[at(r)];
     const int plane = before == 0 ? 1 : 0;
+    if (run.group != nullptr) {
+      if (Expected<void> done = record_group(cuda, slot, stream, run, before, plane); !done)
+        return done;
+      before = plane;
+      continue;
+    }
     const int other = 3 - plane - std::max(before, plane == 0 ? 1 : 0);
     if (Expected<void> done = record_start(cuda, slot, stream, run, before, plane); !done)
       return done;

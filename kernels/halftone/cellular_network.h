@@ -1,6 +1,7 @@
 // CudaCellularNetwork: the cellular network on CUDA.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -19,10 +20,11 @@ class CudaCellularNetwork final : public CudaOperator {
   CudaCellularNetwork(const CellularNetworkPlan& plan, const CellSources* sources) noexcept;
 
  private:
-  /// A stage that starts anew, and the following stages that continue with its states.
+  /// A stage that starts anew, and the following stages that continue with its states; or a group.
   struct Run {
     int first = 0;
     int end = 0;
+    const detail::CellGroupPlan* group = nullptr;
     bool in_bands = false;
     StatePlace place = StatePlace::kShared;
     int columns = 0;  // number of columns that a band convolves at once
@@ -46,10 +48,13 @@ class CudaCellularNetwork final : public CudaOperator {
   int reach_of(const Run& run) const noexcept;
   Expected<void> choose(Scope& cuda, Run& run) noexcept;
   Expected<void> load_planes(Scope& cuda) noexcept;
+  Expected<void> load_groups(Scope& cuda) noexcept;
 
   /// Source of u for a run. `before` is the index of the plane with the outputs of the previous
   /// run, or -1.
   CellSource source_of(int slot, const Run& run, int before) const noexcept;
+  /// The frame as the source of u.
+  CellSource source_of(int slot) const noexcept;
   CellEnd end_of(int slot, const Run& run, int stage) const noexcept;
   Expected<void> record_start(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
                               int before, int plane) noexcept;
@@ -57,6 +62,13 @@ class CudaCellularNetwork final : public CudaOperator {
                               int before, int plane, int to) noexcept;
   Expected<void> record_general(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
                                 int before, int plane, int other) noexcept;
+
+  Expected<void> record_group(Scope& cuda, int slot, cudaStream_t stream, const Run& run,
+                              int before, int to) noexcept;
+  /// Number of blocks of the kernels whose blocks synchronize.
+  unsigned general_blocks() const noexcept {
+    return static_cast<unsigned>(std::min(device_traits().multiprocessors, plan_.size.height));
+  }
 
   CellularNetworkPlan plan_;
   const CellSources* sources_;
@@ -67,6 +79,8 @@ class CudaCellularNetwork final : public CudaOperator {
   /// Outputs of the previous run, and the initial and final outputs of the present run.
   std::array<std::uint8_t*, 3> k_{};
   std::uint8_t* keep_ = nullptr;
+  std::uint8_t* pass_ = nullptr;        // outputs of the previous pass of a group
+  GroupStage* group_stages_ = nullptr;  // one for each stage; only those of groups are set
   /// The bias of all cells for the general kernel, or the global memory of bands; see
   /// large_band_words().
   std::int32_t* sums_ = nullptr;

@@ -1,7 +1,7 @@
-// The general kernel, for everything that bands do not support: any number of levels, any boundary,
-// order and size. It computes the state of each cell from the outputs in device memory at every
-// update. In color order, it updates only cells near which an output has changed. Marks for pieces
-// of rows record these changes.
+// The general kernels, for everything that bands do not support: any number of levels, any
+// boundary, order and size, and groups of stages. They compute the state of each cell from the
+// outputs in device memory at every update. In color order, they update only cells near which an
+// output has changed. Marks for pieces of rows record these changes.
 #include <cooperative_groups.h>
 
 #include "kernels/halftone/cells.cuh"
@@ -16,42 +16,58 @@ using detail::color_class;
 using detail::color_class_count;
 using detail::ColorClass;
 
-__global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant__ BiasArguments a) {
-  const CellStagePlan& stage = a.stage;
+/// B u + T of a cell, with the contribution of fixed cells outside the image. `thresholds` may be
+/// null.
+__device__ std::int32_t bias_at(const CellSource& u, const CellStagePlan& stage,
+                                const std::int32_t* thresholds, int width, int height,
+                                std::int64_t pitch, int x, int y) {
   const int radius = stage.radius;
+  std::int64_t control = 0;
+  int weight = 0;
+  for (int dy = -radius; dy <= radius; ++dy) {
+    const int from_y = beyond(y + dy, height, stage.boundary);
+    for (int dx = -radius; dx <= radius; ++dx, ++weight) {
+      const int from_x = beyond(x + dx, width, stage.boundary);
+      if (from_x < 0 || from_y < 0) {
+        control +=
+            static_cast<std::int64_t>(stage.b[weight] + stage.a[weight]) * stage.boundary_value;
+      } else if (stage.b[weight] != 0) {
+        control += stage.b[weight] * input_at(u, from_x, from_y);
+      }
+    }
+  }
+  std::int64_t threshold = stage.threshold;
+  if (thresholds != nullptr) threshold += thresholds[y * pitch + x];
+  return static_cast<std::int32_t>(detail::bias_of(control, stage.levels, threshold, stage.limit));
+}
+
+__global__ void __launch_bounds__(kBiasThreads) make_bias(const __grid_constant__ BiasArguments a) {
   for (int y = blockIdx.x; y < a.height; y += gridDim.x) {
     for (int x = threadIdx.x; x < a.width; x += kBiasThreads) {
-      std::int64_t control = 0;
-      int weight = 0;
-      for (int dy = -radius; dy <= radius; ++dy) {
-        const int from_y = beyond(y + dy, a.height, stage.boundary);
-        for (int dx = -radius; dx <= radius; ++dx, ++weight) {
-          const int from_x = beyond(x + dx, a.width, stage.boundary);
-          if (from_x < 0 || from_y < 0) {
-            control +=
-                static_cast<std::int64_t>(stage.b[weight] + stage.a[weight]) * stage.boundary_value;
-          } else if (stage.b[weight] != 0) {
-            control += stage.b[weight] * input_at(a.u, from_x, from_y);
-          }
-        }
-      }
-      std::int64_t threshold = stage.threshold;
-      if (a.threshold_plane != nullptr) threshold += a.threshold_plane[y * a.pitch + x];
       a.bias[y * a.pitch + x] =
-          static_cast<std::int32_t>(detail::bias_of(control, stage.levels, threshold, stage.limit));
+          bias_at(a.u, a.stage, a.threshold_plane, a.width, a.height, a.pitch, x, y);
     }
   }
 }
 
+/// What the sweeps of a stage work on; see GeneralArguments.
+struct StageWork {
+  const CellStagePlan& stage;
+  CellPlane cells;
+  std::uint8_t* other;
+  const std::int32_t* bias;
+  std::uint32_t* counts;
+  std::uint8_t* marks;
+};
+
 struct Cells {
-  const GeneralArguments& a;
+  const StageWork& a;
   std::uint8_t* k;
   // The outputs that states are computed from; in a synchronous step, those before the step.
   const std::uint8_t* from;
   unsigned changed = 0;  // number of changes by this thread
 
-  __device__ explicit Cells(const GeneralArguments& arguments)
-      : a(arguments), k(arguments.cells.k), from(arguments.cells.k) {}
+  __device__ explicit Cells(const StageWork& work) : a(work), k(work.cells.k), from(work.cells.k) {}
 
   __device__ std::int64_t at(int x, int y) const { return y * a.cells.pitch + x; }
 
@@ -228,12 +244,21 @@ struct Cells {
   }
 };
 
-__global__ void __launch_bounds__(kGeneralThreads)
-    run_general(const __grid_constant__ GeneralArguments a) {
-  __shared__ unsigned block_changed;
-  __shared__ std::uint8_t marked[kGeneralThreads];
-  cg::grid_group grid = cg::this_grid();
-  Cells cells(a);
+/// Adds the changes of all threads of the block to `count`. `block_changed` is in shared memory,
+/// and 0 before and after.
+__device__ void add_changes(std::uint32_t& count, unsigned changed, unsigned& block_changed) {
+  if (changed != 0) atomicAdd(&block_changed, changed);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (block_changed != 0) atomicAdd(&count, block_changed);
+  block_changed = 0;
+}
+
+/// Sweeps up to the fixed point or the limit. The final outputs are in `cells.from`. The grid has
+/// synchronized before. `marked` is an array in shared memory of kGeneralThreads elements.
+__device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& block_changed,
+                                 std::uint8_t* marked) {
+  const StageWork& a = cells.a;
   const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
   const bool synchronous = a.stage.update == CellUpdate::kSynchronous;
   // Without A, the order of updates does not matter.
@@ -256,38 +281,147 @@ __global__ void __launch_bounds__(kGeneralThreads)
       cells.colors(grid, marked);
     }
     cells.from = cells.k;
-    if (cells.changed != 0) atomicAdd(&block_changed, cells.changed);
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      if (block_changed != 0) atomicAdd(&a.counts[n % 3], block_changed);
-      block_changed = 0;
-    }
+    add_changes(a.counts[n % 3], cells.changed, block_changed);
     grid.sync();
     count = *static_cast<volatile std::uint32_t*>(&a.counts[n % 3]);
     // This counter is used again two sweeps later. It was last read in the previous sweep.
     if (leader) a.counts[(n + 2) % 3] = 0;
     ++n;
   } while (count != 0 && n < a.stage.max_sweeps);
+  return {static_cast<std::uint32_t>(n), count, count == 0 ? 1u : 0u, 0};
+}
 
-  if (leader) {
-    CellTotals& totals = *a.end.totals;
-    totals.sweeps = static_cast<std::uint32_t>(n) + (a.end.first ? 0 : totals.sweeps);
-    totals.changed = count;
-    totals.converged = count == 0 ? 1 : 0;
-    if (a.end.last) tell_record(a.end);
-  }
-  const bool bad = *static_cast<volatile unsigned*>(&a.end.state->bad) != 0;
-  for (int y = blockIdx.x; y < a.cells.height; y += gridDim.x) {
-    for (int x = threadIdx.x; x < a.cells.width; x += kGeneralThreads) {
-      const int k = cells.from[cells.at(x, y)];
-      if (cells.from != a.cells.k) a.cells.k[cells.at(x, y)] = static_cast<std::uint8_t>(k);
-      if (a.end.keep != nullptr && !bad) a.end.keep[cells.at(x, y)] = static_cast<std::uint8_t>(k);
-      if (a.end.last) write_gray(a.end, x, y, k, bad);
+/// Ends a run, whose outputs are in `from`: copies them to `to` and writes the result.
+__device__ void end_run(const CellEnd& end, const CellTotals& totals, const std::uint8_t* from,
+                        const CellPlane& to) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) add_totals(end, totals);
+  const bool bad = *static_cast<volatile unsigned*>(&end.state->bad) != 0;
+  for (int y = blockIdx.x; y < to.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < to.width; x += kGeneralThreads) {
+      const std::int64_t at = y * to.pitch + x;
+      const std::uint8_t k = from[at];
+      if (from != to.k) to.k[at] = k;
+      if (end.keep != nullptr && !bad) end.keep[at] = k;
+      if (end.last) write_gray(end, x, y, k, bad);
     }
   }
   __syncthreads();
-  if (a.end.last && threadIdx.x == 0)
-    finish_frame(a.end.state, a.end.outcome, a.end.frames, gridDim.x);
+  if (end.last && threadIdx.x == 0) finish_frame(end.state, end.outcome, end.frames, gridDim.x);
+}
+
+__global__ void __launch_bounds__(kGeneralThreads)
+    run_general(const __grid_constant__ GeneralArguments a) {
+  __shared__ unsigned block_changed;
+  __shared__ std::uint8_t marked[kGeneralThreads];
+  cg::grid_group grid = cg::this_grid();
+  const StageWork work = {a.stage, a.cells, a.other, a.bias, a.counts, a.marks};
+  Cells cells(work);
+  const CellTotals totals = run_sweeps(grid, cells, block_changed, marked);
+  end_run(a.end, totals, cells.from, a.cells);
+}
+
+// ---- groups of stages
+
+/// The planes of a stage of a group, as indices of GroupArguments::k.
+struct StagePlanes {
+  int plane;  // initial outputs
+  int other;  // for the synchronous update
+
+  /// `from` has the outputs of the previous stage, or is -1.
+  __device__ explicit StagePlanes(int from)
+      : plane(from == 0 ? 1 : 0), other(3 - plane - max(from, plane == 0 ? 1 : 0)) {}
+};
+
+/// Computes the initial outputs and the bias of a stage.
+__device__ void start_stage(const GroupArguments& a, const GroupStage& stage, CellInput input,
+                            CellStart start, const std::uint8_t* previous, int previous_levels,
+                            std::uint8_t* to) {
+  StartArguments s{};
+  s.u = a.frame;
+  if (input == CellInput::kPrevious) {
+    s.u.k = previous;
+    s.u.levels = previous_levels;
+  }
+  s.to = {to, a.pitch, a.width, a.height};
+  s.start = start;
+  s.value = stage.plan.start_value;
+  s.seed = stage.plan.seed;
+  s.plane = stage.start_plane;
+  s.ranks = a.ranks;
+  s.previous = previous;
+  s.previous_levels = previous_levels;
+  for (int y = blockIdx.x; y < a.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.width; x += kGeneralThreads) {
+      const std::int64_t at = y * a.pitch + x;
+      to[at] = static_cast<std::uint8_t>(
+          detail::first_output(start_state(s, x, y), stage.plan.levels, stage.plan.start_xi));
+      a.bias[at] =
+          bias_at(s.u, stage.plan, stage.threshold_plane, a.width, a.height, a.pitch, x, y);
+    }
+  }
+}
+
+/// Counts the cells of this thread whose outputs differ from those of the previous pass, which they
+/// replace.
+__device__ unsigned keep_pass(const GroupArguments& a, const std::uint8_t* now) {
+  unsigned changed = 0;
+  for (int y = blockIdx.x; y < a.height; y += gridDim.x) {
+    for (int x = threadIdx.x; x < a.width; x += kGeneralThreads) {
+      const std::int64_t at = y * a.pitch + x;
+      if (a.pass[at] != now[at]) ++changed;
+      a.pass[at] = now[at];
+    }
+  }
+  return changed;
+}
+
+__global__ void __launch_bounds__(kGeneralThreads)
+    run_group(const __grid_constant__ GroupArguments a) {
+  __shared__ unsigned block_changed;
+  __shared__ std::uint8_t marked[kGeneralThreads];
+  cg::grid_group grid = cg::this_grid();
+  const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
+  std::uint32_t* const counts = a.counts + 3;
+  if (leader)
+    for (int i = 0; i < 3; ++i) counts[i] = 0;
+  int from = a.before;
+  int levels = a.before_levels;
+  CellTotals totals{};
+  int pass = 0;
+  do {
+    for (int s = 0; s < a.stage_count; ++s) {
+      const GroupStage& stage = a.stages[s];
+      const bool again = s == 0 && pass > 0;
+      const StagePlanes planes(from);
+      const StageWork work = {stage.plan,        {a.k[planes.plane], a.pitch, a.width, a.height},
+                              a.k[planes.other], a.bias,
+                              a.counts,          a.marks};
+      start_stage(a, stage, again ? a.again_input : stage.plan.input,
+                  again ? a.again_start : stage.plan.start, from < 0 ? nullptr : a.k[from], levels,
+                  work.cells.k);
+      grid.sync();
+      Cells cells(work);
+      const CellTotals swept = run_sweeps(grid, cells, block_changed, marked);
+      totals.sweeps = sum_of_sweeps(totals.sweeps, swept.sweeps);
+      from = cells.from == work.cells.k ? planes.plane : planes.other;
+      levels = stage.plan.levels;
+    }
+    const unsigned changed = keep_pass(a, a.k[from]);
+    if (pass == 0) {
+      // The plane of the previous pass holds nothing of this frame.
+      totals.changed = static_cast<std::uint32_t>(a.width) * static_cast<std::uint32_t>(a.height);
+    } else {
+      add_changes(counts[pass % 3], changed, block_changed);
+      grid.sync();
+      totals.changed = *static_cast<volatile std::uint32_t*>(&counts[pass % 3]);
+      // This counter is used again two passes later. It was last read in the previous pass.
+      if (leader) counts[(pass + 2) % 3] = 0;
+    }
+    ++pass;
+  } while (totals.changed != 0 && pass < a.max_passes);
+  totals.converged = totals.changed == 0 ? 1 : 0;
+  totals.passes = static_cast<std::uint32_t>(pass);
+  end_run(a.end, totals, a.k[from], {a.k[a.to], a.pitch, a.width, a.height});
 }
 
 }  // namespace
@@ -298,6 +432,10 @@ Kernel<BiasArguments> bias_kernel() noexcept {
 
 Kernel<GeneralArguments> general_kernel() noexcept {
   return run_general;
+}
+
+Kernel<GroupArguments> group_kernel() noexcept {
+  return run_group;
 }
 
 }  // namespace ocellus::cuda

@@ -7,7 +7,8 @@
 // its states. A run reads the initial outputs from `k` and writes the outputs of its last stage.
 //
 // Halftones use two levels, updated in colors. For such runs, one kernel computes the whole run
-// (bands.cuh). Other runs use a general kernel, which updates one cell at a time.
+// (bands.cuh). Other runs use a general kernel, which updates one cell at a time. A group of stages
+// is a run of its own; one kernel computes all its passes.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,7 @@ struct CellTotals {
   std::uint32_t sweeps;
   std::uint32_t changed;
   std::uint32_t converged;
+  std::uint32_t passes;
 };
 
 /// Destinations and parameters of the results of a run.
@@ -190,5 +192,40 @@ inline constexpr int kGeneralThreads = 256;
 inline constexpr int kMarkColumns = 64;
 static_assert(16384 / kMarkColumns <= kGeneralThreads, "a row's marks are read at once");
 Kernel<GeneralArguments> general_kernel() noexcept;
+
+// ---- groups of stages
+
+/// A stage of a group, in device memory.
+struct GroupStage {
+  detail::CellStagePlan plan;
+  const std::int32_t* threshold_plane;
+  const std::int32_t* start_plane;
+};
+
+/// Arguments of a group. Blocks synchronize, so all blocks must be resident at the same time.
+struct GroupArguments {
+  CellSource frame;  ///< the frame as input
+  const GroupStage* stages;
+  int stage_count;
+  int max_passes;
+  CellInput again_input;  ///< of the first stage, from the second pass on
+  CellStart again_start;
+  /// Planes for outputs. `before` is the index of the outputs of the stage before the group, or -1;
+  /// `to` that of the result.
+  std::uint8_t* k[3];
+  int before;
+  int before_levels;
+  int to;
+  std::uint8_t* pass;  ///< outputs of the previous pass
+  std::int64_t pitch;
+  int width;
+  int height;
+  std::int32_t* bias;
+  std::uint32_t* counts;  ///< six counters: three of sweeps, three of passes
+  std::uint8_t* marks;
+  const std::uint16_t* ranks;
+  CellEnd end;
+};
+Kernel<GroupArguments> group_kernel() noexcept;
 
 }  // namespace ocellus::cuda

@@ -4,29 +4,9 @@
 namespace ocellus::cuda {
 namespace {
 
-using detail::kBlueNoiseSize;
 using detail::kDiffusionTileHeight;
 using detail::kDiffusionTileWidth;
 using detail::kInputOne;
-
-__device__ std::int32_t state_at(const StartArguments& a, int x, int y) {
-  switch (a.start) {
-    case CellStart::kConstant:
-      return a.value;
-    case CellStart::kPlane:
-      return a.plane[y * a.to.pitch + x];
-    case CellStart::kNoise:
-      return detail::noise_state(x, y, a.seed);
-    case CellStart::kBlueNoise:
-      return input_at(a.u, x, y) +
-             detail::blue_noise_state(
-                 a.ranks[y % kBlueNoiseSize * kBlueNoiseSize + x % kBlueNoiseSize]);
-    case CellStart::kPrevious:
-      return input_of_output(a.previous[y * a.to.pitch + x], a.previous_levels);
-    default:
-      return input_at(a.u, x, y);
-  }
-}
 
 /// True if the frame starts with the outputs that the previous frame has left.
 __device__ bool is_warm(const StartArguments& a) {
@@ -50,7 +30,7 @@ __global__ void __launch_bounds__(kStartThreads) start(const __grid_constant__ S
   std::uint32_t four = 0;
   for (int c = 0; c < kStartCells && x + c < a.to.width; ++c)
     four |= static_cast<std::uint32_t>(
-                detail::first_output(state_at(a, x + c, y), a.levels, a.start_xi))
+                detail::first_output(start_state(a, x + c, y), a.levels, a.start_xi))
             << 8 * c;
   *reinterpret_cast<std::uint32_t*>(a.to.k + y * a.to.pitch + x) = four;
 }

@@ -13,9 +13,11 @@ constexpr RecordField kFields[] = {
     {"sweeps", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, sweeps),
      "sweeps of all stages together"},
     {"changed", FieldType::kUint32, 1, offsetof(CellularNetworkRecord, changed),
-     "cells that changed in the last sweep of the last stage"},
+     "cells that changed in the last sweep of the last stage, or in the last pass of its group"},
     {"converged", FieldType::kBool, 1, offsetof(CellularNetworkRecord, converged),
-     "the last stage reached a fixed point"},
+     "the last stage or group reached a fixed point"},
+    {"passes", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, passes),
+     "passes of all groups of stages together"},
 };
 constexpr RecordInfo kRecord = {"cellular network", sizeof(CellularNetworkRecord), kFields,
                                 static_cast<int>(std::size(kFields))};
@@ -48,9 +50,10 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
   const int levels = before == nullptr ? 0 : before->levels;
   info.planes[0].levels = levels;
   std::snprintf(info.summary, sizeof(info.summary),
-                "%d stage%s up to %dx%d, %d levels, at most %d sweep%s each%s", plan.stage_count,
+                "%d stage%s up to %dx%d, %d levels, at most %d sweep%s each%s%s", plan.stage_count,
                 plan.stage_count == 1 ? "" : "s", 2 * radius + 1, 2 * radius + 1, levels, sweeps,
-                sweeps == 1 ? "" : "s", plan.warm_start ? ", warm start" : "");
+                sweeps == 1 ? "" : "s", plan.group_count > 0 ? ", in groups" : "",
+                plan.warm_start ? ", warm start" : "");
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ struct CellStagePlan {
   bool keeps_state = false;
 };
 
+/// A group of stages; see CellStage::group_stages.
+struct CellGroupPlan {
+  int first = 0;
+  int end = 0;
+  int max_passes = 1;
+  /// Input and start of the first stage from the second pass on.
+  CellInput input = CellInput::kPrevious;
+  CellStart start = CellStart::kInput;
+};
+
 /// A GrayRange in 16-bit gray, for every format.
 struct GrayLimits {
   std::int32_t black = 0;
@@ -91,6 +101,17 @@ struct CellularNetworkPlan {
   bool warm_start = false;
   int stage_count = 0;
   std::array<CellStagePlan, kMaxCellStages> stages{};
+  int group_count = 0;
+  std::array<CellGroupPlan, kMaxCellStages> groups{};  ///< in the order of their stages
+
+  /// The group that the stage belongs to; null if there is none.
+  const CellGroupPlan* group_of(int stage) const noexcept {
+    for (int g = 0; g < group_count; ++g) {
+      const CellGroupPlan& group = groups[static_cast<std::size_t>(g)];
+      if (stage >= group.first && stage < group.end) return &group;
+    }
+    return nullptr;
+  }
 };
 
 /// Planes of the caller that are read only at creation.

@@ -80,6 +80,8 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
     checked = check_whole("color_spacing", stage.color_spacing, least, kMaxColorSpacing);
   }
   if (checked) checked = check_whole("max_sweeps", stage.max_sweeps, 1, kMaxCellSweeps);
+  if (checked) checked = check_whole("group_stages", stage.group_stages, 0, kMaxCellStages);
+  if (checked) checked = check_whole("max_passes", stage.max_passes, 1, kMaxCellPasses);
   return checked;
 }
 

@@ -11,6 +11,7 @@ namespace ocellus::detail {
 inline constexpr float kMaxCellWeight = 16383.0f;
 inline constexpr float kMaxCellXi = 100.0f;
 inline constexpr int kMaxCellSweeps = 100000;
+inline constexpr int kMaxCellPasses = 100000;
 inline constexpr int kMaxColorSpacing = 9;
 
 /// Checks every field of a stage. Of planes, only their presence is checked. Errors:

@@ -58,6 +58,8 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
   stage.move = static_cast<CellMove>(table.move());
   stage.color_spacing = table.color_spacing();
   stage.max_sweeps = static_cast<int>(std::min<std::uint32_t>(table.max_sweeps(), 1u << 30));
+  stage.group_stages = table.group_stages();
+  stage.max_passes = static_cast<int>(std::min<std::uint32_t>(table.max_passes(), 1u << 30));
   if (stage.start == CellStart::kPlane) {
     return corrupt_file("template file: stage %d: start is plane, which a file cannot hold",
                         number);

@@ -46,6 +46,13 @@ struct Link {
   }
 };
 
+/// A group of links while it is open.
+struct Group {
+  bool open = false;
+  int first = 0;  // its first stage
+  std::size_t column = 1;
+};
+
 /// The parsed content of a link that names a template.
 struct Parsed {
   const TemplateEntry* entry = nullptr;
@@ -178,6 +185,40 @@ CellStage make_stage(const Parsed& parsed, int index) {
   return stage;
 }
 
+/// What follows the last link of a group.
+struct GroupEnd {
+  bool closes = false;
+  int passes = 0;  // 0: the default
+};
+
+/// Removes the brackets of a group, and the number of passes behind it, from the text of a link.
+Expected<GroupEnd> take_brackets(Link& link, Group& group, int stage) noexcept {
+  GroupEnd end;
+  while (link.text.starts_with('[')) {
+    if (group.open) return link.error("a group cannot contain another one; close it by \"]\"");
+    group = {true, stage, link.column};
+    const std::string_view rest = trimmed(link.text.substr(1));
+    link.column += static_cast<std::size_t>(rest.data() - link.text.data());
+    link.text = rest;
+  }
+  const std::size_t close = link.text.find(']');
+  if (close == std::string_view::npos) return end;
+  if (!group.open) return link.error("\"]\" closes a group, but no \"[\" begins one");
+  std::string_view after = trimmed(link.text.substr(close + 1));
+  if (!after.empty()) {
+    if (!after.starts_with('*') || !parse_number(trimmed(after.substr(1)), end.passes) ||
+        end.passes < 1 || end.passes > detail::kMaxCellPasses) {
+      return link.error(
+          "\"%.*s\" follows a group; it must be * and a whole number of passes, 1 to %d",
+          static_cast<int>(std::min<std::size_t>(after.size(), 40)), after.data(),
+          detail::kMaxCellPasses);
+    }
+  }
+  end.closes = true;
+  link.text = trimmed(link.text.substr(0, close));
+  return end;
+}
+
 }  // namespace
 
 Expected<CellStage> cell_template(std::string_view text) noexcept {
@@ -188,6 +229,8 @@ Expected<CellStage> cell_template(std::string_view text) noexcept {
                                      "edge"));
   }
   if (is_file(link.text)) return link.error("a file may hold several stages: read it as a chain");
+  if (link.text.front() == '[')
+    return link.error("a group may have several stages: read it as a chain");
   const Expected<Parsed> parsed = parse_link(link);
   if (!parsed) return tl::unexpected(parsed.error());
   if (parsed->entry->info.stages > 1) {
@@ -204,6 +247,7 @@ Expected<int> parse_cell_chain(std::string_view chain,
                                      "the chain is empty; it must name a template, such as edge"));
   }
   int count = 0;
+  Group group;
   Link link;
   link.number = 0;
   for (std::size_t begin = 0; begin <= chain.size();) {
@@ -215,6 +259,8 @@ Expected<int> parse_cell_chain(std::string_view chain,
     link.column = link.text.empty() ? begin + 1
                                     : static_cast<std::size_t>(link.text.data() - chain.data()) + 1;
     begin = end + 1;
+    const Expected<GroupEnd> group_end = take_brackets(link, group, count);
+    if (!group_end) return tl::unexpected(group_end.error());
     if (link.text.empty()) return link.error("a template is missing");
 
     std::array<CellStage, kMaxCellStages> of_link;
@@ -244,9 +290,23 @@ Expected<int> parse_cell_chain(std::string_view chain,
       return link.error("the chain has %d stages up to this link; at most %d are allowed",
                         count + of_link_count, kMaxCellStages);
     }
-    for (int i = 0; i < of_link_count; ++i)
-      stages[static_cast<std::size_t>(count + i)] = of_link[static_cast<std::size_t>(i)];
+    for (int i = 0; i < of_link_count; ++i) {
+      const CellStage& stage = of_link[static_cast<std::size_t>(i)];
+      if (group.open && stage.group_stages > 0)
+        return link.error("the file has a group of stages; a group cannot contain another one");
+      stages[static_cast<std::size_t>(count + i)] = stage;
+    }
     count += of_link_count;
+    if (group_end->closes) {
+      CellStage& first = stages[static_cast<std::size_t>(group.first)];
+      first.group_stages = count - group.first;
+      if (group_end->passes > 0) first.max_passes = group_end->passes;
+      group.open = false;
+    }
+  }
+  if (group.open) {
+    return link.error("the group that begins at character %zu is not closed by \"]\"",
+                      group.column);
   }
   return count;
 }

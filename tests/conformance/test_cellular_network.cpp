@@ -115,6 +115,7 @@ class Cells : public OnBackend {
       EXPECT_EQ(info.sweeps, expected.info.sweeps);
       EXPECT_EQ(info.changed, expected.info.changed);
       EXPECT_EQ(info.converged, expected.info.converged);
+      EXPECT_EQ(info.passes, expected.info.passes);
     }
   }
 };
@@ -251,6 +252,56 @@ TEST_P(Cells, MatchTheReference) {
     expect_exact(cells.config, one_frame(cells.config.size, seed, cells.config.format),
                  1 + static_cast<int>(seed % 4));
     if (HasFatalFailure()) return;
+  }
+}
+
+// Fails when a group of stages differs from the reference: its number of passes, the input of its
+// first stage from the second pass on, its place in the chain, or the stages behind it. Random
+// stages have different levels, orders and starts; most groups end at their limit.
+TEST_P(Cells, GroupsMatchTheReference) {
+  std::mt19937 random(3);
+  const auto one_of = [&](unsigned count) { return static_cast<int>(random() % count); };
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    const RandomCells a(3 * seed);
+    const RandomCells b(3 * seed + 1);
+    const RandomCells c(3 * seed + 2);
+    CellularNetworkConfig config = a.config;
+    config.stage_count = 0;
+    for (const RandomCells* cells : {&a, &b, &c, &b}) {
+      CellStage& stage = config.stages[static_cast<std::size_t>(config.stage_count++)];
+      stage = cells->config.stages[0];
+      // The planes have the size of another image.
+      if (stage.start == CellStart::kPlane || stage.start == CellStart::kErrorDiffusion)
+        stage.start = CellStart::kPrevious;
+      if (cells != &a) stage.threshold_plane = nullptr;
+      stage.input = static_cast<CellInput>(one_of(2));
+      stage.max_sweeps = 1 + one_of(3);
+    }
+    const int first = one_of(4);
+    CellStage& begin = config.stages[static_cast<std::size_t>(first)];
+    begin.group_stages = 1 + one_of(static_cast<unsigned>(4 - first));
+    begin.max_passes = 1 + one_of(5);
+    const int behind = first + begin.group_stages;
+    if (behind < 4 && one_of(2) == 0) {
+      config.stages[static_cast<std::size_t>(behind)].group_stages = 4 - behind;
+      config.stages[static_cast<std::size_t>(behind)].max_passes = 3;
+    }
+    SCOPED_TRACE("stages " + std::to_string(first) + " to " + std::to_string(behind - 1) + " of " +
+                 a.what + " | " + b.what + " | " + c.what);
+    expect_exact(config, noise_frames(config.size, config.format, 2, seed, 5, 1),
+                 1 + static_cast<int>(seed % 4));
+    if (HasFatalFailure()) return;
+  }
+  for (const char* chain : {"[skeleton]", "[skeleton] * 3", "threshold(0.3) | [center] | dilation",
+                            "[erosion | dilation | recall] * 4 | [ hollow(sweeps=2) | edge ]*2"}) {
+    for (const ImageSize size : {ImageSize{66, 33}, ImageSize{150, 70}}) {
+      SCOPED_TRACE(chain);
+      CellularNetworkConfig config;
+      config.size = size;
+      config.stage_count = must(parse_cell_chain(chain, config.stages));
+      expect_exact(config, scene_frames(size, 2, 7), 3);
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

@@ -466,6 +466,21 @@ TEST_P(Templates, CentersAreOneCellPerObject) {
   }
 }
 
+// Fails when a group in a chain is not the chain applied to its own result until nothing changes,
+// or when the passes are not counted.
+TEST_P(Templates, GroupsRepeatUntilNothingChanges) {
+  if (!GetParam())
+    GTEST_SKIP() << "conformance.cellular_network compares groups with the reference";
+  for (const char* chain : {"skeleton", "center", "skeleton | center"}) {
+    for (const Bitmap& image : some_images()) {
+      const Bitmap expected = repeated([&](const Bitmap& u) { return run(chain, u); }, image);
+      ASSERT_EQ(run("[" + std::string(chain) + "]", image).data, expected.data)
+          << chain << test::drawn(image);
+      EXPECT_TRUE(converged_);
+    }
+  }
+}
+
 // ---- gray templates
 
 PlaneD photograph() {

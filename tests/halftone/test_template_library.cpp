@@ -1,6 +1,5 @@
 // The library of templates by name: the list, the grammar of chains, and the conversion from
 // continuous time.
-// time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -131,6 +130,21 @@ TEST(CellTemplates, ChainsAreParsed) {
   EXPECT_EQ(both->weights.a, cell_template("shadow_up")->weights.a);
 }
 
+// Fails when the brackets of a group are read wrongly, or stay in the text of a link.
+TEST(CellTemplates, GroupsAreParsed) {
+  Stages stages;
+  const auto count = parse_cell_chain(
+      " edge | [ skeleton ] |[erosion(cross)|dilation]*7| [ edge ] * 100000", stages);
+  ASSERT_TRUE(count) << count.error().text;
+  ASSERT_EQ(*count, 12);
+  EXPECT_TRUE(same(stages[9], *cell_template("erosion_cross")));
+  EXPECT_TRUE(same(stages[11], *cell_template("edge")));
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(stages[i].group_stages, i == 1 ? 8 : i == 9 ? 2 : i == 11 ? 1 : 0) << i;
+    EXPECT_EQ(stages[i].max_passes, i == 9 ? 7 : i == 11 ? 100'000 : 10'000) << i;
+  }
+}
+
 // Fails when an invalid chain is accepted, or when the error does not state the link, the position
 // and the allowed values.
 TEST(CellTemplates, ReportsMistakesInChains) {
@@ -180,6 +194,22 @@ TEST(CellTemplates, ReportsMistakesInChains) {
       {"hole | erosion; edge", "link 2 (\"erosion; edge\", character 8): \";\" is not a separator"},
       {"x.ocellus(3)", "a file takes no parameters; leave the brackets out"},
       {"no/such/file.ocellus", "template file \"no/such/file.ocellus\": No such file or directory"},
+      {"[edge",
+       "link 1 (\"edge\", character 2): the group that begins at character 1 is not closed"},
+      {"erosion | [edge | dilation",
+       "link 3 (\"dilation\", character 19): the group that begins at character 11 is not closed"},
+      {"edge]", "\"]\" closes a group, but no \"[\" begins one"},
+      {"[[edge]]", "link 1 (\"[edge]]\", character 2): a group cannot contain another one"},
+      {"[edge]]", "link 1 (\"edge]]\", character 2): \"]\" follows a group; it must be * and"},
+      {"[edge | [erosion]]", "a group cannot contain another one"},
+      {"[]", "a template is missing"},
+      {"[edge |]", "link 2 (\"\", character 8): a template is missing"},
+      {"[edge]*0",
+       "\"*0\" follows a group; it must be * and a whole number of passes, 1 to 100000"},
+      {"[edge]*100001", "\"*100001\" follows a group"},
+      {"[edge]*x", "\"*x\" follows a group"},
+      {"[edge] 3", "\"3\" follows a group"},
+      {"[edge] edge", "\"edge\" follows a group"},
       {".ocellus", "template file \".ocellus\": "},
   };
   for (const auto& [chain, words] : cases) {
@@ -199,6 +229,7 @@ TEST(CellTemplates, ParsingOneStageRefusesOtherTexts) {
       {"x.ocellus", "a file may hold several stages: read it as a chain"},
       {"", "the name is empty"},
       {"edge | edge", "there is no template"},
+      {"[edge]", "a group may have several stages: read it as a chain"},
   };
   for (const auto& [name, words] : cases) {
     const auto stage = cell_template(name);

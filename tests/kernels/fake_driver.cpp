@@ -299,7 +299,7 @@ cudaError_t get_device_properties(cudaDeviceProp* properties, int device) {
   properties->pciDomainID = 1;
   properties->pciBusID = 0x3b;
   properties->pciDeviceID = 10 + device;
-  properties->multiProcessorCount = 4;
+  properties->multiProcessorCount = fake_driver().multiprocessors;
   properties->sharedMemPerBlockOptin = 227 * 1024;
   properties->l2CacheSize = 1 << 20;
   return cudaSuccess;
@@ -624,7 +624,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute, int 
 }
 cudaError_t blocks_per_multiprocessor(int* blocks, const void* function, int, std::size_t bytes) {
   ENTER("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-  *blocks = static_cast<int>(bytes) <= shared_limit(function) ? 1 : 0;
+  *blocks = static_cast<int>(bytes) <= shared_limit(function) ? fake_driver().resident_blocks : 0;
   return cudaSuccess;
 }
 cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode) {

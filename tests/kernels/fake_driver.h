@@ -59,7 +59,9 @@ struct FakeDriver {
   /// Called when a kernel is launched or captured. Returns the work that it does, which runs in the
   /// order of its stream, or each time that its graph runs.
   std::function<std::function<void()>(const cudaLaunchConfig_t&, const void*, void**)> kernel;
-  bool peers = true;  ///< devices can access each other's memory
+  int multiprocessors = 4;
+  int resident_blocks = 1;  ///< of a kernel whose shared memory is in its limit, per multiprocessor
+  bool peers = true;        ///< devices can access each other's memory
   /// Other processes can open device memory that is allocated while this is set.
   bool shares_memory = false;
   /// Called before each call, on its thread.

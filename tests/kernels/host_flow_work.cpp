@@ -1,4 +1,4 @@
-#include "kernels/host_flow_work.h"
+#include "kernels/host_work.h"
 
 #include "kernels/simt.h"
 // Must come after simt.h.
@@ -7,17 +7,9 @@
 
 namespace ocellus::test {
 
-std::function<void()> host_flow_work(const void* kernel, unsigned grid_x, unsigned grid_y,
-                                     unsigned grid_z, unsigned threads, std::size_t shared_bytes,
-                                     void** arguments) {
+std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
-  const auto is = [&]<typename Argument>(cuda::Kernel<Argument> known) {
-    if (reinterpret_cast<const void*>(known) != kernel) return;
-    const Argument argument = *static_cast<const Argument*>(arguments[0]);
-    work = [=] {
-      simt::launch(known, simt::Index{grid_x, grid_y, grid_z}, threads, shared_bytes, argument);
-    };
-  };
+  const auto is = [&](auto known) { simt::find_work(known, launch, work); };
   for (const PixelFormat format :
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
     is(cuda::temporal_sums_kernel(format));

@@ -193,6 +193,15 @@ void launch(void (*kernel)(Argument), unsigned grid_x, unsigned grid_y, unsigned
   launch(kernel, {grid_x, grid_y, 1}, threads, 0, argument);
 }
 
+/// If the launch is that of `known`, sets what it does.
+template <typename Argument, typename Launch>
+void find_work(void (*known)(Argument), const Launch& of, std::function<void()>& work) {
+  if (reinterpret_cast<const void*>(known) != of.kernel) return;
+  const Argument argument = *static_cast<const Argument*>(of.arguments[0]);
+  work = [=, grid = Index{of.grid_x, of.grid_y, of.grid_z}, threads = of.threads,
+          shared = of.shared_bytes] { launch(known, grid, threads, shared, argument); };
+}
+
 }  // namespace ocellus::simt
 
 // ---- what CUDA declares outside of namespaces; a kernel uses a part of it
@@ -271,6 +280,16 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
     for (unsigned lane = 0; lane < 32; ++lane) votes |= (of(lane) ? 1u : 0u) << lane;
     return votes;
   });
+}
+/// All threads that have not ended must call it.
+inline int __syncthreads_or(int vote) {
+  static int votes = 0;
+  __syncthreads();
+  votes = 0;
+  __syncthreads();
+  votes |= vote;
+  __syncthreads();
+  return votes;
 }
 inline int __popc(unsigned value) {
   return std::popcount(value);
@@ -354,5 +373,8 @@ inline std::int64_t max(std::int64_t a, std::int64_t b) {
   return a > b ? a : b;
 }
 inline int min(int a, int b) {
+  return a < b ? a : b;
+}
+inline unsigned min(unsigned a, unsigned b) {
   return a < b ? a : b;
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/host_flow_work.h"
+#include "kernels/host_work.h"
 #include "kernels/optical_flow/deviation_kernels.h"
 #include "reference/deviation.h"
 #include "reference/image.h"
@@ -88,10 +88,10 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   const auto blocks = [](int pixels, int tile) {
     return static_cast<unsigned>((pixels + tile - 1) / tile);
   };
-  const auto work = test::host_flow_work(
-      reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
-      blocks(a.width, cuda::kPyramidTileWidth), blocks(a.height, cuda::kDeviationTileHeight), 1,
-      cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments);
+  const auto work = test::host_work(
+      {reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
+       blocks(a.width, cuda::kPyramidTileWidth), blocks(a.height, cuda::kDeviationTileHeight), 1,
+       cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments});
   EXPECT_TRUE(work != nullptr);
   if (work) work();
   EXPECT_EQ(state.head, 0) << "the frame has not ended";
@@ -213,9 +213,9 @@ TEST(DeviationKernel, OfKernelsMatchesTheReference) {
   a.flow_height = kHeight;
   a.kernels = {solved.data(), kWidth, kPixels, derivatives.data(), kWidth, kPixels};
   void* arguments[] = {&a};
-  const auto work = test::host_flow_work(
-      reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kKernels)), 2, 3, 1,
-      cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments);
+  const auto work =
+      test::host_work({reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kKernels)),
+                       2, 3, 1, cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments});
   ASSERT_TRUE(work != nullptr);
   work();
   const PlaneD expected =

@@ -341,7 +341,15 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
   PlaneD previous = frame;
   int levels = 2;
   bool holds_on = true;
+  int group_first = 0;
+  int group_end = 0;
+  int passes = 0;  // of this group
+  CellLevels pass;
   for (int i = 0; i < config.stage_count; ++i) {
+    if (config.stages[static_cast<std::size_t>(i)].group_stages > 0 && passes == 0) {
+      group_first = i;
+      group_end = i + config.stages[static_cast<std::size_t>(i)].group_stages;
+    }
     const CellStage& stage = config.stages[static_cast<std::size_t>(i)];
     CellStageReference reference(stage, fraction_bits.at(static_cast<std::size_t>(i)),
                                  stage.input == CellInput::kFrame ? frame : previous, previous,
@@ -353,10 +361,27 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
     run.info.converged = stage_run.converged;
     levels = stage.levels;
     run.k = stage_run.k;
-    holds_on = holds_on &&
+    holds_on = holds_on && group_end == 0 &&
                (i == 0 || holds(i == 1, config.stages[static_cast<std::size_t>(i - 1)], stage));
     if (holds_on) run.first = stage_run.k;
     previous = cell_outputs(run.k, levels);
+    if (i + 1 != group_end) continue;
+    run.info.changed = static_cast<std::uint32_t>(run.k.data.size());
+    if (passes > 0) {
+      run.info.changed = 0;
+      for (std::size_t c = 0; c < run.k.data.size(); ++c)
+        run.info.changed += run.k.data[c] != pass.data[c];
+    }
+    run.info.converged = run.info.changed == 0;
+    pass = run.k;
+    ++run.info.passes;
+    ++passes;
+    if (!run.info.converged &&
+        passes < config.stages[static_cast<std::size_t>(group_first)].max_passes) {
+      i = group_first - 1;
+    } else {
+      passes = 0;
+    }
   }
   run.gray = PlaneD(gray.width, gray.height);
   for (std::size_t i = 0; i < run.gray.data.size(); ++i)

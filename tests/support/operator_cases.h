@@ -136,7 +136,7 @@ inline const std::vector<OperatorPath>& operator_paths() {
       {"cnn",
        "synchronous",
        {{"template", "hlf5"}, {"update", "synchronous"}, {"levels", "16"}, {"max_sweeps", "4"}}},
-      {"cnn", "chain", {{"template", "threshold | erosion | edge"}}},
+      {"cnn", "chain", {{"template", "threshold | [skeleton] * 2 | edge"}}},
   };
   return paths;
 }

@@ -70,6 +70,12 @@ void CpuCellularNetwork::make_taps(int stage) noexcept {
   even_out(data.feedback);
 }
 
+int CpuCellularNetwork::levels_before(int stage, int again) const noexcept {
+  if (again == 0) return stage == 0 ? 0 : plan_of(stage - 1).levels;
+  const CellGroupPlan* const group = plan_.group_of(stage);
+  return group != nullptr && group->first == stage ? plan_of(group->end - 1).levels : 0;
+}
+
 void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   const auto height = static_cast<std::size_t>(plan_.size.height);
   const auto width = static_cast<std::size_t>(plan_.size.width);
@@ -86,6 +92,7 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
   k_ = builder.take<std::uint8_t>(outputs);
   if (synchronous_any_) k_next_ = builder.take<std::uint8_t>(outputs);
   if (plan_.warm_start) k_kept_ = builder.take<std::uint8_t>(outputs);
+  if (plan_.group_count > 0) k_pass_ = builder.take<std::uint8_t>(outputs);
   const std::size_t states = static_cast<std::size_t>(pitch_) * height;
   x_ = most_levels_ == 2 ? static_cast<void*>(builder.take<std::int16_t>(states))
                          : static_cast<void*>(builder.take<std::int32_t>(states));
@@ -117,9 +124,10 @@ void CpuCellularNetwork::layout(LayoutBuilder& builder) noexcept {
     if (plan.has_threshold_plane) data.threshold = builder.take<std::int32_t>(width * height);
     if (plan.start == CellStart::kPlane || plan.start == CellStart::kNoise)
       data.start = builder.take<std::uint8_t>(width * height);
-    if (s > 0) {
-      data.first = builder.take<std::uint8_t>(256);
-      data.inputs = builder.take<std::int16_t>(256);
+    for (const int again : {0, 1}) {
+      if (levels_before(s, again) == 0) continue;
+      data.first[again] = builder.take<std::uint8_t>(256);
+      data.inputs[again] = builder.take<std::int16_t>(256);
     }
   }
 }
@@ -182,12 +190,13 @@ void CpuCellularNetwork::make_planes(int stage) noexcept {
       }
     }
   }
-  if (stage == 0) return;
-  const int before = plan_of(stage - 1).levels;
-  for (int k = 0; k < before; ++k) {
-    const std::int32_t u = input_of_level(k, before);
-    data.inputs[k] = static_cast<std::int16_t>(u);
-    data.first[k] = static_cast<std::uint8_t>(first_output(u, plan.levels, plan.start_xi));
+  for (const int again : {0, 1}) {
+    const int before = levels_before(stage, again);
+    for (int k = 0; k < before; ++k) {
+      const std::int32_t u = input_of_level(k, before);
+      data.inputs[again][k] = static_cast<std::int16_t>(u);
+      data.first[again][k] = static_cast<std::uint8_t>(first_output(u, plan.levels, plan.start_xi));
+    }
   }
 }
 
@@ -198,7 +207,7 @@ Expected<void> CpuCellularNetwork::prepare() noexcept {
   std::memset(y_, 0, padded * sizeof(*y_));
   if (difference_ != nullptr) std::memset(difference_, 0, padded * sizeof(*difference_));
   const std::size_t outputs = static_cast<std::size_t>(k_pitch_) * (height + 1);
-  for (std::uint8_t* plane : {k_, k_next_, k_kept_})
+  for (std::uint8_t* plane : {k_, k_next_, k_kept_, k_pass_})
     if (plane != nullptr) std::memset(plane, 0, outputs);
   std::memset(x_, 0,
               static_cast<std::size_t>(pitch_) * height *

@@ -36,8 +36,10 @@ class CpuCellularNetwork final : public CpuOperator {
     std::int64_t* above = nullptr;      // for more than two levels
     std::int32_t* threshold = nullptr;  // plane without padding
     std::uint8_t* start = nullptr;      // plane of outputs, for kPlane and kNoise
-    std::uint8_t* first = nullptr;      // initial output for each output of the previous stage
-    std::int16_t* inputs = nullptr;     // u for each output of the previous stage
+    /// For each output of the previous stage, u and the initial output. [1] is for the first stage
+    /// of a group, from the second pass on.
+    std::int16_t* inputs[2] = {};
+    std::uint8_t* first[2] = {};
   };
   struct Band {
     CellBand cells;
@@ -64,6 +66,8 @@ class CpuCellularNetwork final : public CpuOperator {
   void spread(const StepContext& at, int part, int worker) noexcept;
   void commit(const StepContext& at, int part, int worker) noexcept;
   void control(const StepContext& at, int part, int worker) noexcept;
+  void compare(const StepContext& at, int part, int worker) noexcept;
+  void repeat(const StepContext& at, int part, int worker) noexcept;
   void keep(const StepContext& at, int part, int worker) noexcept;
   void write(const StepContext& at, int part, int worker) noexcept;
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
@@ -87,10 +91,19 @@ class CpuCellularNetwork final : public CpuOperator {
   T* x_origin() const noexcept {
     return static_cast<T*>(x_) + kCellPadBefore;
   }
+  /// The changes of all bands since the last call.
+  std::uint32_t take_changes() noexcept;
+  /// 1 for the first stage of a group from the second pass on, else 0.
+  std::size_t again(int stage) const noexcept;
+  CellInput input_of_stage(int stage) const noexcept;
+  CellStart start_of_stage(int stage) const noexcept;
   Bands diffusion_rows() const noexcept { return {plan_.size.height, kDiffusionTileHeight}; }
   /// Fills the elements beyond the ends of the row, and the rows outside the image that repeat it.
   void extend(std::int16_t* plane, int y, const CellStagePlan& stage,
               std::int16_t fixed) const noexcept;
+  /// Number of levels of the previous stage, for each index of StageData::inputs; 0 if there is no
+  /// previous stage.
+  int levels_before(int stage, int again) const noexcept;
   void make_taps(int stage) noexcept;
   void make_weights(int stage) noexcept;
   void make_planes(int stage) noexcept;
@@ -121,6 +134,7 @@ class CpuCellularNetwork final : public CpuOperator {
   std::uint8_t* k_ = nullptr;
   std::uint8_t* k_next_ = nullptr;  // for synchronous updates
   std::uint8_t* k_kept_ = nullptr;  // for warm starts
+  std::uint8_t* k_pass_ = nullptr;  // outputs of the previous pass of a group
   void* x_ = nullptr;
   std::uint8_t* marks_ = nullptr;
   std::int32_t* scratch_ = nullptr;  // one part for each worker
@@ -129,6 +143,8 @@ class CpuCellularNetwork final : public CpuOperator {
 
   int sweeps_ = 0;        // sweeps of this frame
   int stage_sweeps_ = 0;  // sweeps of this stage
+  int passes_ = 0;        // passes of this frame
+  int group_passes_ = 0;  // finished passes of this group
   std::uint32_t changed_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // The steps of a frame and their order.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "halftone/cpu/cellular_network.h"
@@ -31,6 +32,7 @@ int CpuCellularNetwork::step_count() const noexcept {
     }
     ++count;  // the step `control`
   }
+  count += 2 * plan_.group_count;  // the steps `compare` and `repeat`
   return count + (plan_.warm_start ? 1 : 0);
 }
 
@@ -52,8 +54,11 @@ void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noex
     ++at;
   };
   const int bands = bands_.count();
+  int group_first = 0;  // first step of the present group
   for (int s = 0; s < plan_.stage_count; ++s) {
     const CellStagePlan& plan = plan_of(s);
+    const CellGroupPlan* const group = plan_.group_of(s);
+    if (group != nullptr && group->first == s) group_first = at;
     if (!plan.keeps_state) {
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::load_input>, rows_.count(), s);
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::start_cells>, rows_.count(), s);
@@ -80,6 +85,10 @@ void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noex
         break;
     }
     add(&CpuCellularNetwork::run<&CpuCellularNetwork::control>, 1, s, first - at);
+    if (group != nullptr && group->end == s + 1) {
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::compare>, bands, s);
+      add(&CpuCellularNetwork::run<&CpuCellularNetwork::repeat>, 1, s, group_first - at);
+    }
     if (plan_.warm_start && s == last_of_first_run())
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::keep>, rows_.count(), s);
   }
@@ -114,12 +123,13 @@ void CpuCellularNetwork::extend(std::int16_t* plane, int y, const CellStagePlan&
 void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker) noexcept {
   const CellStagePlan& plan = plan_of(at.level);
   const int width = plan_.size.width;
+  const CellInput input = input_of_stage(at.level);
   FrameJob& frame = *at.frame;
   bool finite = true;
   for (int y = rows_.begin(part); y < rows_.end(part); ++y) {
     std::int16_t* row = padded_row(u_, y);
-    if (plan.input == CellInput::kPrevious) {
-      const std::int16_t* inputs = data_of(at.level).inputs;
+    if (input == CellInput::kPrevious) {
+      const std::int16_t* inputs = data_of(at.level).inputs[again(at.level)];
       const std::uint8_t* k = k_row(y);
       for (int x = 0; x < width; ++x) row[x] = inputs[k[x]];
     } else {
@@ -135,13 +145,27 @@ void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker)
     extend(u_, y, plan, static_cast<std::int16_t>(plan.boundary_value));
   }
   if (!finite) mark_bad(frame);
-  if (part == 0 && at.level == 0) sweeps_ = 0;
+  if (part == 0 && at.level == 0 && group_passes_ == 0) sweeps_ = passes_ = 0;
+}
+
+std::size_t CpuCellularNetwork::again(int stage) const noexcept {
+  if (group_passes_ == 0) return 0;
+  return plan_.group_of(stage)->first == stage ? 1 : 0;
+}
+
+CellInput CpuCellularNetwork::input_of_stage(int stage) const noexcept {
+  return again(stage) != 0 ? plan_.group_of(stage)->input : plan_of(stage).input;
+}
+
+CellStart CpuCellularNetwork::start_of_stage(int stage) const noexcept {
+  return again(stage) != 0 ? plan_.group_of(stage)->start : plan_of(stage).start;
 }
 
 void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexcept {
   const CellStagePlan& plan = plan_of(at.level);
   const StageData& data = data_of(at.level);
   const int width = plan_.size.width;
+  const std::uint8_t* outputs = data.first[again(at.level)];
   const auto first = [&](std::int32_t state) {
     return static_cast<std::uint8_t>(first_output(state, plan.levels, plan.start_xi));
   };
@@ -152,7 +176,7 @@ void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexc
       std::memcpy(k, k_kept_ + y * k_pitch_, static_cast<std::size_t>(width));
       continue;
     }
-    switch (plan.start) {
+    switch (start_of_stage(at.level)) {
       case CellStart::kConstant:
         std::memset(k, first(plan.start_value), static_cast<std::size_t>(width));
         break;
@@ -175,7 +199,7 @@ void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexc
       case CellStart::kErrorDiffusion:
         break;  // computed by a separate step, in rows of tiles
       case CellStart::kPrevious:
-        for (int x = 0; x < width; ++x) k[x] = data.first[k[x]];
+        for (int x = 0; x < width; ++x) k[x] = outputs[k[x]];
         break;
     }
   }
@@ -375,13 +399,45 @@ void CpuCellularNetwork::commit(const StepContext&, int part, int) noexcept {
     std::memcpy(k_row(y), k_next_ + y * k_pitch_, static_cast<std::size_t>(plan_.size.width));
 }
 
+std::uint32_t CpuCellularNetwork::take_changes() noexcept {
+  std::uint32_t changes = 0;
+  for (int b = 0; b < bands_.count(); ++b) changes += std::exchange(band_[b].cells.changed, 0u);
+  return changes;
+}
+
 void CpuCellularNetwork::control(const StepContext& at, int, int) noexcept {
-  changed_ = 0;
-  for (int b = 0; b < bands_.count(); ++b) changed_ += std::exchange(band_[b].cells.changed, 0u);
-  ++sweeps_;
+  changed_ = take_changes();
+  if (sweeps_ < std::numeric_limits<int>::max()) ++sweeps_;
   ++stage_sweeps_;
   const bool again = changed_ != 0 && stage_sweeps_ < plan_of(at.level).max_sweeps;
   if (!again) stage_sweeps_ = 0;
+  at.step->next = again ? at.index : 1;
+}
+
+/// The plane of the previous pass holds nothing of this frame in the first pass, so that all cells
+/// count as changed.
+void CpuCellularNetwork::compare(const StepContext&, int part, int) noexcept {
+  const int width = plan_.size.width;
+  std::uint32_t changes = 0;
+  for (int y = bands_.begin(part); y < bands_.end(part); ++y) {
+    const std::uint8_t* now = k_row(y);
+    std::uint8_t* before = k_pass_ + y * k_pitch_;
+    if (group_passes_ == 0) {
+      changes += static_cast<std::uint32_t>(width);
+    } else {
+      for (int x = 0; x < width; ++x) changes += now[x] != before[x] ? 1u : 0u;
+    }
+    std::memcpy(before, now, static_cast<std::size_t>(width));
+  }
+  band_[part].cells.changed = changes;
+}
+
+void CpuCellularNetwork::repeat(const StepContext& at, int, int) noexcept {
+  changed_ = take_changes();
+  ++passes_;
+  ++group_passes_;
+  const bool again = changed_ != 0 && group_passes_ < plan_.group_of(at.level)->max_passes;
+  if (!again) group_passes_ = 0;
   at.step->next = again ? at.index : 1;
 }
 
@@ -412,6 +468,7 @@ void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
   record.sweeps = sweeps_;
   record.changed = changed_;
   record.converged = changed_ == 0;
+  record.passes = passes_;
 }
 
 }  // namespace ocellus::detail

@@ -47,6 +47,10 @@ Expected<CellStage> cell_template(std::string_view link) noexcept;
 /// - a number: the template's own parameter, such as the threshold.
 /// - sweeps=N: `max_sweeps`.
 ///
+/// "[skeleton]" or "[erosion | edge] * 5" is a group: its links are repeated until a pass changes
+/// nothing, at most 5 times, or CellStage::max_passes times if there is no number. A group cannot
+/// contain a group, nor a file that has one.
+///
 /// Case is ignored. Does not allocate. Errors: InvalidArgument (the text names the link, its
 /// position, and similar names); IoError and CorruptFile for files.
 Expected<int> parse_cell_chain(std::string_view chain,

@@ -133,6 +133,14 @@ struct CellStage {
   /// gives the paper's nine colors.
   int color_spacing = 0;
   int max_sweeps = 100;  ///< 1 to 100000; the stage ends earlier when it reaches a fixed point
+
+  /// Number of stages, from this one on, that form a group; 0 if no group begins here. A group
+  /// repeats its stages, pass after pass, until the output of a pass is that of the pass before.
+  /// For its first stage, "the previous stage" is the last stage of the group from the second pass
+  /// on, also if the group begins with the first stage of the network. Groups must not overlap, and
+  /// their stages must not start with kErrorDiffusion.
+  int group_stages = 0;
+  int max_passes = 10'000;  ///< 1 to 100000; the group ends earlier when it reaches a fixed point
 };
 
 /// Configuration of CellularNetwork: the images and a chain of stages.
@@ -156,20 +164,24 @@ struct CellularNetworkConfig {
   /// frame. This is the output of the last stage that continues the first one, directly or through
   /// the stages between them. A stage continues the previous stage if it starts with kPrevious,
   /// both use the frame as input, and both have the same template, thresholds, levels, xi and
-  /// boundary. With more than two levels, xi must also be 1.
+  /// boundary. With more than two levels, xi must also be 1. A stage of a group, and the one behind
+  /// it, does not continue the previous stage.
   ///
   /// Meant for halftones and for other templates whose fixed point depends on the frame alone.
   /// Where the fixed point depends on the initial state, the result of the first frame persists.
-  /// Creation refuses the clear cases: a first stage that starts with kConstant or has no weights
-  /// in B.
+  /// Creation refuses the clear cases: a first stage that starts with kConstant, has no weights in
+  /// B, or begins a group.
   bool warm_start = false;
 };
 
 /// The operator's record: how the network converged.
 struct CellularNetworkRecord {
-  std::int32_t sweeps = 0;    ///< number of sweeps, sum over all stages
-  std::uint32_t changed = 0;  ///< cells that changed in the last sweep of the last stage
-  bool converged = false;     ///< true if the last stage reached a fixed point
+  std::int32_t sweeps = 0;  ///< number of sweeps, sum over all stages and passes; at most 2^31 - 1
+  /// Cells that changed in the last sweep of the last stage. If a group ends with it: cells whose
+  /// outputs differ between the last two passes; all cells if there was one pass.
+  std::uint32_t changed = 0;
+  bool converged = false;   ///< true if the last stage, or its group, reached a fixed point
+  std::int32_t passes = 0;  ///< number of passes, sum over all groups of stages
 };
 
 /// The operator. Its output is one image of the frame's size and of `output_format`. Calls and

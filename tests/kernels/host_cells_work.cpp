@@ -1,0 +1,19 @@
+#include "kernels/host_work.h"
+#include "kernels/simt.h"
+// Must come after simt.h.
+#include "kernels/halftone/kernels.h"
+
+namespace ocellus::test {
+
+std::function<void()> host_work(const HostLaunch& launch) {
+  std::function<void()> work;
+  const auto is = [&](auto known) { simt::find_work(known, launch, work); };
+  is(cuda::start_kernel());
+  is(cuda::diffusion_kernel());
+  is(cuda::bias_kernel());
+  is(cuda::general_kernel());
+  is(cuda::group_kernel());
+  return work;
+}
+
+}  // namespace ocellus::test

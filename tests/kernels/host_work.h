@@ -1,0 +1,23 @@
+// Kernels as work of the host, for the fake driver. Each program links one definition:
+// host_flow_work.cpp or host_cells_work.cpp.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace ocellus::test {
+
+struct HostLaunch {
+  const void* kernel;
+  unsigned grid_x;
+  unsigned grid_y;
+  unsigned grid_z;
+  unsigned threads;  ///< of a block
+  std::size_t shared_bytes;
+  void** arguments;
+};
+
+/// What the launch does; empty if the kernel does not run on the host.
+std::function<void()> host_work(const HostLaunch& launch);
+
+}  // namespace ocellus::test
