@@ -143,8 +143,9 @@ static void gst_ocellus_cellular_network_describe(GstOcellusBase*, GstBuffer* bu
                                                   GstStructure* message) {
   const GstOcellusCellularNetworkMeta* meta = meta_of(buffer);
   gst_structure_set(message, "sweeps", G_TYPE_UINT, meta->sweeps, "passes", G_TYPE_UINT,
-                    meta->passes, "changed", G_TYPE_UINT, meta->changed, "converged", G_TYPE_BOOLEAN, meta->converged, "compute-time",
-                    G_TYPE_UINT64, meta->compute_time, nullptr);
+                    meta->passes, "changed", G_TYPE_UINT, meta->changed, "converged",
+                    G_TYPE_BOOLEAN, meta->converged, "compute-time", G_TYPE_UINT64,
+                    meta->compute_time, nullptr);
 }
 
 // ---- GObject

@@ -88,8 +88,7 @@ class CellJob : public PictureJob {
     fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", all.mean_sweeps,
                all.settled, counted(static_cast<std::int64_t>(reports().size()), "frame"));
     if (all.settled < reports().size())
-      fmt::print("; in the others, up to {} changed at the end",
-                 counted(all.most_changed, "cell"));
+      fmt::print("; in the others, up to {} changed at the end", counted(all.most_changed, "cell"));
     fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n", median, p99,
                frame_run().rate_text(median));
   }

@@ -258,7 +258,7 @@ Expected<void> check_stages(Network& network) noexcept {
   return {};
 }
 
-NetworkPointer new_network() noexcept {
+NetworkPointer make_empty_network() noexcept {
   return NetworkPointer(new (std::nothrow) Network);
 }
 
@@ -266,7 +266,7 @@ NetworkPointer new_network() noexcept {
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
     return tl::unexpected(good.error());
-  NetworkPointer network = new_network();
+  NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done;
   if (config.chain.empty())
@@ -282,7 +282,7 @@ Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept 
 Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
   if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
     return tl::unexpected(good.error());
-  NetworkPointer network = new_network();
+  NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done = parse_chain(config, network->config);
   if (done) done = set_common(config, *network);

@@ -194,42 +194,6 @@ bool same_states(const CellStage& a, const CellStage& b) noexcept {
          (a.boundary != CellBoundary::kFixed || a.boundary_value == b.boundary_value);
 }
 
-/// Adds the group that begins with stage `i`, if one does.
-Check add_group(int i, const CellularNetworkConfig& config, CellularNetworkPlan& plan) noexcept {
-  const CellStage& first = config.stages[static_cast<std::size_t>(i)];
-  if (first.group_stages == 0) return {};
-  if (const CellGroupPlan* const other = plan.group_of(i)) {
-    return invalid_argument(
-        "stages[%d].group_stages is %d, but the stage is part of the group that begins with "
-        "stages[%d]; groups must not overlap",
-        i, first.group_stages, other->first);
-  }
-  const int end = i + first.group_stages;
-  if (end > config.stage_count) {
-    return invalid_argument(
-        "stages[%d].group_stages is %d; it must be at most %d, the number of stages from this one "
-        "on",
-        i, first.group_stages, config.stage_count - i);
-  }
-  for (int s = i; s < end; ++s) {
-    if (config.stages[static_cast<std::size_t>(s)].start == CellStart::kErrorDiffusion) {
-      return invalid_argument(
-          "stages[%d].start is kErrorDiffusion, but the stage is part of a group, whose stages "
-          "cannot start with it",
-          s);
-    }
-  }
-  if (i == 0 && config.warm_start) {
-    return invalid_argument(
-        "warm_start is true, but stages[0] begins a group: the result of its passes depends on the "
-        "output that they start with; warm_start needs a template that works from any start, such "
-        "as a halftone");
-  }
-  plan.groups[static_cast<std::size_t>(plan.group_count++)] = {i, end, first.max_passes,
-                                                               first.input, first.start};
-  return {};
-}
-
 /// If the fixed point depends on the start, a warm start would carry the result of the first frame
 /// along.
 Check check_warm_start(const CellStage& first, const CellStagePlan& plan) noexcept {
@@ -237,6 +201,12 @@ Check check_warm_start(const CellStage& first, const CellStagePlan& plan) noexce
     return invalid_argument(
         "warm_start is true, but stages[0].start is kConstant: the result of the template depends "
         "on this start; warm_start needs a template that works from any start, such as a halftone");
+  }
+  if (first.group_stages > 0) {
+    return invalid_argument(
+        "warm_start is true, but stages[0] begins a group: the result of a group depends on the "
+        "output that it starts with; warm_start needs a template that works from any start, such "
+        "as a halftone");
   }
   if (!plan.has_b) {
     return invalid_argument(
@@ -273,6 +243,9 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
     return tl::unexpected(c.error());
 
+  if (Check c = check_cell_groups(config.stages.data(), config.stage_count); !c)
+    return tl::unexpected(c.error());
+
   CellularNetworkPlan plan;
   plan.size = config.size;
   plan.input_format = config.format;
@@ -293,7 +266,10 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
       if (Check c = check_warm_start(config.stages[0], *stage); !c)
         return tl::unexpected(c.error());
     }
-    if (Check c = add_group(i, config, plan); !c) return tl::unexpected(c.error());
+    if (const CellStage& first = config.stages[at]; first.group_stages > 0) {
+      plan.groups[static_cast<std::size_t>(plan.group_count++)] = {
+          i, i + first.group_stages, first.max_passes, first.input, first.start};
+    }
     if (i > 0 && plan.group_of(i) == nullptr && plan.group_of(i - 1) == nullptr) {
       plan.stages[at].keeps_state = stage->start == CellStart::kPrevious &&
                                     stage->input == CellInput::kFrame &&

@@ -85,4 +85,38 @@ Expected<void> check_cell_stage(const CellStage& stage) noexcept {
   return checked;
 }
 
+Expected<void> check_cell_groups(const CellStage* stages, int count) noexcept {
+  int first = 0;
+  int end = 0;  // of the present group
+  for (int i = 0; i < count; ++i) {
+    const CellStage& stage = stages[i];
+    if (stage.group_stages > 0 && i < end) {
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "stages[%d].group_stages is %d, but the stage is part of the group that begins with "
+          "stages[%d]; groups must not overlap",
+          i, stage.group_stages, first));
+    }
+    if (stage.group_stages > count - i) {
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "stages[%d].group_stages is %d; it must be at most %d, the number of stages from this "
+          "one on",
+          i, stage.group_stages, count - i));
+    }
+    if (stage.group_stages > 0) {
+      first = i;
+      end = i + stage.group_stages;
+    }
+    if (i < end && stage.start == CellStart::kErrorDiffusion) {
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "stages[%d].start is kErrorDiffusion, but the stage is part of a group; the stages of a "
+          "group must start in another way",
+          i));
+    }
+  }
+  return {};
+}
+
 }  // namespace ocellus::detail

@@ -18,4 +18,9 @@ inline constexpr int kMaxColorSpacing = 9;
 /// InvalidArgument; the text begins with the field's name.
 Expected<void> check_cell_stage(const CellStage& stage) noexcept;
 
+/// Checks that the groups of `count` valid stages neither overlap nor go beyond the last stage, and
+/// that their stages may be repeated. Errors: InvalidArgument; the text begins with the stage, as
+/// in "stages[2].".
+Expected<void> check_cell_groups(const CellStage* stages, int count) noexcept;
+
 }  // namespace ocellus::detail

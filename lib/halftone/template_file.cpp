@@ -94,6 +94,9 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
     if (!stage) return tl::unexpected(stage.error());
     read[i] = *stage;
   }
+  if (const Expected<void> checked = check_cell_groups(read.data(), static_cast<int>(count));
+      !checked)
+    return corrupt_file("template file: %s", checked.error().text);
   // Write the stages only after all of them were read.
   std::copy(read.begin(), read.begin() + count, stages.begin());
   info.stages = static_cast<int>(count);

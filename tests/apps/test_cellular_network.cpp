@@ -210,7 +210,7 @@ TEST(Halftone, PrintsASummary) {
     EXPECT_NE(one.out.find(text), std::string::npos) << text << "\n" << one.out;
   const ChildResult stopped = run_program({"halftone", folder / "in.pgm", "--template", "hlf5",
                                            "--start", "noise", "--max-sweeps", "1"});
-  EXPECT_NE(stopped.out.find("changed in the last"), std::string::npos) << stopped.out;
+  EXPECT_NE(stopped.out.find("changed at the end"), std::string::npos) << stopped.out;
 }
 
 // Example failure: a chain runs in the wrong order, black and white are exchanged, or the outline
@@ -239,6 +239,11 @@ TEST(Cnn, RunsTemplatesAndChains) {
   EXPECT_EQ(result("dilation"), box(3, 12, true));
   EXPECT_EQ(result("erosion | dilation"), box(4, 11, true));
   EXPECT_EQ(result("dilation|edge"), box(3, 12, false));
+  // Four passes take the square away, and the fifth changes nothing.
+  EXPECT_EQ(result("[erosion]"), std::vector<std::uint8_t>(256, 255));
+  EXPECT_EQ(result("[erosion] * 2 | dilation"), box(5, 10, true));
+  const ChildResult passes = run_program({"cnn", folder / "in.pgm", "--template", "[erosion]"});
+  EXPECT_NE(passes.out.find(" in 5 passes, converged"), std::string::npos) << passes.out;
   for (const char* update : {"colors", "raster", "synchronous"})
     EXPECT_EQ(result("edge", {"--update", update}), box(4, 11, false)) << update;
   // With white as +1, the white background is eroded, except at the border of the image.

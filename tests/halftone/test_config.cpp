@@ -124,6 +124,34 @@ TEST(CellConfig, MistakesAreReported) {
        {"boundary_value is inf", "-1 to 1"}},
       {"spacing", [](auto& c) { c.stages[0].color_spacing = 2; }, {"color_spacing is 2", "3 to 9"}},
       {"sweeps", [](auto& c) { c.stages[0].max_sweeps = 0; }, {"max_sweeps is 0", "1 to 100000"}},
+      {"group of -1 stages",
+       [](auto& c) { c.stages[0].group_stages = -1; },
+       {"group_stages is -1", "0 to 16"}},
+      {"group beyond the last stage",
+       [](auto& c) { c.stages[0].group_stages = c.stage_count + 1; },
+       {"stages[0].group_stages is", "at most"}},
+      {"groups that overlap",
+       [](auto& c) {
+         c.stage_count = 3;
+         c.stages[1] = c.stages[2] = c.stages[0];
+         c.stages[0].group_stages = 2;
+         c.stages[1].group_stages = 2;
+       },
+       {"stages[1].group_stages is 2", "begins with stages[0]", "overlap"}},
+      {"error diffusion in a group",
+       [](auto& c) {
+         c.stages[0].group_stages = 1;
+         c.stages[0].start = CellStart::kErrorDiffusion;
+       },
+       {"stages[0].start is kErrorDiffusion", "group"}},
+      {"no pass", [](auto& c) { c.stages[0].max_passes = 0; }, {"max_passes is 0", "1 to 100000"}},
+      {"warm start of a group",
+       [](auto& c) {
+         c.warm_start = true;
+         c.stages[0].start = CellStart::kInput;
+         c.stages[0].group_stages = 1;
+       },
+       {"warm_start is true", "stages[0] begins a group"}},
       {"no start plane",
        [](auto& c) { c.stages[0].start = CellStart::kPlane; },
        {"start_plane is null"}},

@@ -57,7 +57,7 @@ class TemplateCommand : public testing::Test {
 TEST_F(TemplateCommand, ReadsText) {
   ASSERT_EQ(make("# two stages\r\nnote by hand, for a test  # not this\n"
                  "stage\n\na\n  1 2 3  # a row\n 4 5 6\n\n7 8 9\nthreshold -2.5\nstart noise 77\n"
-                 "boundary fixed -1\nupdate colors 3\nsweeps 12\n"
+                 "boundary fixed -1\nupdate colors 3\nsweeps 12\ngroup_stages 2\nmax_passes 30\n"
                  "stage\nb\n0 0 0\n0 1.5 0\n0 0 .25\nlevels 16\nxi 0.5\ninput frame\n"
                  "start constant 0.5\nboundary periodic\nupdate raster\ncontinuous\n"),
             "");
@@ -76,6 +76,8 @@ TEST_F(TemplateCommand, ReadsText) {
   EXPECT_EQ(stages[0].boundary_value, -1.0f);
   EXPECT_EQ(stages[0].color_spacing, 3);
   EXPECT_EQ(stages[0].max_sweeps, 12);
+  EXPECT_EQ(stages[0].group_stages, 2);
+  EXPECT_EQ(stages[0].max_passes, 30);
   EXPECT_EQ(stages[1].weights.a[4], -1.0f) << "continuous";
   EXPECT_EQ(stages[1].weights.b[4], 1.5f);
   EXPECT_EQ(stages[1].weights.b[8], 0.25f);
@@ -154,6 +156,8 @@ TEST_F(TemplateCommand, OutputOfShowCanBeMadeAgain) {
         EXPECT_EQ(a.update, b.update) << info.name;
         EXPECT_EQ(a.color_spacing, b.color_spacing) << info.name;
         EXPECT_EQ(a.max_sweeps, b.max_sweeps) << info.name;
+        EXPECT_EQ(a.group_stages, b.group_stages) << info.name;
+        EXPECT_EQ(a.max_passes, b.max_passes) << info.name;
       }
     }
   }

@@ -100,6 +100,8 @@ void expect_same(const CellStage& a, const CellStage& b) {
   EXPECT_EQ(a.move, b.move);
   EXPECT_EQ(a.color_spacing, b.color_spacing);
   EXPECT_EQ(a.max_sweeps, b.max_sweeps);
+  EXPECT_EQ(a.group_stages, b.group_stages);
+  EXPECT_EQ(a.max_passes, b.max_passes);
 }
 
 // Fails when a field is not written, or is read into a different member.
@@ -123,12 +125,14 @@ TEST_F(TemplateFile, KeepsEveryField) {
   odd.move = CellMove::kSwap;
   odd.color_spacing = 8;
   odd.max_sweeps = 99999;
+  odd.max_passes = 77'777;
   file.stages.push_back(odd);
   CellStage many = odd;
   many.levels = 256;
   many.update = CellUpdate::kRaster;
   many.move = CellMove::kUpdate;
   many.start = CellStart::kPrevious;
+  many.group_stages = 1;
   file.stages.push_back(many);
   write_template_file(path_, file);
   Stages stages;
@@ -278,6 +282,8 @@ TEST_F(TemplateFile, ChecksEveryRange) {
       {"move is 2", [](auto& t) { t.stages[0]->move = static_cast<file::CellMove>(2); }},
       {"color_spacing is 1; it must be 2 to 9", [](auto& t) { t.stages[0]->color_spacing = 1; }},
       {"max_sweeps is 0; it must be 1 to 100000", [](auto& t) { t.stages[0]->max_sweeps = 0; }},
+      {"max_passes is 0; it must be 1 to 100000", [](auto& t) { t.stages[0]->max_passes = 0; }},
+      {"group_stages is 2; it must be at most 1", [](auto& t) { t.stages[0]->group_stages = 2; }},
       {"max_sweeps is 1073741824; it must be 1 to 100000",
        [](auto& t) { t.stages[0]->max_sweeps = 4294967295u; }},
   };
