@@ -239,6 +239,8 @@ static void end_learning(GstOcellusBase* self) {
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  // The parent class has waited for the end of streaming, but a query may have come since.
+  GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
   end_learning(self);
   gst_ocellus::reset_stream(self);
   priv->mark_discont = false;
@@ -246,6 +248,7 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   priv->pools.clear();
   priv->context.close();
   priv->caps = {};
+  GST_PAD_STREAM_UNLOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
   GST_OBJECT_LOCK(self);
   priv->started = false;
   priv->options.forget_file();
@@ -284,7 +287,12 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
     case GST_QUERY_DRAIN:
     case GST_QUERY_ALLOCATION:
       // Both queries are serialized. The answer means that all earlier frames have been pushed.
-      if (direction == GST_PAD_SINK) gst_ocellus::release_pictures(self);
+      if (direction == GST_PAD_SINK) {
+        // GStreamer hands queries to a pad that is flushing, too, even after `stop`. The parent
+        // class would set the caps again, and an operator would be created that nobody destroys.
+        if (GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SINK_PAD(self))) return FALSE;
+        gst_ocellus::release_pictures(self);
+      }
       return parent->query(trans, direction, query);
     case GST_QUERY_LATENCY:
       if (direction == GST_PAD_SRC) return gst_ocellus::answer_latency(self, query);

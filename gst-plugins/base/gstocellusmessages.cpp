@@ -58,14 +58,26 @@ void append_with_box(GValue* array, GstStructure* values, const ocellus::Rect& b
   gst_value_array_append_and_take_value(array, &value);
 }
 
+// A stream in bytes has neither, nor has a frame that comes before its segment.
+struct StreamTimes {
+  GstClockTime running = GST_CLOCK_TIME_NONE;
+  GstClockTime stream = GST_CLOCK_TIME_NONE;
+};
+
+static StreamTimes stream_times(GstOcellusBase* self, GstClockTime pts) {
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  if (segment->format != GST_FORMAT_TIME) return {};
+  return {gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+          gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts)};
+}
+
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
               gdouble proportion) {
-  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const StreamTimes times = stream_times(self, pts);
   const Statistics::Counts counts = get_statistics(self).counts();
-  GstMessage* message = gst_message_new_qos(
-      GST_OBJECT(self), is_live(self), gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
-      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), pts, GST_BUFFER_DURATION(buffer));
+  GstMessage* message = gst_message_new_qos(GST_OBJECT(self), is_live(self), times.running,
+                                            times.stream, pts, GST_BUFFER_DURATION(buffer));
   gst_message_set_qos_values(message, jitter, proportion, 1000000);
   gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, counts.frames, counts.dropped);
   gst_element_post_message(GST_ELEMENT(self), message);
@@ -77,12 +89,11 @@ void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to
   const bool wanted =
       klass->wants_message != nullptr && klass->wants_message(self, buffer) != FALSE;
   if (!wanted && !get_settings(self).post_messages) return;
-  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const StreamTimes times = stream_times(self, pts);
   GstStructure* structure = gst_structure_new(
       klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
-      gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts), "running-time", G_TYPE_UINT64,
-      gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts), "duration", G_TYPE_UINT64,
+      times.stream, "running-time", G_TYPE_UINT64, times.running, "duration", G_TYPE_UINT64,
       GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
   if (klass->describe != nullptr) klass->describe(self, buffer, structure);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));

@@ -441,20 +441,20 @@ static bool is_of_one_frame(const GstOcellusBasePrivate* priv, guint repetitions
 }
 
 // Submits `picture` again as the next frame and waits for its result. No frame is in flight.
-static bool repeat_frame(GstOcellusBase* self, GstBuffer* picture, GstOcellusResult* result) {
+static GstFlowReturn repeat_frame(GstOcellusBase* self, GstBuffer* picture,
+                                  GstOcellusResult* result) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   FrameTask task;
   task.picture = picture;
   task.sequence = priv->sequence;
   task.arrival = Clock::now();
+  if (const GstFlowReturn flow = priv->op.submit(task); flow != GST_FLOW_OK) return flow;
   FinishedFrame frame;
-  if (priv->op.submit(task) != GST_FLOW_OK ||
-      finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone)
-    return false;
+  if (finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone) return GST_FLOW_ERROR;
   ++priv->sequence;
   gst_clear_buffer(&frame.task.picture);
   *result = frame.result;
-  return true;
+  return GST_FLOW_OK;
 }
 
 static GstFlowReturn push_held(GstOcellusBase* self) {
@@ -473,8 +473,7 @@ static GstFlowReturn push_held(GstOcellusBase* self) {
       // The motion up to the last frame is the best estimate of the motion at the last frame.
       result = stand_in(priv);
       ++priv->sequence;
-    } else if (!repeat_frame(self, last, &result)) {
-      flow = GST_FLOW_ERROR;
+    } else if (flow = repeat_frame(self, last, &result); flow != GST_FLOW_OK) {
       break;
     }
     result.repeated = true;

@@ -370,6 +370,7 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
   HostCopyPool& pool = device_->host_copy_pool();
   const bool pooled = pool.take();
   Status status = Status::kOk;
+  std::size_t late = 0;  // bytes that were copied since the deadline has passed
   while (slot.copied < slot.chunk_count) {
     const Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.copied)];
     status = wait_event(cuda, chunk.arrived, deadline, error, pooled);
@@ -378,8 +379,14 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
     block.to += slot.copied_rows * block.to_stride;
     block.from += slot.copied_rows * block.from_stride;
     block.rows -= slot.copied_rows;
-    if (!deadline.is_never())
-      block.rows = std::clamp(static_cast<int>(kSliceBytes / block.row_bytes), 1, block.rows);
+    if (!deadline.is_never()) {
+      const auto rows = static_cast<int>((kSliceBytes - late) / block.row_bytes);
+      if (late > 0 && rows == 0) {
+        status = Status::kDeadlineMissed;
+        break;
+      }
+      block.rows = std::clamp(rows, 1, block.rows);
+    }
     if (pooled) {
       pool.add(block);
       if (!deadline.is_never()) pool.finish();
@@ -391,9 +398,9 @@ Status CudaOperator::copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error&
       ++slot.copied;
       slot.copied_rows = 0;
     }
-    if (deadline.passed() && slot.copied < slot.chunk_count) {
-      status = Status::kDeadlineMissed;
-      break;
+    if (deadline.passed()) {
+      const std::size_t bytes = static_cast<std::size_t>(block.rows) * block.row_bytes;
+      late = std::min(kSliceBytes, late + bytes);
     }
   }
   if (pooled) {

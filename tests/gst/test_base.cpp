@@ -204,6 +204,38 @@ TEST(Times, LongestLatenessDoesNotWrapAround) {
   EXPECT_EQ(fake->stat("dropped"), 3u);
 }
 
+// Fails when a message asks for the running time of a frame that has none, which GStreamer reports
+// as a critical fault of the element: the segment is in bytes, or a flush has taken it away.
+TEST(Times, FramesWithoutASegmentInTimeHaveNoRunningTime) {
+  for (const bool in_bytes : {true, false}) {
+    Fake fake(kLimit + "post post-messages=true", late_at_1_and_2());
+    fake->start();
+    if (in_bytes) {
+      GstSegment segment;
+      gst_segment_init(&segment, GST_FORMAT_BYTES);
+      fake->event(gst_event_new_segment(&segment));
+    } else {
+      GstPad* pad = gst_element_get_static_pad(fake->element(), "sink");
+      gst_pad_send_event(pad, gst_event_new_flush_start());
+      gst_pad_send_event(pad, gst_event_new_flush_stop(TRUE));
+      gst_object_unref(pad);
+    }
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+    EXPECT_EQ(fake.pull().size(), 3u);
+    // The message of the first frame; those of the others follow.
+    GstMessage* message = fake->message(GST_MESSAGE_ELEMENT);
+    ASSERT_NE(message, nullptr);
+    guint64 running = 0;
+    guint64 stream = 0;
+    EXPECT_TRUE(gst_structure_get(gst_message_get_structure(message), "running-time", G_TYPE_UINT64,
+                                  &running, "stream-time", G_TYPE_UINT64, &stream, nullptr));
+    EXPECT_EQ(running, GST_CLOCK_TIME_NONE);
+    EXPECT_EQ(stream, GST_CLOCK_TIME_NONE);
+    gst_message_unref(message);
+    EXPECT_EQ(fake->count_messages(GST_MESSAGE_QOS), 2);
+  }
+}
+
 void begin_segment(Fake& fake, double rate) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
@@ -409,6 +441,27 @@ TEST(Release, SerializedQueriesPushHeldFramesAndKeepTheState) {
     EXPECT_EQ(script.luma, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
     fake->event(gst_event_new_eos());
     EXPECT_EQ(fake.pull(), (Outputs{{7, 8, false, false, true}, {8, 8, false, false, true}}));
+  }
+}
+
+// Fails when a query uses the operator of a pad that is flushing. GStreamer hands it to the pad
+// even while the element stops, so two threads would use the operator.
+TEST(Release, QueriesOfAFlushingPadLeaveTheOperatorAlone) {
+  for (const GstQueryType type : {GST_QUERY_DRAIN, GST_QUERY_ALLOCATION}) {
+    SCOPED_TRACE(gst_query_type_get_name(type));
+    Script told;
+    told.delay = 2.0f;
+    Fake fake("post-messages=true", told);
+    hold_two_back(fake);
+    fake->event(gst_event_new_flush_start());
+    GstQuery* query = new_query(type, fake->video());
+    GstPad* pad = gst_element_get_static_pad(fake->element(), "sink");
+    EXPECT_FALSE(gst_pad_query(pad, query));
+    gst_object_unref(pad);
+    gst_query_unref(query);
+    EXPECT_EQ(fake->count_messages(GST_MESSAGE_ELEMENT), 3) << "held pictures were released";
+    fake->event(gst_event_new_flush_stop(TRUE));
+    EXPECT_EQ(fake->count_messages(GST_MESSAGE_ELEMENT), 0);
   }
 }
 

@@ -49,33 +49,24 @@ class Block {
   void run(unsigned threads, const std::function<void()>& body) {
     body_ = &body;
     if (threads % 32 != 0) throw std::invalid_argument("threads must be a multiple of 32");
-    fibers_.resize(threads);
-    running_ = threads;
+    if (fibers_.size() < threads) fibers_.resize(threads);
+    threads_ = running_ = threads;
     block_ = {};
     warps_.assign(threads / 32, {});
     words_.assign(threads, 0);
-    for (unsigned t = 0; t < threads; ++t) {
-      Fiber& fiber = fibers_[t];
-      if (fiber.stack == nullptr) fiber.stack = std::make_unique<char[]>(kStackBytes);
-      fiber.ended = false;
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = kStackBytes;
-      fiber.context.uc_link = nullptr;
-      makecontext(&fiber.context, &Block::enter, 0);
-    }
+    for (unsigned t = 0; t < threads; ++t) fibers_[t].ended = false;
     while (running_ > 0) {
       for (unsigned t = 0; t < threads; ++t) {
         const Fiber& fiber = fibers_[t];
         if (fiber.ended || (fiber.at != nullptr && fiber.at->round == fiber.round)) continue;
         current_ = t;
-        swapcontext(&scheduler_, &fibers_[t].context);
+        resume(fibers_[t]);
       }
     }
   }
 
   unsigned thread() const { return current_; }
-  unsigned threads() const { return static_cast<unsigned>(fibers_.size()); }
+  unsigned threads() const { return threads_; }
 
   /// Waits for all threads of the block that have not ended.
   void sync() {
@@ -104,15 +95,39 @@ class Block {
     unsigned waiting = 0;
     unsigned round = 0;
   };
+  /// Where a fiber or the scheduler goes on. The functions of the C library that switch contexts
+  /// also set the signal mask, and these calls of the system take most of a test's time.
+  using Place = void* [5];
   struct Fiber {
-    ucontext_t context{};
-    std::unique_ptr<char[]> stack;
+    Place place{};
+    std::unique_ptr<char[]> stack;  ///< null before the first run
     bool ended = false;
     const Meeting* at = nullptr;  ///< waits for the end of a round of it
     unsigned round = 0;
   };
 
   static void enter();
+
+  [[noreturn, gnu::noinline]] static void go_to(Place& place) { __builtin_longjmp(place, 1); }
+
+  /// Runs a fiber until it waits or has ended.
+  [[gnu::noinline]] void resume(Fiber& fiber) {
+    if (__builtin_setjmp(scheduler_) != 0) return;
+    if (fiber.stack != nullptr) go_to(fiber.place);
+    fiber.stack = std::make_unique<char[]>(kStackBytes);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = fiber.stack.get();
+    context.uc_stack.ss_size = kStackBytes;
+    context.uc_link = nullptr;
+    makecontext(&context, &Block::enter, 0);
+    setcontext(&context);
+  }
+
+  /// The running fiber waits until the scheduler resumes it.
+  [[gnu::noinline]] void rest() {
+    if (__builtin_setjmp(fibers_[current_].place) == 0) go_to(scheduler_);
+  }
 
   template <typename Expected>
   void meet(Meeting& meeting, const Expected& expected) {
@@ -126,8 +141,8 @@ class Block {
       Fiber& own = fibers_[current_];
       own.at = &meeting;
       own.round = round;
-      swapcontext(&own.context, &scheduler_);
-      own.at = nullptr;
+      rest();
+      fibers_[current_].at = nullptr;
     }
   }
 
@@ -141,7 +156,7 @@ class Block {
     --running_;
     // The other threads of the block do not wait for this one.
     if (block_.waiting > 0 && block_.waiting >= running_) end_round(block_);
-    swapcontext(&fibers_[current_].context, &scheduler_);
+    rest();
   }
 
   const std::function<void()>* body_ = nullptr;
@@ -149,18 +164,22 @@ class Block {
   std::vector<Meeting> warps_;
   std::vector<std::uint64_t> words_;
   Meeting block_;
+  unsigned threads_ = 0;
   unsigned running_ = 0;
   unsigned current_ = 0;
-  ucontext_t scheduler_{};
+  Place scheduler_{};
 };
 
 inline Block& block() {
   static Block instance;
   return instance;
 }
+/// A fiber keeps its stack for the next block.
 inline void Block::enter() {
-  (*block().body_)();
-  block().finish();
+  for (;;) {
+    (*block().body_)();
+    block().finish();
+  }
 }
 
 inline Index block_index;

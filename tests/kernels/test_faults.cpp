@@ -1,6 +1,7 @@
 // The CUDA backend over the fake driver: for every operator, each CUDA call of creation and of a
 // frame fails in turn. Needs no GPU.
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -417,7 +418,8 @@ class Deadlines : public testing::TestWithParam<OperatorCase> {};
 INSTANTIATE_TEST_SUITE_P(Faults, Deadlines, testing::ValuesIn(operator_cases()), case_label);
 
 // Fails when `wait` goes on copying a large result to ordinary memory after its deadline, when it
-// makes no progress then, or when it leaves out rows.
+// makes no progress then, when it leaves out rows, or when the descriptor of the operator is not
+// readable while rows are left.
 TEST_P(Deadlines, EndTheCopying) {
   reset_fake_driver();
   OperatorConfig config = GetParam().with({700, 500});
@@ -429,14 +431,19 @@ TEST_P(Deadlines, EndTheCopying) {
     Engine engine = must(create_engine(settings, {config}));
     OperatorHandle op = must(config.create(engine));
     FrameBuffer frame(info.size, info.format);
+    pollfd done{must(op.create_event_fd()), POLLIN, 0};
     for (const bool immediate : {true, false}) {
       OutputBuffer out(info);
       const Ticket ticket = must(op.submit(frame.frame(0), out.output()));
       int missed = 0;
-      while (immediate && !op.wait(ticket, Deadline::immediate())) ASSERT_LT(++missed, 100);
+      while (immediate && !op.wait(ticket, Deadline::immediate())) {
+        ASSERT_LT(++missed, 100);
+        ASSERT_EQ(poll(&done, 1, 20'000), 1);
+      }
       if (!immediate) must(op.wait(ticket, Deadline::never()));
       // Each call copies 1 MiB at most. The device's results are zeros.
       EXPECT_GE(missed, immediate ? static_cast<int>(out_bytes(info) >> 20) : 0);
+      EXPECT_EQ(poll(&done, 1, 0), 0);
       EXPECT_TRUE(out.surroundings_untouched());
       for (int p = 0; p < info.plane_count; ++p) {
         const PlaneF plane = out.plane(p);
