@@ -4,8 +4,23 @@
 
 #include <pthread.h>
 
+#include <atomic>
+#include <ctime>
+
 namespace ocellus::detail {
 
+/// Tells the processor that the thread is in a polling loop.
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// A thread that finds the mutex taken polls for some microseconds before it sleeps. A mutex with
+/// priority inheritance is handed to the next sleeper, which the kernel must wake first. So threads
+/// that take it more often than it wakes them would all wait for each wake-up, from then on.
 class PriorityMutex {
  public:
   PriorityMutex() noexcept {
@@ -19,13 +34,41 @@ class PriorityMutex {
   PriorityMutex(const PriorityMutex&) = delete;
   PriorityMutex& operator=(const PriorityMutex&) = delete;
 
-  void lock() noexcept { pthread_mutex_lock(&mutex_); }
-  void unlock() noexcept { pthread_mutex_unlock(&mutex_); }
-  /// For condition variables.
-  pthread_mutex_t* native() noexcept { return &mutex_; }
+  void lock() noexcept {
+    for (int look = 0; look < kLooks; ++look) {
+      // A look without a write leaves the cache line to the thread that has the mutex.
+      if (!taken_.load(std::memory_order_relaxed) && pthread_mutex_trylock(&mutex_) == 0) {
+        taken_.store(true, std::memory_order_relaxed);
+        return;
+      }
+      relax();
+    }
+    pthread_mutex_lock(&mutex_);
+    taken_.store(true, std::memory_order_relaxed);
+  }
+  void unlock() noexcept {
+    taken_.store(false, std::memory_order_relaxed);
+    pthread_mutex_unlock(&mutex_);
+  }
+
+  /// Waits for the condition, until the time if there is one. The mutex is locked on entry and on
+  /// return, but not while the thread waits.
+  void wait(pthread_cond_t& condition) noexcept {
+    taken_.store(false, std::memory_order_relaxed);
+    pthread_cond_wait(&condition, &mutex_);
+    taken_.store(true, std::memory_order_relaxed);
+  }
+  void wait_until(pthread_cond_t& condition, const timespec& time) noexcept {
+    taken_.store(false, std::memory_order_relaxed);
+    pthread_cond_timedwait(&condition, &mutex_, &time);
+    taken_.store(true, std::memory_order_relaxed);
+  }
 
  private:
+  static constexpr int kLooks = 200;  // 5 to 20 us
+
   pthread_mutex_t mutex_;
+  std::atomic<bool> taken_{false};  // a hint: the mutex decides
 };
 
 }  // namespace ocellus::detail

@@ -41,7 +41,6 @@ Scheduler::Scheduler() noexcept {
   pthread_condattr_t cond_attributes;
   pthread_condattr_init(&cond_attributes);
   pthread_condattr_setclock(&cond_attributes, CLOCK_MONOTONIC);  // the clock of Deadline
-  pthread_cond_init(&work_, &cond_attributes);
   pthread_cond_init(&done_, &cond_attributes);
   pthread_condattr_destroy(&cond_attributes);
 }
@@ -52,11 +51,10 @@ Scheduler::~Scheduler() {
     const Lock lock(mutex_);
     stop_ = true;
     epoch_.fetch_add(1, std::memory_order_release);
-    pthread_cond_broadcast(&work_);
+    call(kMaxWorkers);
   }
   for (int i = 0; i < started_; ++i) pthread_join(threads_[i].thread, nullptr);
   pthread_cond_destroy(&done_);
-  pthread_cond_destroy(&work_);
 }
 
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
@@ -79,7 +77,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);
-  while (ready_ < started_) pthread_cond_wait(&done_, mutex_.native());
+  while (ready_ < started_) mutex_.wait(done_);
   return {};
 }
 
@@ -99,6 +97,16 @@ void Scheduler::submit(Job& job) noexcept {
     tail_->next_ = &job;
     tail_ = &job;
   }
+}
+
+void Scheduler::call(int threads) noexcept {
+  if (threads <= 0) return;
+  calls_.fetch_add(1, std::memory_order_release);
+  if (threads >= workers_) {
+    calls_.notify_all();
+    return;
+  }
+  for (; threads > 0; --threads) calls_.notify_one();
 }
 
 bool Scheduler::has_part() const noexcept {
@@ -121,9 +129,7 @@ void Scheduler::advance() noexcept {
       epoch_.fetch_add(1, std::memory_order_release);
       // Wake no more threads than there are free worker numbers. Threads that hold a number watch
       // the epoch.
-      for (int wake = std::min(std::popcount(free_workers_), job.open_parts_); wake > 0; --wake) {
-        pthread_cond_signal(&work_);
-      }
+      call(std::min(std::popcount(free_workers_), job.open_parts_));
       break;
     }
     if (job.finished != nullptr) job.finished(job.finished_context);
@@ -188,7 +194,10 @@ void Scheduler::work_loop() noexcept {
   while (!stop_) {
     const int worker = has_part() ? take_worker() : -1;
     if (worker < 0) {
-      pthread_cond_wait(&work_, mutex_.native());
+      const std::uint32_t seen = calls_.load(std::memory_order_relaxed);
+      mutex_.unlock();
+      calls_.wait(seen, std::memory_order_acquire);
+      mutex_.lock();
       continue;
     }
     std::int64_t spin_until = 0;
@@ -246,17 +255,17 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
       worker = -1;
     }
     if (deadline.is_never()) {
-      pthread_cond_wait(&done_, mutex_.native());
+      mutex_.wait(done_);
     } else {
       const timespec until = to_timespec(deadline);
-      pthread_cond_timedwait(&done_, mutex_.native(), &until);
+      mutex_.wait_until(done_, until);
     }
     spin_until = 0;
   }
   if (worker >= 0) {
     release_worker(worker);
     // Parts of other jobs may be left. No thread was woken for the number that this thread held.
-    if (has_part()) pthread_cond_signal(&work_);
+    if (has_part()) call(1);
   }
   return status;
 }

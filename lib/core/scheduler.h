@@ -124,7 +124,12 @@ class Scheduler {
   void release_worker(int worker) noexcept;
 
   PriorityMutex mutex_;
-  pthread_cond_t work_;  // signaled when there are parts to run, or on stop
+  /// Wakes up to `threads` idle threads. The mutex is locked.
+  void call(int threads) noexcept;
+
+  /// Counts the calls of idle threads, which sleep until it changes. Not a condition variable: the
+  /// woken threads would all take the mutex in the kernel.
+  std::atomic<std::uint32_t> calls_{0};
   pthread_cond_t done_;  // signaled when a job is done or a thread is ready
   /// Changes when parts appear and when a job ends. Idle threads watch it for a short time before
   /// they sleep.
@@ -140,15 +145,6 @@ class Scheduler {
   int ready_ = 0;  // threads that have started and wait for work
   Worker threads_[kMaxWorkers];
 };
-
-/// Tells the processor that the thread is in a polling loop.
-inline void relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// Nanoseconds on the steady clock.
 std::int64_t now_ns() noexcept;

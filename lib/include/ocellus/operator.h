@@ -146,7 +146,9 @@ class OperatorHandle {
   /// Returns a file descriptor for event loops (poll, epoll). It is readable while a frame is done
   /// that was not waited for, or while `wait` would return an error other than DeadlineMissed. Then
   /// `wait` for the oldest ticket with Deadline::immediate() gives the result. Do not read, write
-  /// or close it: `wait` resets it, and the operator closes it at its destruction.
+  /// or close it: `wait` resets it, and the operator closes it at its destruction. On CUDA a call
+  /// with a deadline that has passed copies at most 1 MiB to a result in MemorySpace::kHost. While
+  /// bytes are left it returns DeadlineMissed, and the descriptor stays readable.
   ///
   /// The first call creates it; call it at creation, not in the real-time path. Later calls return
   /// the same one. From then on, a system call per frame sets it and another one resets it. On CUDA
