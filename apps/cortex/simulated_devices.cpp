@@ -13,7 +13,6 @@
 namespace ocellus::app {
 namespace {
 
-constexpr PlacementReference kReference{};
 constexpr double kMostMemory = 1e18;
 
 struct Unit {
@@ -60,7 +59,8 @@ bool parse_device(const std::string& text, PlacementDevice& device) {
     fail(text, "the speed is missing; write it after a colon, such as " + kind + ":0.4x");
   const bool cpu = kind == "cpu";
   device.kind = cpu ? PlacementKind::kCpu : PlacementKind::kGpu;
-  device.launch_s = cpu ? kReference.cpu_launch_s : kReference.gpu_launch_s;
+  const PlacementReference reference;
+  device.launch_s = cpu ? reference.cpu_launch_s : reference.gpu_launch_s;
   const std::vector<std::string> parts = parts_of(text.substr(colon + 1), ',');
   if (parts.size() > 2)
     fail(text, fmt::format("it has {} parts after the colon; it may have speed and memory",

@@ -21,7 +21,7 @@ std::int64_t as_signed(std::uint64_t count) {
 }
 
 /// The percentiles of a report.
-constexpr double kPercentiles[] = {50.0, 90.0, 99.0, 99.9};
+constexpr double kShownPercents[] = {50.0, 90.0, 99.0, 99.9};
 
 std::string percentile_name(double percent) {
   return fmt::format("p{:g}", percent);
@@ -30,7 +30,7 @@ std::string percentile_name(double percent) {
 /// A percentile that too few values tell is null.
 nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
   nlohmann::ordered_json json = {{"min", ms(h.min_ns())}, {"mean", h.mean_ns() * 1e-6}};
-  for (const double percent : kPercentiles) {
+  for (const double percent : kShownPercents) {
     json[percentile_name(percent)] = percentile_is_known(as_signed(h.count()), percent)
                                          ? nlohmann::ordered_json(ms(h.percentile_ns(percent)))
                                          : nlohmann::ordered_json(nullptr);
@@ -41,7 +41,7 @@ nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
 
 void print_histogram(const std::string& name, const LatencyHistogram& h) {
   fmt::print("  {:<24}", name);
-  for (const double percent : kPercentiles) {
+  for (const double percent : kShownPercents) {
     if (percentile_is_known(as_signed(h.count()), percent))
       fmt::print(" {:>9.3f}", ms(h.percentile_ns(percent)));
     else
@@ -53,7 +53,7 @@ void print_histogram(const std::string& name, const LatencyHistogram& h) {
 /// Tells which columns have a dash, and why.
 void print_unknown_percentiles(std::int64_t frames) {
   std::vector<std::string> unknown;
-  for (const double percent : kPercentiles) {
+  for (const double percent : kShownPercents) {
     if (percentile_is_known(frames, percent)) continue;
     unknown.push_back(fmt::format("{} needs {} frames", percentile_name(percent),
                                   std::llround(100.0 / (100.0 - percent))));
@@ -154,7 +154,7 @@ void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
 
 void print_run(const LatencyReport& report, const LatencyResult& run) {
   fmt::print("\n  {:<24}", fmt::format("{} memory, ms", memory_name(run.space)));
-  for (const double percent : kPercentiles) fmt::print(" {:>9}", percentile_name(percent));
+  for (const double percent : kShownPercents) fmt::print(" {:>9}", percentile_name(percent));
   fmt::print(" {:>9}\n", "max");
   if (report.plan.fps > 0.0) {
     print_histogram("latency", run.latency);

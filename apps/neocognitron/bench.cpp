@@ -18,7 +18,6 @@ namespace {
 
 /// Different frames of a row.
 constexpr int kFrames = 8;
-constexpr unsigned kSeed = 1;
 
 /// As many columns as there can be, up to 8.
 int columns_of(int patches) {
@@ -161,7 +160,7 @@ std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& option
     for (const int patches : options.patches) {
       const DigitImages digits =
           read ? digits_of(read->images)
-               : draw_digits(static_cast<std::size_t>(kFrames * patches), kSeed);
+               : draw_digits(static_cast<std::size_t>(kFrames * patches), kBenchSeed);
       DigitsBenchCase made;
       made.model = model;
       made.patches = patches;

@@ -13,6 +13,9 @@
 
 namespace ocellus::app {
 
+/// Of the digits that are drawn from strokes.
+constexpr unsigned kBenchSeed = 1;
+
 struct DigitsBenchOptions {
   CommonOptions common;
   std::vector<std::string> models{"digits-small"};

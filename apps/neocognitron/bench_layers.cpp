@@ -28,7 +28,6 @@ using paper::PaperNetwork;
 using paper::PlaneCells;
 
 constexpr double kTolerance = 1e-4;
-constexpr unsigned kSeed = 1;
 /// Characters of a turn. One more comes before them, which is not timed.
 constexpr std::size_t kTurn = 5;
 
@@ -72,7 +71,7 @@ LayerBenchCase make_case(const DigitsBenchOptions& o, const std::string& model) 
   if (!o.planes.empty())
     made.network =
         take(paper::with_planes(made.network, {o.planes[0], o.planes[1], o.planes[2]}), "--planes");
-  made.digits = draw_digits(static_cast<std::size_t>(o.layer_characters()), kSeed);
+  made.digits = draw_digits(static_cast<std::size_t>(o.layer_characters()), kBenchSeed);
   const auto pixels =
       static_cast<std::size_t>(made.digits.width) * static_cast<std::size_t>(made.digits.height);
   for (std::size_t i = 0; i < made.digits.count(); ++i)

@@ -66,6 +66,14 @@ function(ocellus_optimize_less target)
   endif()
 endfunction()
 
+# ocellus_compile_together(<target>): compiles the files of a target in groups. Most of their compile
+# time is the instances of the same templates (JSON, command line), which a group makes once.
+function(ocellus_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  # GCC takes each file of a group for a header, whose unnamed namespace must not be in a class.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endfunction()
+
 # Hardening of installed files. Calls of the C library check the size of their target (FORTIFY), and
 # a stack overflow ends the program. Relocation tables are read-only, jumps reach only starts of
 # functions, and the program has a random address. Sanitizers detect more and are incompatible with
