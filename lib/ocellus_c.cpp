@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
 
+#include "core/c_interface.h"
 #include "core/failure.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
@@ -31,6 +31,9 @@ struct ocellus_operator {
 namespace ocellus {
 namespace {
 
+using detail::enum_of;
+using detail::fail;
+using detail::fail_null;
 using detail::invalid_argument;
 
 // ---- values that must be the same in both interfaces
@@ -69,29 +72,6 @@ static_assert(OCELLUS_ERROR_TEXT_CAPACITY == Error::kTextCapacity);
 static_assert(OCELLUS_MAX_PLANES == kMaxOutputPlanes);
 static_assert(sizeof(ocellus_engine_info::device_name) == sizeof(EngineInfo::device_name));
 static_assert(sizeof(ocellus_operator_info::summary) == sizeof(OperatorInfo::summary));
-
-/// A number of the caller as an enumerator. A number that does not fit is one that no enumerator
-/// has.
-template <typename Enum>
-Enum enum_of(std::int32_t value) noexcept {
-  constexpr auto kUnknown = std::numeric_limits<std::uint8_t>::max();
-  const bool fits = value >= 0 && value <= kUnknown;
-  return static_cast<Enum>(fits ? static_cast<std::uint8_t>(value) : kUnknown);
-}
-
-// ---- errors
-
-ocellus_status fail(const Error& error, ocellus_error* out) noexcept {
-  if (out != nullptr) {
-    out->status = static_cast<ocellus_status>(error.status);
-    std::memcpy(out->text, error.text, sizeof(out->text));
-  }
-  return static_cast<ocellus_status>(error.status);
-}
-
-ocellus_status fail_null(const char* argument, ocellus_error* out) noexcept {
-  return fail(invalid_argument("%s is null", argument).value(), out);
-}
 
 ocellus_status result_of(const Expected<void>& result, ocellus_error* out) noexcept {
   return result ? OCELLUS_OK : fail(result.error(), out);
@@ -385,15 +365,7 @@ ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame
                 error);
   }
   OperatorOutput out;
-  for (std::size_t p = 0; p < plane_count; ++p) {
-    const ocellus_plane& plane = planes[p];
-    out.planes[p] = {plane.data,
-                     {plane.width, plane.height},
-                     plane.stride,
-                     enum_of<PixelFormat>(plane.format),
-                     enum_of<MemorySpace>(plane.memory),
-                     plane.stream};
-  }
+  for (std::size_t p = 0; p < plane_count; ++p) out.planes[p] = detail::view_of(planes[p]);
   out.record = record;
   const Frame in{.data = frame->data,
                  .size = {frame->width, frame->height},

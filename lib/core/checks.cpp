@@ -1,11 +1,37 @@
 #include "core/checks.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "core/failure.h"
 #include "ocellus/operator.h"
 
 namespace ocellus::detail {
+
+const char* format_name(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return "kGray8";
+    case PixelFormat::kGray16:
+      return "kGray16";
+    case PixelFormat::kFloat32:
+      return "kFloat32";
+    case PixelFormat::kYuy2:
+      return "kYuy2";
+    case PixelFormat::kUyvy:
+      return "kUyvy";
+    case PixelFormat::kBgr:
+      return "kBgr";
+    case PixelFormat::kRgb:
+      return "kRgb";
+    case PixelFormat::kBgrx:
+      return "kBgrx";
+    case PixelFormat::kRgbx:
+      return "kRgbx";
+  }
+  return "unknown";
+}
 
 Check check_range(const char* field, int value, int low, int high) noexcept {
   if (value < low || value > high)
@@ -54,6 +80,33 @@ Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int de
         roi.width, roi.height, roi.x, roi.y, size.width, size.height);
   }
   return check_range("depth", depth, 1, kMaxDepth);
+}
+
+Check check_plane(const char* what, const PlaneInfo& info, const ImageView& plane) noexcept {
+  const char* const name = info.name;
+  if (plane.size != info.size) {
+    return invalid_argument("%s %s is %dx%d; it must be %dx%d", what, name, plane.size.width,
+                            plane.size.height, info.size.width, info.size.height);
+  }
+  if (plane.format != info.format) {
+    return invalid_argument("%s %s has the format %s; it must have %s", what, name,
+                            format_name(plane.format), format_name(info.format));
+  }
+  const std::ptrdiff_t element = bytes_per_pixel(info.format);
+  const std::ptrdiff_t least = info.size.width * element;
+  if (plane.stride < least || plane.stride % element != 0) {
+    if (element == 1)
+      return invalid_argument("%s %s: stride is %td bytes; it must be at least %td", what, name,
+                              plane.stride, least);
+    return invalid_argument(
+        "%s %s: stride is %td bytes; it must be a multiple of %td and at least %td", what, name,
+        plane.stride, element, least);
+  }
+  if (reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<std::uintptr_t>(element) != 0) {
+    return invalid_argument("%s %s is at %p; it must be aligned to its %td-byte elements", what,
+                            name, plane.data, element);
+  }
+  return {};
 }
 
 Rect whole_or(const Rect& roi, ImageSize size) noexcept {

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/checks.h"
 #include "core/failure.h"
 #include "core/operator_instance.h"
 #include "core/scheduler.h"
@@ -23,30 +24,6 @@ std::uint64_t next_issuer() noexcept {
   return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-const char* format_name(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return "kGray8";
-    case PixelFormat::kGray16:
-      return "kGray16";
-    case PixelFormat::kFloat32:
-      return "kFloat32";
-    case PixelFormat::kYuy2:
-      return "kYuy2";
-    case PixelFormat::kUyvy:
-      return "kUyvy";
-    case PixelFormat::kBgr:
-      return "kBgr";
-    case PixelFormat::kRgb:
-      return "kRgb";
-    case PixelFormat::kBgrx:
-      return "kBgrx";
-    case PixelFormat::kRgbx:
-      return "kRgbx";
-  }
-  return "unknown";
-}
-
 const char* space_name(MemorySpace space) noexcept {
   switch (space) {
     case MemorySpace::kHost:
@@ -58,8 +35,6 @@ const char* space_name(MemorySpace space) noexcept {
   }
   return "unknown";
 }
-
-using Check = Expected<void>;
 
 tl::unexpected<Error> unknown(Ticket ticket) noexcept {
   return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
@@ -95,33 +70,6 @@ Check check_frame(const OperatorInfo& info, const Frame& in) noexcept {
       in.stride % pixel != 0) {
     return invalid_argument("frame.data and frame.stride must be multiples of a pixel's %td bytes",
                             pixel);
-  }
-  return {};
-}
-
-Check check_plane(const PlaneInfo& info, const ImageView& plane) noexcept {
-  const char* const name = info.name;
-  if (plane.size != info.size) {
-    return invalid_argument("output plane %s is %dx%d; it must be %dx%d", name, plane.size.width,
-                            plane.size.height, info.size.width, info.size.height);
-  }
-  if (plane.format != info.format) {
-    return invalid_argument("output plane %s has the format %s; it must have %s", name,
-                            format_name(plane.format), format_name(info.format));
-  }
-  const std::ptrdiff_t element = bytes_per_pixel(info.format);
-  const std::ptrdiff_t least = info.size.width * element;
-  if (plane.stride < least || plane.stride % element != 0) {
-    if (element == 1)
-      return invalid_argument("output plane %s: stride is %td bytes; it must be at least %td", name,
-                              plane.stride, least);
-    return invalid_argument(
-        "output plane %s: stride is %td bytes; it must be a multiple of %td and at least %td", name,
-        plane.stride, element, least);
-  }
-  if (reinterpret_cast<std::uintptr_t>(plane.data) % static_cast<std::uintptr_t>(element) != 0) {
-    return invalid_argument("output plane %s is at %p; it must be aligned to its %td-byte elements",
-                            name, plane.data, element);
   }
   return {};
 }
@@ -162,7 +110,7 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
       if (info.planes[p].optional) continue;
       return invalid_argument("output plane %s is null", info.planes[p].name);
     }
-    if (Check c = check_plane(info.planes[p], out.planes[p]); !c) return c;
+    if (Check c = check_plane("output plane", info.planes[p], out.planes[p]); !c) return c;
     for (std::size_t other = 0; other < p; ++other) {
       if (out.planes[other].data == nullptr) continue;
       if (Check c = check_pair(info, out, other, p); !c) return c;

@@ -400,6 +400,50 @@ class Interface(unittest.TestCase):
             self.assertTrue(again.info.learns)
 
 
+class Objects(unittest.TestCase):
+    # Fails when the square that moves is not found with its motion, or when the noise is not left out.
+    def test_moving_square(self):
+        frames = [np.full((96, 128), 90, np.uint8) for _ in range(4)]
+        texture = support.moving_frames(40, 40, 1, 0, 0)[0]
+        for time, frame in enumerate(frames):
+            frame[30:70, 20 + 2 * time : 60 + 2 * time] = texture
+        flow = Operator("flow", size=(128, 96), deviation=True, backend="cpu")
+        for frame in frames:
+            u, v, confidence, deviation = flow(frame)
+        find = ocellus.MovingObjects(size=(128, 96))
+        (square,) = find(u, v, deviation)
+        # The mean holds vectors of the ground at the edges, which are shorter.
+        self.assertAlmostEqual(square.u, 2.0, delta=0.4)
+        self.assertAlmostEqual(square.v, 0.0, delta=0.2)
+        left, top, width, height = square.box
+        self.assertLessEqual(left, 30)
+        self.assertLessEqual(top, 34)
+        self.assertGreaterEqual(left + width, 62)
+        self.assertGreaterEqual(top + height, 66)
+        self.assertEqual(find(u, v, np.full_like(deviation, np.inf)), [])
+        self.assertEqual(find(np.zeros_like(u), v), [])
+        self.assertEqual(ocellus.MovingObjects(size=(128, 96), min_area=128 * 96)(u, v), [])
+
+    # Fails when a wrong plane or configuration gives no clear error.
+    def test_errors(self):
+        with self.assertRaisesRegex(Error, "max_objects is 0; it must be 1 to 256"):
+            ocellus.MovingObjects(size=(128, 96), max_objects=0)
+        find = ocellus.MovingObjects(size=(128, 96))
+        good = np.zeros((96, 128), np.float32)
+        for bad in (good.astype(np.float64), good[:, :64], np.zeros((96, 256), np.float32)[:, ::2]):
+            with self.assertRaisesRegex(Error, r"v is an array of .* must be one of float32 of shape \(96, 128\)"):
+                find(good, bad)
+
+    # Fails when the defaults are not those of the library.
+    def test_defaults(self):
+        parameters = inspect.signature(ocellus.MovingObjects.__init__).parameters
+        header = pathlib.Path(support.environment("HEADER")).read_text()
+        macro = header.split("#define OCELLUS_MOVING_OBJECTS_DEFAULTS(width, height)")[1]
+        values = [float(text.rstrip("f")) for text in macro[macro.index("{") + 1 : macro.index("}")].split(", ")[2:]]
+        names = ("min_motion", "min_deviations", "min_area", "max_objects")
+        self.assertEqual([parameters[name].default for name in names], values)
+
+
 class Loading(unittest.TestCase):
     def load(self, **variables):
         """What a process without the library of this test prints."""

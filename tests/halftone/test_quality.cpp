@@ -199,7 +199,7 @@ TEST(Quality, PresetsAreBetterThanErrorDiffusion) {
 TEST(Quality, PresetsOfGrayLevelsAreBetterThanErrorDiffusion) {
   const std::vector<Photograph> images = photographs();
   if (images.size() < 6) GTEST_SKIP() << "only " << images.size() << " of 6 images were found";
-  print_heading("gray levels", images);
+  print_heading("levels", images);
   for (const int levels : {4, 16}) {
     const std::vector<Score> diffused = scores_of(images, [&](const app::GrayImage& image) {
       return reference::floyd_steinberg(values_of(image), levels);

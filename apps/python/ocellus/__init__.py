@@ -8,6 +8,7 @@ docs/options.md lists them. The package needs the shared library libocellus_c.so
 """
 
 from ._library import Error, DeadlineMissed, Status, __version__, library_path, library_version
+from ._objects import MovingObject, MovingObjects
 from ._operator import (
     CancelOutcome,
     FieldInfo,
@@ -27,6 +28,8 @@ __all__ = [
     "Error",
     "FieldInfo",
     "FrameInfo",
+    "MovingObject",
+    "MovingObjects",
     "Operator",
     "OperatorInfo",
     "PlaneInfo",
