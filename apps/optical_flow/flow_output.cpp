@@ -13,6 +13,8 @@ std::vector<UnusedOptions> unused_draw_options(const std::string& output, bool v
   drawing.unused = !video;
   UnusedOptions thresholds = unused_without_video(output, {"--min-motion", "--min-deviations"});
   thresholds.unused = !video && !objects;
+  thresholds.why = fmt::format("it applies to a video and to --objects, {}{}", output_text(output),
+                               output.empty() ? "" : " is not a video");
   return {
       drawing,
       thresholds,
