@@ -1,6 +1,7 @@
 #include "kernels/halftone/cellular_network.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -402,7 +403,7 @@ Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t s
 }
 
 void CudaCellularNetwork::complete(const detail::FrameResult& result, void* record) noexcept {
-  if ((result.flags & kBadPixels) != 0) *static_cast<CellularNetworkRecord*>(record) = {};
+  if ((result.flags & kBadPixels) != 0) std::memset(record, 0, sizeof(CellularNetworkRecord));
 }
 
 }  // namespace ocellus::cuda

@@ -462,8 +462,9 @@ void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
 }
 
 void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
+  // With the bytes between the members, so that equal results have equal bytes.
+  std::memset(frame.record, 0, sizeof(CellularNetworkRecord));
   auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
-  record = {};
   if ((frame.result.flags & kBadPixels) != 0) return;
   record.sweeps = sweeps_;
   record.changed = changed_;
