@@ -71,10 +71,11 @@ std::string output_text(const std::string& output) {
   return output.empty() ? "without -o, nothing is written" : fmt::format("-o {}", output);
 }
 
-UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names) {
+UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names,
+                                   const char* applies) {
   return {!is_video_name(output), std::move(names),
-          fmt::format("it applies to a video, {}{}", output_text(output),
-                      output.empty() ? "" : " is not one")};
+          fmt::format("it applies to {}, {}{}", applies, output_text(output),
+                      output.empty() ? "" : " is not a video")};
 }
 
 // ---- input

@@ -37,7 +37,8 @@ void add_pipeline_options(CLI::App& command, FrameOptions& options);
 /// "-o out.png", or "without -o, nothing is written", for errors about options without effect.
 std::string output_text(const std::string& output);
 /// The given options, which apply to a video only, if `output` is not a video.
-UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names);
+UnusedOptions unused_without_video(const std::string& output, std::vector<const char*> names,
+                                   const char* applies = "a video");
 
 /// The frames of FRAMES up to --limit.
 class FrameInput {

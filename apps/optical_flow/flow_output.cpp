@@ -11,10 +11,9 @@ std::vector<UnusedOptions> unused_draw_options(const std::string& output, bool v
   UnusedOptions drawing = unused_without_video(
       output, {"--fps", "--style", "--arrow-step", "--arrow-scale", "--legend"});
   drawing.unused = !video;
-  UnusedOptions thresholds = unused_without_video(output, {"--min-motion", "--min-deviations"});
+  UnusedOptions thresholds = unused_without_video(output, {"--min-motion", "--min-deviations"},
+                                                  "a video and to --objects");
   thresholds.unused = !video && !objects;
-  thresholds.why = fmt::format("it applies to a video and to --objects, {}{}", output_text(output),
-                               output.empty() ? "" : " is not a video");
   return {
       drawing,
       thresholds,

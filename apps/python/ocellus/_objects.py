@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._library import CError, CMovingObject, CMovingObjectsConfig, CPlane, Error, Status, check, library
-
-_FLOAT32 = 2  # the value of ocellus_format
+from ._operator import _FORMATS
 
 
 class MovingObject(NamedTuple):
@@ -99,9 +98,8 @@ class MovingObjects:
                 f"{name} is an array of {array.dtype} of shape {array.shape} with the strides {array.strides}; "
                 f"it must be one of float32 of shape {self._shape} whose rows have no gaps",
             )
-        return CPlane(
-            array.ctypes.data, array.shape[1], array.shape[0], array.strides[0], _FLOAT32, 0, None
-        )
+        kind = _FORMATS[array.dtype]
+        return CPlane(array.ctypes.data, array.shape[1], array.shape[0], array.strides[0], kind, 0, None)
 
     def __del__(self) -> None:
         # The library is missing if it could not be loaded.
