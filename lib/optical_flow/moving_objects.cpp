@@ -45,6 +45,12 @@ struct Cell {
   float v = 0.0f;
 };
 
+/// The place of a cell that moves.
+struct Place {
+  int column = 0;
+  int row = 0;
+};
+
 /// A component, under the index of its root.
 struct Component {
   int cells = 0;
@@ -70,6 +76,8 @@ struct Finder {
   int rows = 0;
   int least_cells = 1;  // of an object
   std::unique_ptr<Cell[]> cells;
+  std::unique_ptr<Place[]> places;  // of the cells that move, row by row
+  int moving = 0;
   std::unique_ptr<Component[]> components;
   std::unique_ptr<int[]> roots;  // of the components that are large enough
   std::array<MovingObject, kMaxMovingObjects> objects;
@@ -94,17 +102,27 @@ struct Finder {
 
 void Finder::sample(const FlowOutput& flow) noexcept {
   const detail::MotionThreshold threshold(flow, config.min_motion, config.min_deviations);
+  moving = 0;
   for (int row = 0; row < rows; ++row) {
     const int y = std::min(row * side + side / 2, config.size.height - 1);
     const float* const from_u = flow.u.row<const float>(y);
     const float* const from_v = flow.v.row<const float>(y);
+    // The rows are too far apart for the processor to see the next one coming.
+    const int below = std::min(y + side, config.size.height - 1);
+    const float* const next_u = flow.u.row<const float>(below);
+    const float* const next_v = flow.v.row<const float>(below);
     for (int column = 0; column < columns; ++column) {
       const int x = std::min(column * side + side / 2, config.size.width - 1);
+      __builtin_prefetch(next_u + x);
+      __builtin_prefetch(next_v + x);
       // Infinite for vectors whose square is, which `similar` could not compare.
       const float length = std::sqrt(from_u[x] * from_u[x] + from_v[x] * from_v[x]);
       const bool moves = threshold.passes(length, x, y);
       const int here = row * columns + column;
-      cells[at(here)] = {moves ? here : kStill, from_u[x], from_v[x]};
+      cells[at(here)].parent = kStill;
+      if (!moves) continue;
+      cells[at(here)] = {here, from_u[x], from_v[x]};
+      places[at(moving++)] = {column, row};
     }
   }
 }
@@ -123,33 +141,35 @@ void Finder::connect(int column, int row) noexcept {
         continue;
       const int a = root_of(here);
       const int b = root_of(there);
-      cells[at(std::max(a, b))].parent = std::min(a, b);
+      // Short ways to the root, so that most cells of an object have equal parents.
+      const int root = std::min(a, b);
+      cells[at(std::max(a, b))].parent = root;
+      cells[at(there)].parent = root;
+      cells[at(here)].parent = root;
     }
   }
 }
 
 void Finder::sum() noexcept {
   found = 0;
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < columns; ++column) {
-      const int here = row * columns + column;
-      Cell& cell = cells[at(here)];
-      if (cell.parent == kStill) continue;
-      const int root = root_of(here);
-      cell.parent = root;
-      Component& component = components[at(root)];
-      // The root is the first cell of its component.
-      if (root == here) {
-        component = {0, column, column, row, row, 0.0, 0.0};
-        roots[at(found++)] = root;
-      }
-      ++component.cells;
-      component.left = std::min(component.left, column);
-      component.right = std::max(component.right, column);
-      component.bottom = row;
-      component.u += static_cast<double>(cell.u);
-      component.v += static_cast<double>(cell.v);
+  for (int i = 0; i < moving; ++i) {
+    const auto [column, row] = places[at(i)];
+    const int here = row * columns + column;
+    Cell& cell = cells[at(here)];
+    const int root = root_of(here);
+    cell.parent = root;
+    Component& component = components[at(root)];
+    // The root is the first cell of its component.
+    if (root == here) {
+      component = {0, column, column, row, row, 0.0, 0.0};
+      roots[at(found++)] = root;
     }
+    ++component.cells;
+    component.left = std::min(component.left, column);
+    component.right = std::max(component.right, column);
+    component.bottom = row;
+    component.u += static_cast<double>(cell.u);
+    component.v += static_cast<double>(cell.v);
   }
 }
 
@@ -203,9 +223,10 @@ Expected<MovingObjects> MovingObjects::create(const MovingObjectsConfig& config)
   state->least_cells = config.min_area > 0 ? (config.min_area + pixels - 1) / pixels : kLeastCells;
   const std::size_t cells = State::at(state->count());
   state->cells.reset(new (std::nothrow) Cell[cells]);
+  state->places.reset(new (std::nothrow) Place[cells]);
   state->components.reset(new (std::nothrow) Component[cells]);
   state->roots.reset(new (std::nothrow) int[cells]);
-  if (!state->cells || !state->components || !state->roots) return no_memory();
+  if (!state->cells || !state->places || !state->components || !state->roots) return no_memory();
   return MovingObjects(std::move(state));
 }
 
@@ -218,9 +239,8 @@ std::span<const MovingObject> MovingObjects::find(const FlowOutput& flow) noexce
   s.fits = fits(flow.u) && fits(flow.v) && (flow.deviation.data == nullptr || fits(flow.deviation));
   if (!s.fits) return {};
   s.sample(flow);
-  for (int row = 0; row < s.rows; ++row)
-    for (int column = 0; column < s.columns; ++column)
-      if (s.cells[State::at(row * s.columns + column)].parent != kStill) s.connect(column, row);
+  for (int i = 0; i < s.moving; ++i)
+    s.connect(s.places[State::at(i)].column, s.places[State::at(i)].row);
   s.sum();
   return s.select();
 }
