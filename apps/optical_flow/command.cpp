@@ -64,6 +64,7 @@ struct FieldReport {
   std::string file;
   std::vector<MovingObject> objects;
   int objects_found = 0;
+  double finding_ms = 0.0;  // time of the search for objects
 };
 
 /// A file of a plane of floats, or of one for each frame.
@@ -258,6 +259,7 @@ class FlowJob {
       const auto objects = output_.find_objects(field);
       report.objects.assign(objects.begin(), objects.end());
       report.objects_found = output_.objects_found();
+      report.finding_ms = output_.finding_ms();
     }
     if (zero_invalid_) set_invalid_to_zero(field);
     output_.write(field, frame, config_.roi, command_.objects);
@@ -427,6 +429,7 @@ class FlowJob {
         if (!command_.objects) continue;
         nlohmann::ordered_json& frame = json["frames"].back();
         frame["objects_found"] = report.objects_found;
+        frame["objects_ms"] = report.finding_ms;
         frame["objects"] = nlohmann::ordered_json::array();
         for (const MovingObject& object : report.objects)
           frame["objects"].push_back(object_json(placed(object)));
@@ -481,8 +484,10 @@ class FlowJob {
       const auto [fewest, most] = std::minmax_element(
           reports_.begin(), reports_.end(),
           [](const auto& a, const auto& b) { return a.objects_found < b.objects_found; });
-      fmt::print("moving objects: {} to {} per frame\n", fewest->objects_found,
-                 most->objects_found);
+      std::vector<double> times;
+      for (const FieldReport& report : reports_) times.push_back(report.finding_ms);
+      fmt::print("moving objects: {} to {} per frame, median {:.2f} ms to find them\n",
+                 fewest->objects_found, most->objects_found, percentile(times, 50.0));
       return;
     }
     const FieldReport& report = reports_.front();

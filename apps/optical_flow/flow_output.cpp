@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace ocellus::app {
 
@@ -39,7 +40,11 @@ std::span<const MovingObject> FlowFieldOutput::find_objects(FlowField& field) {
     objects_.size = field.size;
     finder_.emplace(take(MovingObjects::create(objects_), "moving objects"));
   }
-  return finder_->find(field.output());
+  const auto begin = std::chrono::steady_clock::now();
+  found_ = finder_->find(field.output());
+  finding_ms_ =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return found_;
 }
 
 void FlowFieldOutput::write(FlowField& field, const InputFrame& frame, const Rect& roi,
@@ -51,14 +56,14 @@ void FlowFieldOutput::write(FlowField& field, const InputFrame& frame, const Rec
   }
   if (draw_.max_motion == 0.0f) max_motion_ = grown_flow_scale(field.output(), max_motion_);
   if (video()) {
-    const std::span<const MovingObject> objects = find_objects(field);
+    if (!boxes) find_objects(field);
     OverlayConfig overlay = draw_;
     overlay.max_motion = max_motion_;
     overlay.roi = roi;
     overlay.objects = &*finder_;
     const OverlayImage picture = video_picture(frame);
     // The legend covers boxes, not the other way round.
-    if (boxes) draw_moving_objects(objects, roi, picture);
+    if (boxes) draw_moving_objects(found_, roi, picture);
     draw_flow_overlay(field.output(), overlay, picture);
     write_video_picture();
     return;

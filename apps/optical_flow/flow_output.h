@@ -58,14 +58,18 @@ class FlowFieldOutput : public FrameOutput {
   std::span<const MovingObject> find_objects(FlowField& field);
   /// With those beyond the largest number.
   int objects_found() const { return finder_ ? finder_->found() : 0; }
+  /// The time that the last search for objects took.
+  double finding_ms() const { return finding_ms_; }
   /// Throws InputError. In a video, only what belongs to an object is drawn. `boxes`: also the
-  /// boxes of these objects.
+  /// boxes of these objects, which `find_objects` has found.
   void write(FlowField& field, const InputFrame& frame, const Rect& roi, bool boxes = false);
 
  private:
   OverlayConfig draw_;
   MovingObjectsConfig objects_;
   std::optional<MovingObjects> finder_;
+  std::span<const MovingObject> found_;  // by `finder_`, in the last field
+  double finding_ms_ = 0.0;
   float max_motion_;
 };
 

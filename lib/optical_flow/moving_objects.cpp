@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "core/checks.h"
 #include "core/option_table.h"
+#include "image/separable_filter.h"
+#include "optical_flow/cell_rows.h"
 #include "optical_flow/motion_threshold.h"
 
 namespace ocellus {
@@ -17,8 +22,6 @@ using Objects = detail::Rows<MovingObjectsConfig>;
 
 constexpr int kCellsAlongShorterSide = 120;
 constexpr int kLeastCell = 4;
-/// Cells between which a gap is bridged, such as that between the legs of a walker.
-constexpr int kReach = 2;
 constexpr int kStill = -1;
 /// Of the smallest object, unless min_area says otherwise.
 constexpr int kLeastCells = 16;
@@ -39,19 +42,7 @@ Expected<void> check(const MovingObjectsConfig& config) noexcept {
   return detail::check_options(MovingObjectsConfig::options(), &config);
 }
 
-struct Cell {
-  int parent = kStill;  ///< index of a cell of the same object; kStill: the cell does not move
-  float u = 0.0f;
-  float v = 0.0f;
-};
-
-/// The place of a cell that moves.
-struct Place {
-  int column = 0;
-  int row = 0;
-};
-
-/// A component, under the index of its root.
+/// What is known of connected cells.
 struct Component {
   int cells = 0;
   int left = 0;
@@ -60,127 +51,189 @@ struct Component {
   int bottom = 0;
   double u = 0.0;
   double v = 0.0;
+
+  void add(const Component& other) noexcept {
+    cells += other.cells;
+    left = std::min(left, other.left);
+    right = std::max(right, other.right);
+    top = std::min(top, other.top);
+    bottom = std::max(bottom, other.bottom);
+    u += other.u;
+    v += other.v;
+  }
 };
 
-bool similar(const Cell& a, const Cell& b) noexcept {
-  const float longer = std::max(a.u * a.u + a.v * a.v, b.u * b.u + b.v * b.v);
-  const float du = a.u - b.u;
-  const float dv = a.v - b.v;
-  return du * du + dv * dv <= 0.25f * std::max(1.0f, longer);
-}
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 struct Finder {
   MovingObjectsConfig config;
   int side = kLeastCell;  // of a cell, pixels
   int columns = 0;
   int rows = 0;
-  int least_cells = 1;  // of an object
-  std::unique_ptr<Cell[]> cells;
-  std::unique_ptr<Place[]> places;  // of the cells that move, row by row
-  int moving = 0;
-  std::unique_ptr<Component[]> components;
-  std::unique_ptr<int[]> roots;  // of the components that are large enough
+  int least_cells = 1;                          // of an object
+  std::array<int, detail::kLinks> neighbors{};  // index of a linked cell, from that of the cell
+
+  // The newest row is the last one.
+  detail::CellRows<detail::CellRow> vectors{};
+  detail::CellRows<int*> links{};
+  int* needed = nullptr;  // links, of the newest row
+  std::unique_ptr<float[]> vector_memory;
+  std::unique_ptr<int[]> link_memory;
+  std::size_t row_length = 0;
+
+  // Connected cells side by side are a run. Runs are numbered from 0, row by row.
+  std::unique_ptr<int[]> run_of;  // of each cell; kStill: it does not move
+  int runs = 0;
+  std::unique_ptr<int[]> parents;  // a run of the same object; the first one is its own parent
+  std::unique_ptr<Component[]> components;  // of the first run of each object
+  std::unique_ptr<int[]> large;             // first runs of the objects that are large enough
   std::array<MovingObject, kMaxMovingObjects> objects;
   int found = 0;
   bool fits = false;  // whether the last field had the right size
 
-  int count() const noexcept { return columns * rows; }
-  int root_of(int cell) noexcept {
-    while (cells[at(cell)].parent != cell) {
-      int& up = cells[at(cell)].parent;
-      up = cells[at(up)].parent;
-      cell = up;
-    }
-    return cell;
-  }
+  bool allocate() noexcept;
   static std::size_t at(int index) noexcept { return static_cast<std::size_t>(index); }
-  void sample(const FlowOutput& flow) noexcept;
-  void connect(int column, int row) noexcept;
-  void sum() noexcept;
+  /// The first run of the object.
+  int root_of(int run) noexcept {
+    while (parents[at(run)] != run) {
+      int& up = parents[at(run)];
+      up = parents[at(up)];
+      run = up;
+    }
+    return run;
+  }
+  void begin() noexcept;
+  bool sample(const FlowOutput& flow, const detail::MotionThreshold& threshold, int row) noexcept;
+  void link() noexcept;
+  int join(int root, int other) noexcept;
+  void connect(int row) noexcept;
   std::span<const MovingObject> select() noexcept;
 };
 
-void Finder::sample(const FlowOutput& flow) noexcept {
-  const detail::MotionThreshold threshold(flow, config.min_motion, config.min_deviations);
-  moving = 0;
-  for (int row = 0; row < rows; ++row) {
-    const int y = std::min(row * side + side / 2, config.size.height - 1);
-    const float* const from_u = flow.u.row<const float>(y);
-    const float* const from_v = flow.v.row<const float>(y);
-    // The rows are too far apart for the processor to see the next one coming.
-    const int below = std::min(y + side, config.size.height - 1);
-    const float* const next_u = flow.u.row<const float>(below);
-    const float* const next_v = flow.v.row<const float>(below);
-    for (int column = 0; column < columns; ++column) {
-      const int x = std::min(column * side + side / 2, config.size.width - 1);
-      __builtin_prefetch(next_u + x);
-      __builtin_prefetch(next_v + x);
-      // Infinite for vectors whose square is, which `similar` could not compare.
-      const float length = std::sqrt(from_u[x] * from_u[x] + from_v[x] * from_v[x]);
-      const bool moves = threshold.passes(length, x, y);
-      const int here = row * columns + column;
-      cells[at(here)].parent = kStill;
-      if (!moves) continue;
-      cells[at(here)] = {here, from_u[x], from_v[x]};
-      places[at(moving++)] = {column, row};
+bool Finder::allocate() noexcept {
+  const auto take = [](auto& array, std::size_t length) {
+    using T = typename std::remove_reference_t<decltype(array)>::element_type;
+    array.reset(new (std::nothrow) T[length]());
+    return array != nullptr;
+  };
+  const std::size_t cells = at(columns) * at(rows);
+  row_length = detail::row_stride(columns + detail::kCellReach);
+  if (!take(vector_memory, vectors.size() * 3 * row_length) ||
+      !take(link_memory, (links.size() + 1) * row_length) || !take(run_of, cells) ||
+      !take(parents, cells) || !take(components, cells) || !take(large, cells))
+    return false;
+  float* vector = &vector_memory[detail::kCellReach];
+  for (detail::CellRow& row : vectors) {
+    for (float** part : {&row.u, &row.v, &row.squared}) {
+      *part = vector;
+      vector += row_length;
     }
   }
-}
-
-/// Connects a cell with those before it.
-void Finder::connect(int column, int row) noexcept {
-  const int here = row * columns + column;
-  for (int y = std::max(0, row - kReach); y <= row; ++y) {
-    const int last = y == row ? column - 1 : std::min(columns - 1, column + kReach);
-    for (int x = std::max(0, column - kReach); x <= last; ++x) {
-      const int there = y * columns + x;
-      const Cell& other = cells[at(there)];
-      // Equal parents: connected already, as most cells of a large object are.
-      if (other.parent == kStill || other.parent == cells[at(here)].parent ||
-          !similar(cells[at(here)], other))
-        continue;
-      const int a = root_of(here);
-      const int b = root_of(there);
-      // Short ways to the root, so that most cells of an object have equal parents.
-      const int root = std::min(a, b);
-      cells[at(std::max(a, b))].parent = root;
-      cells[at(there)].parent = root;
-      cells[at(here)].parent = root;
-    }
+  int* link = &link_memory[detail::kCellReach];
+  for (int*& row : links) {
+    row = link;
+    link += row_length;
   }
+  needed = link;
+  return true;
 }
 
-void Finder::sum() noexcept {
-  found = 0;
-  for (int i = 0; i < moving; ++i) {
-    const auto [column, row] = places[at(i)];
-    const int here = row * columns + column;
-    Cell& cell = cells[at(here)];
-    const int root = root_of(here);
-    cell.parent = root;
-    Component& component = components[at(root)];
-    // The root is the first cell of its component.
-    if (root == here) {
-      component = {0, column, column, row, row, 0.0, 0.0};
-      roots[at(found++)] = root;
+/// Above the first row, no cell moves.
+void Finder::begin() noexcept {
+  runs = 0;
+  for (const detail::CellRow& row : vectors)
+    std::fill_n(row.u - detail::kCellReach, row_length, kNan);
+}
+
+/// Takes the vectors of the next row. Returns whether one of its cells moves.
+bool Finder::sample(const FlowOutput& flow, const detail::MotionThreshold& threshold,
+                    int row) noexcept {
+  std::rotate(vectors.begin(), vectors.begin() + 1, vectors.end());
+  std::rotate(links.begin(), links.begin() + 1, links.end());
+  const detail::CellRow& to = vectors.back();
+  const int y = std::min(row * side + side / 2, config.size.height - 1);
+  const float* const from_u = flow.u.row<const float>(y);
+  const float* const from_v = flow.v.row<const float>(y);
+  // The rows are too far apart for the processor to see the next one coming.
+  const int below = std::min(y + side, config.size.height - 1);
+  const float* const next_u = flow.u.row<const float>(below);
+  const float* const next_v = flow.v.row<const float>(below);
+  bool any = false;
+  for (int column = 0; column < columns; ++column) {
+    const int x = std::min(column * side + side / 2, config.size.width - 1);
+    __builtin_prefetch(next_u + x);
+    __builtin_prefetch(next_v + x);
+    const float u = from_u[x];
+    const float v = from_v[x];
+    const float squared = u * u + v * v;
+    // Vectors whose square is infinite do not move; `link_cells` could not compare them.
+    const bool moves = threshold.passes(std::sqrt(squared), x, y);
+    to.u[column] = moves ? u : kNan;
+    to.v[column] = v;
+    to.squared[column] = squared;
+    any = any || moves;
+  }
+  return any;
+}
+
+/// Of the newest row. Rows in which no cell moves keep old links, which no other cell uses.
+void Finder::link() noexcept {
+  detail::link_cells(vectors, columns, links.back());
+  detail::needed_links(links, columns, needed);
+}
+
+/// Makes one object of those with these first runs, and returns its first run.
+int Finder::join(int root, int other) noexcept {
+  if (root == other) return root;
+  const int first = std::min(root, other);
+  const int second = std::max(root, other);
+  parents[at(second)] = first;
+  components[at(first)].add(components[at(second)]);
+  return first;
+}
+
+/// Finds the runs of the newest row and connects them with those before them.
+void Finder::connect(int row) noexcept {
+  const detail::CellRow& vector = vectors.back();
+  int* const run_of_row = &run_of[at(row) * at(columns)];
+  for (int column = 0; column < columns;) {
+    if (needed[column] == 0) {
+      run_of_row[column++] = kStill;
+      continue;
     }
-    ++component.cells;
-    component.left = std::min(component.left, column);
-    component.right = std::max(component.right, column);
-    component.bottom = row;
-    component.u += static_cast<double>(cell.u);
-    component.v += static_cast<double>(cell.v);
+    const int run = runs++;
+    parents[at(run)] = run;
+    Component sum{0, column, column, row, row, 0.0, 0.0};
+    components[at(run)] = sum;
+    int root = run;
+    do {
+      run_of_row[column] = run;
+      ++sum.cells;
+      sum.u += static_cast<double>(vector.u[column]);
+      sum.v += static_cast<double>(vector.v[column]);
+      unsigned open = static_cast<unsigned>(needed[column] & (detail::kLinkLeft - 1));
+      for (; open != 0; open &= open - 1) {
+        const int neighbor = neighbors[at(std::countr_zero(open))];
+        root = join(root, root_of(run_of_row[column + neighbor]));
+      }
+      ++column;
+    } while (column < columns && (needed[column] & detail::kLinkLeft) != 0);
+    sum.right = column - 1;
+    components[at(root)].add(sum);
   }
 }
 
 std::span<const MovingObject> Finder::select() noexcept {
   const std::int64_t pixels = std::int64_t{side} * side;
-  int* const first = roots.get();
-  int* const last = std::remove_if(
-      first, first + found, [&](int root) { return components[at(root)].cells < least_cells; });
-  found = static_cast<int>(last - first);
+  found = 0;
+  for (int run = 0; run < runs; ++run) {
+    parents[at(run)] = root_of(run);
+    if (parents[at(run)] == run && components[at(run)].cells >= least_cells)
+      large[at(found++)] = run;
+  }
+  int* const first = large.get();
   const int kept = std::min(found, config.max_objects);
-  std::partial_sort(first, first + kept, last, [this](int a, int b) {
+  std::partial_sort(first, first + kept, first + found, [this](int a, int b) {
     const int cells_a = components[at(a)].cells;
     const int cells_b = components[at(b)].cells;
     return cells_a != cells_b ? cells_a > cells_b : a < b;
@@ -221,12 +274,11 @@ Expected<MovingObjects> MovingObjects::create(const MovingObjectsConfig& config)
   state->rows = (config.size.height + state->side - 1) / state->side;
   const int pixels = state->side * state->side;
   state->least_cells = config.min_area > 0 ? (config.min_area + pixels - 1) / pixels : kLeastCells;
-  const std::size_t cells = State::at(state->count());
-  state->cells.reset(new (std::nothrow) Cell[cells]);
-  state->places.reset(new (std::nothrow) Place[cells]);
-  state->components.reset(new (std::nothrow) Component[cells]);
-  state->roots.reset(new (std::nothrow) int[cells]);
-  if (!state->cells || !state->places || !state->components || !state->roots) return no_memory();
+  for (int i = 0; i < detail::kLinks; ++i)
+    state->neighbors[State::at(i)] =
+        (i / detail::kLinkWindow - detail::kCellReach) * state->columns + i % detail::kLinkWindow -
+        detail::kCellReach;
+  if (!state->allocate()) return no_memory();
   return MovingObjects(std::move(state));
 }
 
@@ -238,10 +290,16 @@ std::span<const MovingObject> MovingObjects::find(const FlowOutput& flow) noexce
   };
   s.fits = fits(flow.u) && fits(flow.v) && (flow.deviation.data == nullptr || fits(flow.deviation));
   if (!s.fits) return {};
-  s.sample(flow);
-  for (int i = 0; i < s.moving; ++i)
-    s.connect(s.places[State::at(i)].column, s.places[State::at(i)].row);
-  s.sum();
+  const detail::MotionThreshold threshold(flow, s.config.min_motion, s.config.min_deviations);
+  s.begin();
+  for (int row = 0; row < s.rows; ++row) {
+    if (s.sample(flow, threshold, row)) {
+      s.link();
+      s.connect(row);
+    } else {
+      std::fill_n(&s.run_of[State::at(row) * State::at(s.columns)], s.columns, kStill);
+    }
+  }
   return s.select();
 }
 
@@ -249,8 +307,8 @@ bool MovingObjects::moves_at(int x, int y) const noexcept {
   const State& s = *state_;
   if (x < 0 || y < 0 || x >= s.config.size.width || y >= s.config.size.height || !s.fits)
     return false;
-  const int root = s.cells[State::at(y / s.side * s.columns + x / s.side)].parent;
-  return root != kStill && s.components[State::at(root)].cells >= s.least_cells;
+  const int run = s.run_of[State::at(y / s.side) * State::at(s.columns) + State::at(x / s.side)];
+  return run != kStill && s.components[State::at(s.parents[State::at(run)])].cells >= s.least_cells;
 }
 
 int MovingObjects::found() const noexcept {

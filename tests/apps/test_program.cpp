@@ -82,6 +82,7 @@ TEST(Program, FindsMovingObjects) {
   EXPECT_EQ(report["deviation"], folder / "d.pfm");
   const json& frame = report["frames"][0];
   EXPECT_EQ(frame["objects_found"], 1) << frame.dump();
+  EXPECT_GT(frame["objects_ms"].get<double>(), 0.0);
   ASSERT_EQ(frame["objects"].size(), 1u);
   const json& object = frame["objects"][0];
   // Near the edges the window sees the ground, too.
