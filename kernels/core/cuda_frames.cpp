@@ -116,7 +116,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
         out_on_device ? plane.stride : static_cast<std::int64_t>(staged(p).stride);
   }
   outcomes_[&slot - slots_.data()] = FrameOutcome{};
-  if (slot.record != nullptr) std::memset(slot.record, 0, info_.record->bytes);
+  clear_record(slot);
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 
@@ -302,6 +302,10 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   return measure(cuda, slot, result);
 }
 
+void CudaOperator::clear_record(Slot& slot) const noexcept {
+  if (slot.record != nullptr) std::memset(slot.record, 0, info_.record->bytes);
+}
+
 // Frames end in order, so all previous frames have ended, too, whether they were waited for or not.
 void CudaOperator::settle(Slot& slot) noexcept {
   while (!slot.settled) {
@@ -316,12 +320,12 @@ void CudaOperator::settle(Slot& slot) noexcept {
       oldest.result.flags |= kBadPixels;
       oldest.result.described_sequence = oldest.in.sequence;
       oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
+      clear_record(oldest);
     } else {
       history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
       history_.describe(info_.delay_frames, oldest.result);
       history_.accept();
     }
-    complete(oldest.result, oldest.record);
     oldest.settled = true;
   }
 }

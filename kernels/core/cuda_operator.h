@@ -73,10 +73,6 @@ class CudaOperator : public OperatorInstance {
   /// Launches the kernels of a frame for capture into a graph. The image is available in
   /// params(slot). The last kernel must call finish_frame() of frame_params.h.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
-  /// Called when a frame is done, in order of the frames. `record` has what the kernels wrote, if
-  /// the operator has a record; the function may change it. The flags of `result` tell whether the
-  /// frame was bad. Must be short, because `submit` may be waiting.
-  virtual void complete(const FrameResult& /*result*/, void* /*record*/) noexcept {}
 
   /// Launches a kernel with one argument of plain data. With `overlap` it may start before the
   /// previous kernel has ended; the kernel itself must then wait for that one. This needs compute
@@ -146,7 +142,8 @@ class CudaOperator : public OperatorInstance {
   const void* staged_frame(int slot) const noexcept {
     return slots_[static_cast<std::size_t>(slot)].device_in;
   }
-  /// The record that the kernels of frame `slot` write; pinned memory, cleared by the host.
+  /// The record that the kernels of frame `slot` write; pinned memory, zero before they start. That
+  /// of a bad frame is zero at the end, too.
   void* record_of(int slot) const noexcept { return slots_[static_cast<std::size_t>(slot)].record; }
   CudaDevice& device() noexcept { return *device_; }
   const DeviceTraits& device_traits() const noexcept { return device_->traits(); }
@@ -236,6 +233,8 @@ class CudaOperator : public OperatorInstance {
   void place_device(LayoutBuilder& builder) noexcept;
   Expected<void> make_slot(Scope& cuda, int index) noexcept;
   Expected<void> warm_up(Scope& cuda) noexcept;
+  /// Also the bytes between the members, so that equal records have equal bytes.
+  void clear_record(Slot& slot) const noexcept;
   /// Lets the compute stream wait for all work in the caller's stream.
   Expected<void> await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept;
   /// Queues a frame up to its kernels. After a failure nothing of the frame runs or counts.

@@ -1,7 +1,6 @@
 #include "kernels/halftone/cellular_network.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <utility>
@@ -400,10 +399,6 @@ Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t s
     before = run.in_bands ? other : plane;
   }
   return {};
-}
-
-void CudaCellularNetwork::complete(const detail::FrameResult& result, void* record) noexcept {
-  if ((result.flags & kBadPixels) != 0) std::memset(record, 0, sizeof(CellularNetworkRecord));
 }
 
 }  // namespace ocellus::cuda

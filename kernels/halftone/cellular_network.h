@@ -34,7 +34,6 @@ class CudaCellularNetwork final : public CudaOperator {
   void layout(LayoutBuilder& device) noexcept override;
   Expected<void> prepare(Scope& cuda) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
-  void complete(const detail::FrameResult& result, void* record) noexcept override;
 
   const CellStagePlan& plan_of(int stage) const noexcept {
     return plan_.stages[static_cast<std::size_t>(stage)];

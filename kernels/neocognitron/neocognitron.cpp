@@ -198,12 +198,13 @@ class FindingNeocognitron final : public NetworkOperator {
   static void finish(void* argument) noexcept {
     const Context& context = *static_cast<const Context*>(argument);
     FindingNeocognitron& self = *context.self;
-    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
     const ImageView rows = self.host_rows();
-    if (self.host_->bad != 0)
-      self.reader_.write_nothing(result, rows);
-    else
-      self.reader_.finish(self.candidates_.scores, self.complete_, result, rows);
+    if (self.host_->bad != 0) {
+      self.reader_.clear_rows(rows);
+      return;
+    }
+    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
+    self.reader_.finish(self.candidates_.scores, self.complete_, result, rows);
   }
 
   void find_candidates(int slot) noexcept {

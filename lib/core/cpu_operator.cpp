@@ -95,10 +95,15 @@ Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutp
     frame.in.format = luma_format(in.format);
   }
   frame.out = out;
+  clear_record(frame);
   frame.bad.store(false, std::memory_order_relaxed);
   frame.bad_step->parts = 0;
   engine_->scheduler().submit(frame.job);
   return {};
+}
+
+void CpuOperator::clear_record(FrameJob& frame) const noexcept {
+  if (frame.record != nullptr) std::memset(frame.record, 0, info_.record->bytes);
 }
 
 void CpuOperator::mark_bad(FrameJob& frame) noexcept {
@@ -132,6 +137,7 @@ void CpuOperator::finished(void* context) noexcept {
     frame.result.flags |= kBadPixels;
     frame.result.described_sequence = frame.in.sequence;
     frame.result.described_timestamp_ns = frame.in.timestamp_ns;
+    self.clear_record(frame);
   } else {
     self.history_.begin(frame.in.sequence, frame.in.timestamp_ns);
     self.history_.describe(self.info_.delay_frames, frame.result);

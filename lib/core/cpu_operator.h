@@ -37,7 +37,8 @@ class CpuOperator : public OperatorInstance {
     Frame color;  // the frame as it came, if it has color
     OperatorOutput out;
     FrameResult result;
-    void* record = nullptr;  // owned by the operator; `wait` copies it to the output
+    // Owned by the operator, and zero before the first step; `wait` copies it to the output.
+    void* record = nullptr;
     std::atomic<bool> bad{false};
     JobStep* bad_step = nullptr;  // the last step; it has no parts unless the frame is bad
 
@@ -68,10 +69,10 @@ class CpuOperator : public OperatorInstance {
   virtual int step_count() const noexcept = 0;
   /// Fills in the step_count() steps of one frame. `frame` is set in all contexts.
   virtual void build_steps(JobStep* steps, StepContext* contexts) noexcept = 0;
-  /// Writes the result of a bad frame to the output planes.
+  /// Writes the result of a bad frame to the output planes. Its record is zero.
   virtual void write_bad(const FrameJob& frame) noexcept = 0;
-  /// Called when the frame's last step has ended and `frame.bad` is final. Fills in `frame.record`
-  /// if the operator has a record. Must be short, because other threads wait meanwhile.
+  /// Called when the frame's last step has ended and `frame.bad` is final. May fill in
+  /// `frame.record`, unless the frame is bad. Must be short, because other threads wait meanwhile.
   virtual void complete(const FrameJob& /*frame*/) noexcept {}
 
   /// Called by a step that finds bad pixels. Later steps check `frame.bad` and then leave the frame
@@ -90,6 +91,8 @@ class CpuOperator : public OperatorInstance {
   static void run_luma(void* context, int part, int worker) noexcept;
   static void finished(void* context) noexcept;
   void place(LayoutBuilder& builder) noexcept;
+  /// Also the bytes between the members, so that equal records have equal bytes.
+  void clear_record(FrameJob& frame) const noexcept;
   std::size_t bytes() noexcept;
   /// Steps before those of the operator.
   std::size_t luma_steps() const noexcept { return has_color(info_.format) ? 1 : 0; }

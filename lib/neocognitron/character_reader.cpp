@@ -183,16 +183,14 @@ void CharacterReader::add(int candidate, const Rect& box, int line, int field, c
   std::copy_n(scores, plan_->model.table.classes, rows.row<float>(static_cast<int>(i)));
 }
 
-void CharacterReader::write_nothing(NeocognitronRecord& record,
-                                    const ImageView& rows) const noexcept {
-  record = {};
+void CharacterReader::clear_rows(const ImageView& rows) const noexcept {
   for (int y = 0; y < kMaxCharacters; ++y)
     std::fill_n(rows.row<float>(y), plan_->model.table.classes, 0.0f);
 }
 
 void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
                              NeocognitronRecord& record, const ImageView& rows) noexcept {
-  write_nothing(record, rows);
+  clear_rows(rows);
   record.truncated = truncated_;
   const int classes = plan_->model.table.classes;
   const auto scores_of = [&](int candidate) { return scores + candidate * classes; };

@@ -41,13 +41,13 @@ class CharacterReader {
   /// The image of a candidate's ink. It is valid until the worker draws the next one.
   InkImage draw(int candidate, const GrayPlane& plane, int worker) noexcept;
 
-  /// Writes the characters of the frame. `scores`: similarity to each class, for each candidate,
-  /// all 0 if it has no ink. `complete`: false for a candidate with too many active cells.
-  /// `rows`: where the scores of the characters go, kMaxCharacters rows.
+  /// Writes the characters of the frame. `record` is zero before. `scores`: similarity to each
+  /// class, for each candidate, all 0 if it has no ink. `complete`: false for a candidate with too
+  /// many active cells. `rows`: where the scores of the characters go, kMaxCharacters rows.
   void finish(const float* scores, const std::uint8_t* complete, NeocognitronRecord& record,
               const ImageView& rows) noexcept;
-  /// The result of a frame without characters.
-  void write_nothing(NeocognitronRecord& record, const ImageView& rows) const noexcept;
+  /// The rows of a frame without characters.
+  void clear_rows(const ImageView& rows) const noexcept;
 
  private:
   struct Source {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -50,11 +51,11 @@ class Inverse final : public CpuOperator {
       for (int y = 0; y < info_.size.height; ++y)
         std::fill_n(frame.template out_row<T>(p, y), info_.size.width, kInverseBad<T>);
     }
+    std::memset(frame.record, 0xa5, sizeof(InverseRecord));
   }
   void complete(const FrameJob& frame) noexcept override {
-    auto& record = *static_cast<InverseRecord*>(frame.record);
-    record.bright = bright_.exchange(0);
-    record.flagged = record.from_bad = (frame.result.flags & kBadPixels) != 0 ? 1 : 0;
+    if ((frame.result.flags & kBadPixels) != 0) return;
+    static_cast<InverseRecord*>(frame.record)->set(bright_.exchange(0));
   }
 
   static void keep(void* context, int part, int) noexcept {

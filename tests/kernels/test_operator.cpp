@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "kernels/core/cuda_operator.h"
@@ -15,7 +16,6 @@ namespace ocellus::test {
 namespace {
 
 using cuda::CudaOperator;
-using detail::FrameResult;
 using detail::LayoutBuilder;
 
 template <typename T>
@@ -32,9 +32,6 @@ class Inverse final : public CudaOperator {
   Expected<void> prepare(cuda::Scope& cuda) noexcept override { return load_check_kernel(cuda); }
   Expected<void> record(cuda::Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     return launch_check(cuda, slot, stream);
-  }
-  void complete(const FrameResult& result, void* record) noexcept override {
-    static_cast<InverseRecord*>(record)->flagged = (result.flags & kBadPixels) != 0 ? 1 : 0;
   }
 
   void compute(int slot) {
@@ -66,12 +63,12 @@ class Inverse final : public CudaOperator {
         }
       }
     }
-    auto& record = *static_cast<InverseRecord*>(record_of(slot));
-    record.bright = bright;
     if (bad) {
-      outcome(slot)->bad = record.from_bad = 1;
+      std::memset(record_of(slot), 0xa5, sizeof(InverseRecord));
+      outcome(slot)->bad = 1;
       return;
     }
+    static_cast<InverseRecord*>(record_of(slot))->set(bright);
     at.head = (at.head + 1) % 2;
     at.count = 1;
   }

@@ -83,10 +83,7 @@ class CpuCortex final : public CpuOperator {
     steps[kLearn] = {&CpuCortex::learn, &contexts[kLearn], plan_.learns ? groups_.count() : 0};
   }
 
-  void write_bad(const FrameJob& frame) noexcept override {
-    *static_cast<CortexRecord*>(frame.record) = {};
-    clear_rows(frame, 0);
-  }
+  void write_bad(const FrameJob& frame) noexcept override { clear_rows(frame, 0); }
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
   std::size_t pixels() const noexcept {
@@ -163,12 +160,8 @@ class CpuCortex final : public CpuOperator {
     if (frame.bad.load(std::memory_order_relaxed)) return;
     const CpuCortex& self = self_of(context);
     auto& record = *static_cast<CortexRecord*>(frame.record);
-    const auto patches = static_cast<std::size_t>(self.plan_.patches);
     record.count = self.plan_.patches;
     record.truncated = self.plan_.truncated;
-    std::fill(record.label.begin() + static_cast<std::ptrdiff_t>(patches), record.label.end(), 0);
-    std::fill(record.confidence.begin() + static_cast<std::ptrdiff_t>(patches),
-              record.confidence.end(), 0.0f);
     self.clear_rows(frame, self.plan_.patches);
   }
 

@@ -462,10 +462,8 @@ void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
 }
 
 void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
-  // With the bytes between the members, so that equal results have equal bytes.
-  std::memset(frame.record, 0, sizeof(CellularNetworkRecord));
-  auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
   if ((frame.result.flags & kBadPixels) != 0) return;
+  auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
   record.sweeps = sweeps_;
   record.changed = changed_;
   record.converged = changed_ == 0;

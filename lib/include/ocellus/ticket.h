@@ -25,8 +25,8 @@ enum class CancelOutcome : std::uint8_t {
 enum FrameFlag : std::uint32_t {
   /// Fewer frames have come than the temporal support. The oldest frame replaces the missing ones.
   kWarmingUp = 1u << 0,
-  /// The frame contains NaN or infinity. The output is marked invalid, and the temporal state is as
-  /// if the frame had not come.
+  /// The frame contains NaN or infinity. The planes are marked invalid, the record is zero, and the
+  /// temporal state is as if the frame had not come.
   kBadPixels = 1u << 1,
 };
 

@@ -71,7 +71,7 @@ class CpuNeocognitron final : public CpuOperator {
   }
 
   void write_bad(const FrameJob& frame) noexcept override {
-    reader_.write_nothing(*static_cast<NeocognitronRecord*>(frame.record), frame.out.planes[0]);
+    reader_.clear_rows(frame.out.planes[0]);
   }
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
