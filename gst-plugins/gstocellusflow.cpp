@@ -74,11 +74,12 @@
  * height, in the array `objects`, the largest object first. A box surrounds cells that move by at
  * least min-motion and min-deviations, whose values are taken when the caps are negotiated.
  *
- * The element accepts I420 and NV12 in memory:CUDAMemory, if the plugin was built with CUDA support
- * and the backend is a CUDA device. The pictures then stay in device memory. The element offers its
- * neighbors the CUDA context in which no copy is needed. It copies pictures from other contexts,
- * and #GstOcellusBase:stats counts these copies. #GstOcellusFlow:draw copies each picture to the
- * host and back, which is counted, too. The field is always in host memory.
+ * The element accepts I420, NV12, BGR, RGB, BGRx, BGRA, RGBx and RGBA in memory:CUDAMemory, if the
+ * plugin was built with CUDA support and the backend is a CUDA device. The pictures then stay in
+ * device memory. The element offers its neighbors the CUDA context in which no copy is needed. It
+ * copies pictures from other contexts, and #GstOcellusBase:stats counts these copies.
+ * #GstOcellusFlow:draw copies each picture to the host and back, which is counted, too. The field
+ * is always in host memory.
  *
  * ## Launch lines
  * |[

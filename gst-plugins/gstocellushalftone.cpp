@@ -32,10 +32,11 @@
  * therefore includes the time until the next frames arrive. For a live camera that the device keeps
  * up with, a depth of 1 gives the least latency.
  *
- * The element accepts I420 and NV12 in memory:CUDAMemory, if the plugin was built with CUDA support
- * and the backend is a CUDA device. Luma is then read and written in device memory. The element
- * offers its neighbors the CUDA context in which no copy is needed. It copies pictures from other
- * contexts, and #GstOcellusBase:stats counts these copies.
+ * The element accepts I420, NV12, BGR, RGB, BGRx, BGRA, RGBx and RGBA in memory:CUDAMemory, if the
+ * plugin was built with CUDA support and the backend is a CUDA device. Luma of I420 and NV12 is
+ * then read and written in device memory. The element offers its neighbors the CUDA context in
+ * which no copy is needed. It copies pictures from other contexts, and pictures of the other
+ * formats to the host and back. #GstOcellusBase:stats counts these copies.
  *
  * ## Launch lines
  * |[

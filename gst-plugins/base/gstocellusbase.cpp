@@ -20,19 +20,21 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define OCELLUS_SIZES                                   \
   "width=(int)[ 1, 16384 ], height=(int)[ 1, 16384 ], " \
   "framerate=(fraction)[ 0/1, 2147483647/1 ]"
-// GStreamer's CUDA library does not support gray formats. In 1.22 it aborts the process when asked
-// for one.
+// The luma of these formats is computed for each frame.
+#define OCELLUS_RGB "BGR, RGB, BGRx, BGRA, RGBx, RGBA"
+// GStreamer's CUDA library has no gray formats, no YUY2 and no UYVY. In 1.22 it aborts the process
+// when asked for one.
 #ifdef OCELLUS_GST_CUDA
-#define OCELLUS_CUDA_CAPS \
-  "video/x-raw(" GST_OCELLUS_CUDA_FEATURE "), format=(string){ I420, NV12 }, " OCELLUS_SIZES "; "
+#define OCELLUS_CUDA_CAPS                                                                \
+  "video/x-raw(" GST_OCELLUS_CUDA_FEATURE "), format=(string){ I420, NV12, " OCELLUS_RGB \
+  " }, " OCELLUS_SIZES "; "
 #else
 #define OCELLUS_CUDA_CAPS ""
 #endif
-// The first formats have a luma plane. That of the others is computed for each frame.
-#define OCELLUS_CAPS                                                                               \
-  OCELLUS_CUDA_CAPS                                                                                \
-  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, BGR, RGB, BGRx, BGRA, " \
-  "RGBx, RGBA }, " OCELLUS_SIZES
+#define OCELLUS_CAPS                                                                     \
+  OCELLUS_CUDA_CAPS                                                                      \
+  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, " OCELLUS_RGB \
+  " }, " OCELLUS_SIZES
 
 #define DEFAULT_CONFIG ""
 #define DEFAULT_BACKEND "auto"

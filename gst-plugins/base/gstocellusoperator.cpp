@@ -53,6 +53,10 @@ bool ElementOperator::writes_pixels() const {
   return produces_video() && ocellus::has_color(gst_ocellus_pixel_format(caps_.video));
 }
 
+bool ElementOperator::maps_on_device() const {
+  return is_on_device() && !writes_pixels();
+}
+
 // Rows and planes begin at multiples of the library's alignment.
 gsize ElementOperator::plane_stride(int index) const {
   const ocellus::PlaneInfo& plane = info_.planes[static_cast<gsize>(index)];
@@ -118,7 +122,7 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
     }
     for (guint i = 0; i < pools.pinned_results; ++i)
       config.memory += Buffer::footprint(MemorySpace::kPinned, pools.result_bytes);
-    if (caps_.cuda) {
+    if (caps_.cuda && !writes_pixels()) {
       fetched_stride_ =
           GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), ocellus::kMemoryAlignment);
       fetched_bytes = fetched_stride_ * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
@@ -258,7 +262,7 @@ Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint s
         gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in",
         gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
   }
-  const bool on_device = is_on_device();
+  const bool on_device = maps_on_device();
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
   *copied = !on_device || place.stale;
@@ -302,7 +306,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
     }
     return {};
   }
-  const bool on_device = is_on_device();
+  const bool on_device = maps_on_device();
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? GstOcellusCuda::map_flag() : 0));
   if (Expected<void> mapped =
@@ -468,7 +472,7 @@ GstFlowReturn ElementOperator::submit(const FrameTask& task) {
 // memory in pieces, and a call whose deadline has passed copies one of them.
 int ElementOperator::looks_at(const FrameInFlight& frame, Deadline deadline) const {
   constexpr gsize kSmallestPiece = gsize{256} << 10;
-  if (!deadline.passed() || engine_->info().backend != BackendKind::kCuda || is_on_device())
+  if (!deadline.passed() || engine_->info().backend != BackendKind::kCuda || maps_on_device())
     return 1;
   if (!produces_video() && gst_ocellus_result_space(frame.result) == MemorySpace::kPinned) return 1;
   return static_cast<int>(pools_.result_bytes() / kSmallestPiece) + 2;

@@ -126,6 +126,9 @@ class ElementOperator {
   bool is_on_device() const;
   /// Whether results are pictures whose pixels have color, to which the operator cannot write.
   bool writes_pixels() const;
+  /// Whether pictures are mapped for the device. If the host writes the pixels of results, they are
+  /// not.
+  bool maps_on_device() const;
 
   /// Lets one thread call the operator. A thread that waits for it is the next one, also if the
   /// other thread asks again at once.

@@ -95,7 +95,8 @@ TEST_P(DigitsCudaFormats, MatchesTheResultOfSystemMemory) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DigitsCudaFormats,
-    testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12),
+    testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12,
+                                     GST_VIDEO_FORMAT_BGR, GST_VIDEO_FORMAT_RGBA),
                      testing::Values("backend=cuda", kTiles), testing::Bool()));
 
 // Fails when each frame allocates memory, a stream or a context.

@@ -79,7 +79,7 @@ TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
       }
       // In GStreamer 1.22 chroma of odd height overlaps, so only the other cases compare the host's
       // copy.
-      if (size.second % 2 == 0 || format == GST_VIDEO_FORMAT_NV12) {
+      if (size.second % 2 == 0 || format != GST_VIDEO_FORMAT_I420) {
         EXPECT_EQ(planes_of(out[i], video), sent[i]) << "frame " << i;
       }
     }
@@ -96,7 +96,8 @@ TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FlowCudaFormats,
-    testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12),
+    testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12,
+                                     GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_RGB),
                      testing::Values(std::pair{384, 288}, std::pair{385, 289}, std::pair{385, 385}),
                      testing::Bool()));
 
