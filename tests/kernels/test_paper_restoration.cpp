@@ -117,7 +117,7 @@ TEST_F(PaperRestorationOnDevice, FlexibleBlocksEndBesideAnotherKernel) {
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
   const RestorationFilter filter = random_filter(7, 0.5, 8);
-  const PaperRestorationConfig config = config_of(filter, {700, 120}, PaperAllocation::kFlexible);
+  const PaperRestorationConfig config = config_of(filter, {300, 60}, PaperAllocation::kFlexible);
   FrameBuffer frame(config.size, config.format);
   frame.fill(noise(config.size, 4));
   const PlaneD alone = result_of(config, frame);
@@ -130,7 +130,7 @@ TEST_F(PaperRestorationOnDevice, FlexibleBlocksEndBesideAnotherKernel) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   OutputBuffer out(rig.op.info());
   const Ticket ticket = must(rig.op.OperatorHandle::submit(frame.frame(), out.output()));
-  const auto done = rig.op.wait(ticket, Deadline::after(std::chrono::seconds(20)));
+  const auto done = rig.op.wait(ticket, Deadline::after(std::chrono::minutes(1)));
   if (!done) {
     std::fprintf(stderr, "the schedule did not end: %s\n", done.error().text);
     std::_Exit(1);
