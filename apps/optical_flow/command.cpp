@@ -107,7 +107,9 @@ FieldReport report_of(FlowField& field, const InputFrame& frame, Support support
     ++valid;
     report.mean_u += field.u[i];
     report.mean_v += field.v[i];
-    report.mean_motion += std::hypot(field.u[i], field.v[i]);
+    const double u = field.u[i];
+    const double v = field.v[i];
+    report.mean_motion += std::sqrt(u * u + v * v);
   }
   if (valid > 0) {
     report.mean_u /= static_cast<double>(valid);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 
 #include "core/option_table.h"
 #include "draw/painter.h"
@@ -263,53 +265,42 @@ void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb
 
 float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept {
   constexpr float kLeast = 1e-3f;
-  constexpr int kBins = 256;
-  const auto for_each_length = [&flow](auto&& visit) {
+  // The bits of floats that are not negative have their order. Each pass over the field finds the
+  // next digit of the bits of the wanted squared length, because sorting would need memory.
+  constexpr int kDigits = 3;
+  constexpr int kMostBits = 11;
+  constexpr std::array<int, kDigits> kBits = {kMostBits, 10, 10};
+  std::uint32_t found = 0;
+  int below = 31;  // bits that are not yet known
+  std::uint64_t wanted = 0;
+  for (int digit = 0; digit < kDigits; ++digit) {
+    const int bits = kBits[static_cast<std::size_t>(digit)];
+    std::array<std::uint32_t, 1 << kMostBits> count{};
     for (int y = 0; y < flow.u.size.height; ++y) {
       const float* const u = flow.u.row<const float>(y);
       const float* const v = flow.v.row<const float>(y);
       for (int x = 0; x < flow.u.size.width; ++x) {
-        const float length = std::hypot(u[x], v[x]);
-        if (std::isfinite(length)) visit(length);
+        const float squared = u[x] * u[x] + v[x] * v[x];
+        const auto key = std::bit_cast<std::uint32_t>(squared);
+        if (!(squared <= std::numeric_limits<float>::max()) || key >> below != found) continue;
+        ++count[key >> (below - bits) & ((1u << bits) - 1)];
       }
     }
-  };
-  std::uint64_t count = 0;
-  float high = 0.0f;
-  for_each_length([&](float length) {
-    ++count;
-    high = std::max(high, length);
-  });
-  if (count == 0) return kLeast;
-  // NaN counts as 0.
-  const double share = percent > 0.0f ? std::min(static_cast<double>(percent), 100.0) / 100.0 : 0.0;
-  const auto wanted = std::max<std::uint64_t>(
-      1, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count))));
-  if (wanted >= count) return std::max(kLeast, high);
-
-  // Sorting would need memory. Each pass over the field narrows the interval (low, high] that holds
-  // the wanted length to one of 256 bins; three passes leave 2^-24 of the largest length.
-  float low = 0.0f;
-  std::uint64_t below = 0;  // lengths <= low, but for zeros, which the first bin takes
-  for (int pass = 0; pass < 3; ++pass) {
-    std::array<std::uint64_t, kBins> bins{};
-    const float width = (high - low) / kBins;
-    if (!(width > 0.0f)) break;
-    for_each_length([&](float length) {
-      if (length > high || (length <= low && !(pass == 0 || low == 0.0f))) return;
-      const int bin = static_cast<int>(std::ceil((length - low) / width)) - 1;
-      ++bins[static_cast<std::size_t>(std::clamp(bin, 0, kBins - 1))];
-    });
-    std::uint64_t sum = below;
-    int bin = 0;
-    while (bin < kBins - 1 && sum + bins[static_cast<std::size_t>(bin)] < wanted)
-      sum += bins[static_cast<std::size_t>(bin++)];
-    below = sum;
-    const float start = low;
-    low = start + width * static_cast<float>(bin);
-    high = std::min(high, start + width * static_cast<float>(bin + 1));
+    if (digit == 0) {
+      const std::uint64_t all = std::accumulate(count.begin(), count.end(), std::uint64_t{0});
+      if (all == 0) return kLeast;
+      // NaN counts as 0.
+      const double share =
+          percent > 0.0f ? std::min(static_cast<double>(percent), 100.0) / 100.0 : 0.0;
+      wanted = std::max<std::uint64_t>(
+          1, static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(all))));
+    }
+    std::uint32_t value = 0;
+    while (wanted > count[value]) wanted -= count[value++];
+    found = found << bits | value;
+    below -= bits;
   }
-  return std::max(kLeast, high);
+  return std::max(kLeast, std::sqrt(std::bit_cast<float>(found)));
 }
 
 float grown_flow_scale(const FlowOutput& flow, float scale) noexcept {
