@@ -758,11 +758,14 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
   if (file_extension(path) == ".webm") {
     need_elements(
         path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
-    encoder =
-        // The time base of the frame rate could not hold times in between.
-        "vp8enc timebase=1/90000 deadline=1 cpu-used=8 threads=2 end-usage=cq cq-level=20 "
-        "target-bitrate=8000000 ! "
-        "webmmux";
+    // The encoder's threads wait for each other without sleeping, so on few CPUs a second one is
+    // slower and takes the time of the operator.
+    const int threads = std::thread::hardware_concurrency() < 4 ? 1 : 2;
+    // The time base of the frame rate could not hold times in between.
+    encoder = fmt::format(
+        "vp8enc timebase=1/90000 deadline=1 cpu-used=8 threads={} end-usage=cq cq-level=20 "
+        "target-bitrate=8000000 ! webmmux",
+        threads);
   } else {
     need_elements(path, {{"mp4mux", "gstreamer1.0-plugins-good"}});
     if (has_element("x264enc")) {
