@@ -257,14 +257,15 @@ class FlowJob {
     const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
     reports_.push_back(report_of(field, frame, support, info, output_));
     FieldReport& report = reports_.back();
+    std::optional<std::span<const MovingObject>> found;
     if (command_.objects) {
-      const auto objects = output_.find_objects(field);
-      report.objects.assign(objects.begin(), objects.end());
+      found = output_.find_objects(field);
+      report.objects.assign(found->begin(), found->end());
       report.objects_found = output_.objects_found();
       report.finding_ms = output_.finding_ms();
     }
     if (zero_invalid_) set_invalid_to_zero(field);
-    output_.write(field, frame, config_.roi, command_.objects);
+    output_.write(field, frame, config_.roi, found);
     planes_[0].write(number, field.size, field.confidence);
     planes_[1].write(number, field.size, field.deviation);
   }

@@ -41,14 +41,14 @@ std::span<const MovingObject> FlowFieldOutput::find_objects(FlowField& field) {
     finder_.emplace(take(MovingObjects::create(objects_), "moving objects"));
   }
   const auto begin = std::chrono::steady_clock::now();
-  found_ = finder_->find(field.output());
+  const std::span<const MovingObject> found = finder_->find(field.output());
   finding_ms_ =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-  return found_;
+  return found;
 }
 
 void FlowFieldOutput::write(FlowField& field, const InputFrame& frame, const Rect& roi,
-                            bool boxes) {
+                            const std::optional<std::span<const MovingObject>>& found) {
   if (none()) return;
   if (!video() && extension() == ".flo") {
     write_flo(name_of(frame.number), field);
@@ -56,14 +56,14 @@ void FlowFieldOutput::write(FlowField& field, const InputFrame& frame, const Rec
   }
   if (draw_.max_motion == 0.0f) max_motion_ = grown_flow_scale(field.output(), max_motion_);
   if (video()) {
-    if (!boxes) find_objects(field);
+    if (!found) find_objects(field);
     OverlayConfig overlay = draw_;
     overlay.max_motion = max_motion_;
     overlay.roi = roi;
     overlay.objects = &*finder_;
     const OverlayImage picture = video_picture(frame);
     // The legend covers boxes, not the other way round.
-    if (boxes) draw_moving_objects(found_, roi, picture);
+    if (found) draw_moving_objects(*found, roi, picture);
     draw_flow_overlay(field.output(), overlay, picture);
     write_video_picture();
     return;

@@ -60,15 +60,15 @@ class FlowFieldOutput : public FrameOutput {
   int objects_found() const { return finder_ ? finder_->found() : 0; }
   /// The time that the last search for objects took.
   double finding_ms() const { return finding_ms_; }
-  /// Throws InputError. In a video, only what belongs to an object is drawn. `boxes`: also the
-  /// boxes of these objects, which `find_objects` has found.
-  void write(FlowField& field, const InputFrame& frame, const Rect& roi, bool boxes = false);
+  /// Throws InputError. In a video, only what belongs to an object is drawn. `found`: what
+  /// `find_objects` has returned for this field; the boxes of these objects are drawn, too.
+  void write(FlowField& field, const InputFrame& frame, const Rect& roi,
+             const std::optional<std::span<const MovingObject>>& found = {});
 
  private:
   OverlayConfig draw_;
   MovingObjectsConfig objects_;
   std::optional<MovingObjects> finder_;
-  std::span<const MovingObject> found_;  // by `finder_`, in the last field
   double finding_ms_ = 0.0;
   float max_motion_;
 };

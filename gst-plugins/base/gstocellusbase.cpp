@@ -22,8 +22,8 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
   "framerate=(fraction)[ 0/1, 2147483647/1 ]"
 // The luma of these formats is computed for each frame.
 #define OCELLUS_RGB "BGR, RGB, BGRx, BGRA, RGBx, RGBA"
-// GStreamer's CUDA library has no gray formats, no YUY2 and no UYVY. In 1.22 it aborts the process
-// when asked for one.
+// The CUDA library of GStreamer 1.22 has no gray formats, no YUY2 and no UYVY. It aborts the
+// process when asked for one.
 #ifdef OCELLUS_GST_CUDA
 #define OCELLUS_CUDA_CAPS                                                                \
   "video/x-raw(" GST_OCELLUS_CUDA_FEATURE "), format=(string){ I420, NV12, " OCELLUS_RGB \

@@ -341,7 +341,7 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
     const auto stride = static_cast<gsize>(frame->target.stride(i));
     const guint8* from = keep ? frame->luma.plane(i) : nullptr;
     const gsize from_stride = keep ? static_cast<gsize>(frame->luma.stride(i)) : 0;
-    if (is_on_device()) {
+    if (maps_on_device()) {
       frame->chroma_on_device = true;
       Expected<void> queued;
       if (keep) {

@@ -69,7 +69,7 @@ class CpuOperator : public OperatorInstance {
   virtual int step_count() const noexcept = 0;
   /// Fills in the step_count() steps of one frame. `frame` is set in all contexts.
   virtual void build_steps(JobStep* steps, StepContext* contexts) noexcept = 0;
-  /// Writes the result of a bad frame to the output planes. Its record is zero.
+  /// Writes the result of a bad frame to the output planes. Its record is cleared afterwards.
   virtual void write_bad(const FrameJob& frame) noexcept = 0;
   /// Called when the frame's last step has ended and `frame.bad` is final. May fill in
   /// `frame.record`, unless the frame is bad. Must be short, because other threads wait meanwhile.

@@ -1,5 +1,5 @@
-// Row functions of MovingObjects. Rows of cells have kRowSlack, and kCellReach cells before the
-// first one. The cells there do not move.
+// Row functions of MovingObjects. A row begins kCellReach cells before its first one and ends
+// kRowSlack + kCellReach cells after its last one. The cells there do not move.
 #pragma once
 
 #include <array>

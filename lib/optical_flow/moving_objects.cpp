@@ -117,7 +117,7 @@ bool Finder::allocate() noexcept {
     return array != nullptr;
   };
   const std::size_t cells = at(columns) * at(rows);
-  row_length = detail::row_stride(columns + detail::kCellReach);
+  row_length = detail::row_stride(columns + 2 * detail::kCellReach);
   if (!take(vector_memory, vectors.size() * 3 * row_length) ||
       !take(link_memory, (links.size() + 1) * row_length) || !take(run_of, cells) ||
       !take(parents, cells) || !take(components, cells) || !take(large, cells))
@@ -154,7 +154,7 @@ bool Finder::sample(const FlowOutput& flow, const detail::MotionThreshold& thres
   const int y = std::min(row * side + side / 2, config.size.height - 1);
   const float* const from_u = flow.u.row<const float>(y);
   const float* const from_v = flow.v.row<const float>(y);
-  // The rows are too far apart for the processor to see the next one coming.
+  // The rows are too far apart for the processor to fetch the next one early by itself.
   const int below = std::min(y + side, config.size.height - 1);
   const float* const next_u = flow.u.row<const float>(below);
   const float* const next_v = flow.v.row<const float>(below);

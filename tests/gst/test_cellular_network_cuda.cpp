@@ -67,14 +67,16 @@ TEST_P(CellularNetworkCudaFormats, MatchesTheOutputOfSystemMemory) {
     std::vector<guint8> got = planes_of(out[0], video);
     std::vector<guint8> wanted = expected[i];
     ASSERT_EQ(got.size(), wanted.size());
-    if (!kComputes) {  // without computation luma is undefined
-      const auto end = static_cast<std::ptrdiff_t>(through_host ? got.size() : luma);
-      got.erase(got.begin(), got.begin() + end);
-      wanted.erase(wanted.begin(), wanted.begin() + end);
+    if (!kComputes && !through_host) {  // without computation luma is undefined
+      got.erase(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(luma));
+      wanted.erase(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(luma));
     }
     // In GStreamer 1.22 chroma of odd height overlaps.
     if (size.second % 2 == 0 || format != GST_VIDEO_FORMAT_I420) {
-      EXPECT_EQ(got, wanted) << "frame " << i;
+      // Without computation, pixels with color are undefined.
+      if (kComputes || !through_host) {
+        EXPECT_EQ(got, wanted) << "frame " << i;
+      }
       EXPECT_EQ(planes_of(sent, video), before) << "the input picture was overwritten";
     }
     unref_all(out);
@@ -89,7 +91,8 @@ TEST_P(CellularNetworkCudaFormats, MatchesTheOutputOfSystemMemory) {
 INSTANTIATE_TEST_SUITE_P(
     All, CellularNetworkCudaFormats,
     testing::Combine(testing::Values(GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12,
-                                     GST_VIDEO_FORMAT_BGRx, GST_VIDEO_FORMAT_RGB),
+                                     GST_VIDEO_FORMAT_BGRA, GST_VIDEO_FORMAT_RGBx,
+                                     GST_VIDEO_FORMAT_BGR),
                      testing::Values(std::pair{384, 288}, std::pair{385, 289}), testing::Bool(),
                      testing::Bool()));
 

@@ -165,7 +165,7 @@ void expect_connected_components(ImageSize size) {
 }
 
 // Example failure: a component is cut at a row, joined across the image's edge, or joined although
-// its motion differs; or a field leaves something behind that the next one finds. Sizes that are no
+// its motion differs; or a field changes the result of the next one. Sizes that are no
 // multiple of the cell, and smaller than one.
 TEST(MovingObjects, AreTheConnectedComponents) {
   for (const test::SimdTarget& target : test::simd_targets()) {

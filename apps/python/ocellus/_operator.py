@@ -105,7 +105,7 @@ class FrameInfo(NamedTuple):
 
     @property
     def bad_pixels(self) -> bool:
-        """The frame contains NaN or infinity; the output is marked invalid."""
+        """The frame contains NaN or infinity; the planes are marked invalid, the record is zero."""
         return bool(self.flags & 2)
 
 

@@ -25,8 +25,8 @@ void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb
                      std::ptrdiff_t rgb_stride) noexcept;
 
 /// Returns the length that `percent` percent (0 to 100; NaN counts as 0) of the valid vectors do
-/// not exceed, at least 1e-3. It is a suitable scale for drawing. Vectors of more than 1e19 pixels,
-/// whose squared length is not a finite float, are left out.
+/// not exceed, at least 1e-3. It is a suitable scale for drawing. Vectors whose squared length is
+/// not a finite float are left out.
 float flow_magnitude_percentile(const FlowOutput& flow, float percent) noexcept;
 
 /// Returns the scale of a sequence of fields: the largest of `scale`, which is that of the fields

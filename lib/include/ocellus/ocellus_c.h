@@ -224,7 +224,8 @@ typedef struct ocellus_ticket {
 /** Bits of ocellus_frame_info.flags. */
 enum {
   OCELLUS_WARMING_UP = 1, /**< fewer frames have come than the temporal support */
-  OCELLUS_BAD_PIXELS = 2  /**< the frame contains NaN or infinity; the output is marked invalid */
+  /** the frame contains NaN or infinity; the planes are marked invalid, the record is zero */
+  OCELLUS_BAD_PIXELS = 2
 };
 
 /** Description of a finished frame. */
