@@ -251,6 +251,9 @@ std::int64_t avi_frames(const std::string& path) {
 }
 
 class GstSource : public FrameSource {
+  static constexpr const char* kDecoder = "decoder";         // its name in the pipeline
+  static constexpr const char* kAllStreams = "all-streams";  // mark of the decoder
+
  public:
   GstSource(const std::string& path, const std::string& description, const char* property,
             bool camera, const SourceOptions& options)
@@ -335,6 +338,7 @@ class GstSource : public FrameSource {
     if (property != nullptr)
       g_object_set(element_of(pipeline.get(), "source"), property, path.c_str(), nullptr);
     count_arrivals(element_of(pipeline.get(), "sink"));
+    note_streams(pipeline.get());
     return pipeline;
   }
 
@@ -352,6 +356,17 @@ class GstSource : public FrameSource {
         },
         g_new0(guint64, 1), g_free);
     gst_object_unref(pad);
+  }
+
+  /// Marks the decoder when it has found all streams of its file.
+  static void note_streams(GstElement* pipeline) {
+    GstElement* const decoder = gst_bin_get_by_name(GST_BIN(pipeline), kDecoder);
+    if (decoder == nullptr) return;
+    const auto mark = [](GstElement* found, gpointer) {
+      g_object_set_data(G_OBJECT(found), kAllStreams, found);
+    };
+    g_signal_connect(decoder, "no-more-pads", G_CALLBACK(+mark), nullptr);
+    gst_object_unref(decoder);
   }
 
   /// The time limit of a frame that is requested now.
@@ -408,12 +423,23 @@ class GstSource : public FrameSource {
         printable(name()), counted(number_, "frame was", "frames were"), stated, more));
   }
 
-  /// Whether the decoder found a stream whose type begins so. A pipeline of the user's need not
-  /// have one of this name.
+  /// Whether the decoder has found all streams.
+  bool knows_streams() const {
+    GstElement* const found = decoder();
+    return found != nullptr && g_object_get_data(G_OBJECT(found), kAllStreams) != nullptr;
+  }
+
+  /// Null: a pipeline of the user's need not have one of this name. The pipeline keeps a reference.
+  GstElement* decoder() const {
+    GstElement* const found = gst_bin_get_by_name(GST_BIN(pipeline_.get()), kDecoder);
+    if (found != nullptr) gst_object_unref(found);
+    return found;
+  }
+
+  /// Whether the decoder found a stream whose type begins so.
   bool has_stream(const char* type) const {
-    GstElement* const decoder = gst_bin_get_by_name(GST_BIN(pipeline_.get()), "decoder");
+    GstElement* const decoder = this->decoder();
     if (decoder == nullptr) return false;
-    gst_object_unref(decoder);  // the pipeline keeps a reference
     GstIterator* const pads = gst_element_iterate_src_pads(decoder);
     GValue item = G_VALUE_INIT;
     bool found = false;
@@ -437,9 +463,12 @@ class GstSource : public FrameSource {
       GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, kWait));
       if (sample) return sample;
       const bool end = gst_app_sink_is_eos(sink_);
-      if (const std::string error = bus_error(pipeline_.get(), 0, missing_); !error.empty()) {
-        if (number_ == 0 && missing_.empty() && has_stream("audio/") && !has_stream("video/"))
-          throw InputError(fmt::format("{}: contains sound, but no video", name()));
+      const std::string error = bus_error(pipeline_.get(), 0, missing_);
+      // Sound that nobody takes is an error, but a short one may end without it.
+      if (number_ == 0 && missing_.empty() && (!error.empty() || knows_streams()) &&
+          has_stream("audio/") && !has_stream("video/"))
+        throw InputError(fmt::format("{}: contains sound, but no video", name()));
+      if (!error.empty()) {
         throw InputError(number_ == 0 ? fmt::format("{}: {}", name(), error)
                                       : fmt::format("{}: damaged after frame {}: {}", name(),
                                                     number_ - 1, error));
