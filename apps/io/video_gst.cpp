@@ -99,7 +99,7 @@ std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& 
     GError* error = nullptr;
     gchar* debug = nullptr;
     gst_message_parse_error(message.get(), &error, &debug);
-    const std::string text = missing.empty() ? error->message : missing;
+    std::string text = missing.empty() ? error->message : missing;
     g_clear_error(&error);
     g_free(debug);
     return text;
