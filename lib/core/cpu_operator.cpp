@@ -142,8 +142,8 @@ void CpuOperator::finished(void* context) noexcept {
     self.history_.begin(frame.in.sequence, frame.in.timestamp_ns);
     self.history_.describe(self.info_.delay_frames, frame.result);
     self.history_.accept();
+    self.complete(frame);
   }
-  self.complete(frame);
   // The scheduler's lock is held until the job is done, so `wait` cannot come too early.
   self.done_event_.add();
 }

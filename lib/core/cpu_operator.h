@@ -71,8 +71,8 @@ class CpuOperator : public OperatorInstance {
   virtual void build_steps(JobStep* steps, StepContext* contexts) noexcept = 0;
   /// Writes the result of a bad frame to the output planes. Its record is cleared afterwards.
   virtual void write_bad(const FrameJob& frame) noexcept = 0;
-  /// Called when the frame's last step has ended and `frame.bad` is final. May fill in
-  /// `frame.record`, unless the frame is bad. Must be short, because other threads wait meanwhile.
+  /// Called when the last step of a frame that is not bad has ended. May fill in `frame.record`.
+  /// Must be short, because other threads wait meanwhile.
   virtual void complete(const FrameJob& /*frame*/) noexcept {}
 
   /// Called by a step that finds bad pixels. Later steps check `frame.bad` and then leave the frame

@@ -54,7 +54,6 @@ class Inverse final : public CpuOperator {
     std::memset(frame.record, 0xa5, sizeof(InverseRecord));
   }
   void complete(const FrameJob& frame) noexcept override {
-    if ((frame.result.flags & kBadPixels) != 0) return;
     static_cast<InverseRecord*>(frame.record)->set(bright_.exchange(0));
   }
 

@@ -462,7 +462,6 @@ void CpuCellularNetwork::write_bad(const FrameJob& frame) noexcept {
 }
 
 void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
-  if ((frame.result.flags & kBadPixels) != 0) return;
   auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
   record.sweeps = sweeps_;
   record.changed = changed_;
