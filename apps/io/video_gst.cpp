@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <gst/app/gstappsink.h>
-#include <gst/app/gstappsrc.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
@@ -11,7 +10,6 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
-#include <initializer_list>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -22,89 +20,12 @@
 #include "apps/common/printable.h"
 #include "apps/io/color.h"
 #include "apps/io/input_file.h"
-#include "apps/io/output_file.h"
+#include "apps/io/pipeline_gst.h"
 #include "apps/io/video.h"
 #include "ocellus/luma.h"
 
 namespace ocellus::app {
 namespace {
-
-struct GstDeleter {
-  void operator()(GstElement* element) const {
-    gst_element_set_state(element, GST_STATE_NULL);
-    gst_object_unref(element);
-  }
-  void operator()(GstBus* bus) const { gst_object_unref(bus); }
-  void operator()(GstSample* sample) const { gst_sample_unref(sample); }
-  void operator()(GstMessage* message) const { gst_message_unref(message); }
-  void operator()(GstCaps* caps) const { gst_caps_unref(caps); }
-  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
-};
-template <typename T>
-using GstOwned = std::unique_ptr<T, GstDeleter>;
-
-void start_gstreamer() {
-  GError* error = nullptr;
-  if (!gst_init_check(nullptr, nullptr, &error)) {
-    const std::string text = error != nullptr ? error->message : "unknown reason";
-    g_clear_error(&error);
-    throw InputError("GStreamer cannot be initialized: " + text);
-  }
-}
-
-bool has_element(const char* name) {
-  GstElementFactory* const factory = gst_element_factory_find(name);
-  if (factory == nullptr) return false;
-  gst_object_unref(factory);
-  return true;
-}
-
-/// Creates the pipeline described by `text`. Its elements can be looked up by name.
-GstOwned<GstElement> parse_pipeline(const std::string& path, const std::string& text) {
-  GError* error = nullptr;
-  GstElement* const pipeline = gst_parse_launch(text.c_str(), &error);
-  if (pipeline == nullptr || error != nullptr) {
-    const std::string reason = error != nullptr ? error->message : "unknown reason";
-    g_clear_error(&error);
-    if (pipeline != nullptr) gst_object_unref(pipeline);
-    throw InputError(fmt::format("{}: GStreamer: {}", path, reason));
-  }
-  return GstOwned<GstElement>(pipeline);
-}
-
-GstElement* element_of(GstElement* pipeline, const char* name) {
-  GstElement* const element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-  gst_object_unref(element);  // the pipeline keeps a reference
-  return element;
-}
-
-/// The reason for a failure, from the bus. A missing decoder is a better reason than the errors
-/// that follow from it.
-std::string bus_error(GstElement* pipeline, GstClockTime patience, std::string& missing) {
-  const GstOwned<GstBus> bus(gst_element_get_bus(pipeline));
-  while (true) {
-    const GstOwned<GstMessage> message(gst_bus_timed_pop_filtered(
-        bus.get(), patience, static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_ELEMENT)));
-    if (!message) return "";
-    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_ELEMENT) {
-      const GstStructure* const structure = gst_message_get_structure(message.get());
-      if (structure != nullptr && gst_structure_has_name(structure, "missing-plugin")) {
-        const char* const name = gst_structure_get_string(structure, "name");
-        missing = fmt::format(
-            "no {} is installed; most are in GStreamer's packages good, bad, ugly and libav",
-            name != nullptr ? name : "decoder for it");
-      }
-      continue;
-    }
-    GError* error = nullptr;
-    gchar* debug = nullptr;
-    gst_message_parse_error(message.get(), &error, &debug);
-    std::string text = missing.empty() ? error->message : missing;
-    g_clear_error(&error);
-    g_free(debug);
-    return text;
-  }
-}
 
 /// Formats that are read without a conversion by GStreamer. It converts others to that which loses
 /// least. Y444 is there for such videos: they would become RGB.
@@ -141,9 +62,6 @@ GrayRange range_of(const GstVideoInfo& info) {
 }
 
 using Clock = std::chrono::steady_clock;
-/// The polling interval of the clock and of stop_signal(): too short for a user to notice, and long
-/// enough to cost nothing measurable.
-constexpr std::chrono::milliseconds kStep{20};
 
 std::atomic<bool> left_behind{false};
 
@@ -173,7 +91,7 @@ class RunningPipeline {
                         : stop_signal() != 0 ? std::chrono::milliseconds(300)
                                              : std::chrono::milliseconds(2000);
       if (Clock::now() - begin >= most) break;
-      state_->changed.wait_for(lock, kStep);
+      state_->changed.wait_for(lock, kPipelineStep);
     }
     const bool stopped = state_->stopped;
     lock.unlock();
@@ -193,7 +111,7 @@ class RunningPipeline {
   bool wait_for_start(Clock::time_point end) {
     std::unique_lock<std::mutex> lock(state_->mutex);
     while (!state_->started && stop_signal() == 0 && Clock::now() < end)
-      state_->changed.wait_for(lock, kStep);
+      state_->changed.wait_for(lock, kPipelineStep);
     return state_->started;
   }
 
@@ -438,9 +356,9 @@ class GstSource : public FrameSource {
 
   /// Whether the decoder found a stream whose type begins so.
   bool has_stream(const char* type) const {
-    GstElement* const decoder = this->decoder();
-    if (decoder == nullptr) return false;
-    GstIterator* const pads = gst_element_iterate_src_pads(decoder);
+    GstElement* const from = decoder();
+    if (from == nullptr) return false;
+    GstIterator* const pads = gst_element_iterate_src_pads(from);
     GValue item = G_VALUE_INIT;
     bool found = false;
     while (!found && gst_iterator_next(pads, &item) == GST_ITERATOR_OK) {
@@ -458,13 +376,14 @@ class GstSource : public FrameSource {
   /// need not end the stream at the sink, so the bus is checked during the wait. A source may also
   /// end without either, or give no data forever.
   GstOwned<GstSample> pull(Clock::time_point until) {
-    constexpr auto kWait = static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count());
+    constexpr auto kWait =
+        static_cast<GstClockTime>(std::chrono::nanoseconds(kPipelineStep).count());
     while (stop_signal() == 0) {
       GstOwned<GstSample> sample(gst_app_sink_try_pull_sample(sink_, kWait));
       if (sample) return sample;
       const bool end = gst_app_sink_is_eos(sink_);
       const std::string error = bus_error(pipeline_.get(), 0, missing_);
-      // Sound that nobody takes is an error, but a short one may end without it.
+      // Sound without a link ends with an error, but a short one may end without it.
       if (number_ == 0 && missing_.empty() && (!error.empty() || knows_streams()) &&
           has_stream("audio/") && !has_stream("video/"))
         throw InputError(fmt::format("{}: contains sound, but no video", name()));
@@ -558,183 +477,6 @@ class GstSource : public FrameSource {
   std::int64_t longest_ns_ = 0;     ///< between two frames
 };
 
-class GstWriter : public VideoWriter {
- public:
-  /// Writes a file.
-  GstWriter(const std::string& path, const std::string& encoder, ImageSize size, double fps)
-      : path_(path), size_(size), fps_(fps) {
-    file_.emplace(path);
-    pipeline_ =
-        parse_pipeline(path, "appsrc name=source format=time max-bytes=0 ! videoconvert ! " +
-                                 encoder + " ! filesink name=sink");
-    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_->part_path().c_str(),
-                 nullptr);
-    start();
-  }
-
-  /// Writes to a pipeline.
-  GstWriter(const std::string& text, ImageSize size, double fps)
-      : path_(text), size_(size), fps_(fps) {
-    pipeline_ = parse_pipeline(
-        text,
-        "appsrc name=source format=time max-bytes=0 is-live=true do-timestamp=true ! " + text);
-    start();
-  }
-
- private:
-  void start() {
-    source_ = GST_APP_SRC(element_of(pipeline_.get(), "source"));
-    gint numerator = 0;
-    gint denominator = 1;
-    gst_util_double_to_fraction(fps_, &numerator, &denominator);
-    gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_I420, static_cast<guint>(size_.width),
-                              static_cast<guint>(size_.height));
-    GST_VIDEO_INFO_FPS_N(&info_) = numerator;
-    GST_VIDEO_INFO_FPS_D(&info_) = denominator;
-    const GstOwned<GstCaps> caps(gst_video_info_to_caps(&info_));
-    gst_app_src_set_caps(source_, caps.get());
-    if (gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
-      fail();
-  }
-
- public:
-  void write(const std::uint8_t* i420, std::optional<std::int64_t> time_ns) override {
-    GstBuffer* const buffer =
-        gst_buffer_new_allocate(nullptr, GST_VIDEO_INFO_SIZE(&info_), nullptr);
-    if (file_) GST_BUFFER_PTS(buffer) = next_time(time_ns);
-    GstVideoFrame video;
-    if (!gst_video_frame_map(&video, &info_, buffer, GST_MAP_WRITE)) {
-      gst_buffer_unref(buffer);
-      throw InputError(fmt::format("{}: a frame cannot be mapped", path_));
-    }
-    for (unsigned plane = 0; plane < 3; ++plane) {
-      const int width = plane == 0 ? size_.width : (size_.width + 1) / 2;
-      const int height = plane == 0 ? size_.height : (size_.height + 1) / 2;
-      auto* row = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
-      for (int y = 0; y < height;
-           ++y, row += GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane), i420 += width) {
-        std::memcpy(row, i420, static_cast<std::size_t>(width));
-      }
-    }
-    gst_video_frame_unmap(&video);
-    if (!file_) {
-      // The pipeline takes each frame when it comes. It is the user's and may end at any time, such
-      // as a window that is closed.
-      held_.reset(buffer);
-      push(GST_CLOCK_TIME_NONE);
-      std::string missing;
-      if (const std::string error = bus_error(pipeline_.get(), 0, missing); !error.empty())
-        fail(error);
-      return;
-    }
-    // The duration of a frame is known when the next one comes.
-    if (held_) push(GST_BUFFER_PTS(buffer) - GST_BUFFER_PTS(held_.get()));
-    held_.reset(buffer);
-  }
-
-  void finish() override {
-    if (held_) push(period());
-    gst_app_src_end_of_stream(source_);
-    const GstOwned<GstBus> bus(gst_element_get_bus(pipeline_.get()));
-    GstOwned<GstMessage> message;
-    const Clock::time_point begin = Clock::now();
-    while (!message) {
-      message.reset(gst_bus_timed_pop_filtered(
-          bus.get(), static_cast<GstClockTime>(std::chrono::nanoseconds(kStep).count()),
-          static_cast<GstMessageType>(GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
-      const std::chrono::seconds most(stop_signal() != 0 ? 5 : 60);
-      if (!message && Clock::now() - begin > most)
-        throw InputError(
-            fmt::format("{}: the encoder did not finish within {} s", path_, most.count()));
-    }
-    if (GST_MESSAGE_TYPE(message.get()) == GST_MESSAGE_EOS) {
-      pipeline_.reset();  // closes its file
-      if (file_) file_->commit();
-      return;
-    }
-    GError* error = nullptr;
-    gst_message_parse_error(message.get(), &error, nullptr);
-    const std::string text = error->message;
-    g_clear_error(&error);
-    fail(text);
-  }
-
- private:
-  GstClockTime period() const { return static_cast<GstClockTime>(std::llround(1e9 / fps_)); }
-
-  /// The time of the next frame in the video.
-  GstClockTime next_time(std::optional<std::int64_t> time_ns) {
-    const auto regular = [&] {
-      const std::uint64_t count = frame_ - regular_from_;
-      return regular_start_ +
-             static_cast<GstClockTime>(std::llround(static_cast<double>(count) * 1e9 / fps_));
-    };
-    if (time_ns && !first_time_) first_time_ = *time_ns - static_cast<std::int64_t>(regular());
-    GstClockTime time = regular();
-    if (time_ns) {
-      const std::int64_t since = *time_ns - *first_time_;
-      const bool increases =
-          frame_ == 0 || since > static_cast<std::int64_t>(GST_BUFFER_PTS(held_.get()));
-      time = increases ? static_cast<GstClockTime>(std::max<std::int64_t>(since, 0))
-                       : GST_BUFFER_PTS(held_.get()) + period();
-      // Frames without a time of their own follow this one regularly.
-      regular_from_ = frame_;
-      regular_start_ = time;
-    }
-    ++frame_;
-    return time;
-  }
-
-  /// Hands the held frame to the encoder.
-  void push(GstClockTime duration) {
-    GST_BUFFER_DURATION(held_.get()) = duration;
-    // takes ownership of the buffer
-    if (gst_app_src_push_buffer(source_, held_.release()) != GST_FLOW_OK) fail();
-    wait_for_room();
-  }
-  /// Waits for the encoder. A blocking source would wait forever if the disk is full, because the
-  /// error stops the consumer without waking the source.
-  void wait_for_room() {
-    constexpr guint64 kMostBytes = 8'000'000;
-    std::string missing;
-    while (gst_app_src_get_current_level_bytes(source_) > kMostBytes && stop_signal() == 0) {
-      if (const std::string error = bus_error(pipeline_.get(), 5 * GST_MSECOND, missing);
-          !error.empty())
-        fail(error);
-    }
-  }
-  [[noreturn]] void fail() {
-    std::string missing;
-    fail(bus_error(pipeline_.get(), GST_SECOND, missing));
-  }
-  [[noreturn]] void fail(const std::string& error) {
-    throw InputError(fmt::format("{}: cannot be written: {}", path_,
-                                 error.empty() ? "GStreamer gives no reason" : error));
-  }
-
-  std::string path_;
-  ImageSize size_;
-  double fps_;
-  std::optional<OutputFile> file_;
-  GstOwned<GstElement> pipeline_;
-  GstAppSrc* source_ = nullptr;
-  GstVideoInfo info_{};
-  GstOwned<GstBuffer> held_;                ///< the last frame
-  std::uint64_t frame_ = 0;                 ///< the number of frames
-  std::optional<std::int64_t> first_time_;  ///< the source's time at 0 in the video
-  std::uint64_t regular_from_ = 0;          ///< from this frame on, times are regular
-  GstClockTime regular_start_ = 0;          ///< the time of this frame
-};
-
-void need_elements(const std::string& path,
-                   std::initializer_list<std::pair<const char*, const char*>> elements) {
-  for (const auto& [element, package] : elements) {
-    if (!has_element(element))
-      throw InputError(fmt::format("{}: GStreamer's element {} is missing; it is in {}", path,
-                                   element, package));
-  }
-}
-
 // The GStreamer elements process the luma plane, too, so the program and the elements get the same
 // numbers. videoflip turns the frames as the file says, and passes upright ones through.
 constexpr const char* kToFrames =
@@ -772,45 +514,6 @@ std::unique_ptr<FrameSource> open_pipeline(const std::string& text, const Source
                                      text + " ! videoconvert ! " OCELLUS_READ_FORMATS
                                             " ! appsink name=sink sync=false max-buffers=4",
                                      nullptr, false, options);
-}
-
-std::unique_ptr<VideoWriter> make_pipeline_writer(const std::string& text, ImageSize size,
-                                                  double fps) {
-  start_gstreamer();
-  return std::make_unique<GstWriter>(text, size, fps);
-}
-
-std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSize size,
-                                               double fps) {
-  start_gstreamer();
-  std::string encoder;
-  if (file_extension(path) == ".webm") {
-    need_elements(
-        path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
-    // The encoder's threads wait for each other without sleeping, so on few CPUs a second one is
-    // slower and takes the time of the operator.
-    const int threads = std::thread::hardware_concurrency() < 4 ? 1 : 2;
-    // The time base of the frame rate could not hold times in between.
-    encoder = fmt::format(
-        "vp8enc timebase=1/90000 deadline=1 cpu-used=8 threads={} end-usage=cq cq-level=20 "
-        "target-bitrate=8000000 ! webmmux",
-        threads);
-  } else {
-    need_elements(path, {{"mp4mux", "gstreamer1.0-plugins-good"}});
-    if (has_element("x264enc")) {
-      encoder =
-          "x264enc speed-preset=veryfast pass=quant quantizer=23 ! video/x-h264,profile=main ! "
-          "mp4mux faststart=true";
-    } else if (has_element("openh264enc")) {
-      encoder = "openh264enc bitrate=6000000 ! h264parse ! mp4mux faststart=true";
-    } else {
-      throw InputError(fmt::format(
-          "{}: no H.264 encoder: GStreamer's element x264enc (gstreamer1.0-plugins-ugly) or "
-          "openh264enc (gstreamer1.0-plugins-bad) is missing; a .webm file needs neither of them",
-          path));
-    }
-  }
-  return std::make_unique<GstWriter>(path, encoder, size, fps);
 }
 
 }  // namespace ocellus::app
