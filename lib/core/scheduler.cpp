@@ -1,5 +1,7 @@
 #include "core/scheduler.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -7,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/log.h"
 #include "core/thread.h"
 
 namespace ocellus::detail {
@@ -15,7 +18,7 @@ namespace {
 // The steps of a frame follow each other within microseconds. A thread without work therefore polls
 // for this time before it sleeps, because waking it takes tens of microseconds on a virtual
 // machine.
-constexpr std::int64_t kSpinNs = 30'000;
+constexpr std::int64_t kSpinNs = 300'000;
 
 timespec to_timespec(Deadline deadline) noexcept {
   const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
@@ -30,6 +33,47 @@ __attribute__((noinline)) void touch_stack() noexcept {
 }
 
 using Lock = std::lock_guard<PriorityMutex>;
+
+constexpr int kSpreadCpu = -1;
+/// The CPUs of each worker.
+struct WorkerCpus {
+  cpu_set_t sets[kMaxWorkers];
+
+  /// A worker without a CPU of the configuration gets its share of those that no worker names, so
+  /// that two workers never share a CPU. Its set is empty, which means any CPU, if there are fewer
+  /// CPUs than such workers.
+  WorkerCpus(const EngineConfig& config, int workers) noexcept {
+    cpu_set_t free;
+    if (sched_getaffinity(0, sizeof(free), &free) != 0) CPU_ZERO(&free);
+    int spread = 0;
+    for (int i = 0; i < workers; ++i) {
+      const int cpu = config.affinity[static_cast<std::size_t>(i)];
+      CPU_ZERO(&sets[i]);
+      if (cpu >= 0) {
+        CPU_SET(static_cast<std::size_t>(cpu), &sets[i]);
+        CPU_CLR(static_cast<std::size_t>(cpu), &free);
+      } else if (cpu == kSpreadCpu) {
+        ++spread;
+      }
+    }
+    const int cpus = CPU_COUNT(&free);
+    if (spread == 0 || cpus < spread) return;
+    int worker = -1;
+    int end = 0;  // of the share of `worker` among the free CPUs
+    int shares = 0;
+    for (int at = 0, cpu = 0; at < cpus; ++at, ++cpu) {
+      while (!CPU_ISSET(static_cast<std::size_t>(cpu), &free)) ++cpu;
+      if (at == end) {
+        do {
+          ++worker;
+        } while (config.affinity[static_cast<std::size_t>(worker)] != kSpreadCpu);
+        ++shares;
+        end = cpus * shares / spread;
+      }
+      CPU_SET(static_cast<std::size_t>(cpu), &sets[worker]);
+    }
+  }
+};
 
 }  // namespace
 
@@ -57,22 +101,36 @@ Scheduler::~Scheduler() {
   pthread_cond_destroy(&done_);
 }
 
+Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
+                                       const cpu_set_t& cpus) noexcept {
+  threads_[i].scheduler = this;
+  ThreadOptions options = {.kind = "worker",
+                           .number = i,
+                           .name = "ocellus",
+                           .cpus = CPU_COUNT(&cpus) > 0 ? &cpus : nullptr,
+                           .realtime_priority = config.realtime_priority};
+  Expected<void> made =
+      start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
+  if (made || options.cpus == nullptr || config.affinity[static_cast<std::size_t>(i)] >= 0)
+    return made;
+  // Nobody asked for these CPUs, and a sandbox may forbid the choice.
+  log_message(LogLevel::kWarning, "%s; it is started without a choice of CPUs",
+              made.error().text);
+  options.cpus = nullptr;
+  return start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
+}
+
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
   workers_ = workers;
   workers_only_ = config.workers_only;
   free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
+  const WorkerCpus cpus(config, workers);
+  worker_of_cpu_.fill(-1);
   for (int i = 0; i < workers; ++i) {
-    threads_[i].scheduler = this;
-    const ThreadOptions options = {.kind = "worker",
-                                   .number = i,
-                                   .name = "ocellus",
-                                   .cpu = config.affinity[static_cast<std::size_t>(i)],
-                                   .realtime_priority = config.realtime_priority};
-    if (Expected<void> made =
-            start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
-        !made)
-      return made;
+    if (Expected<void> made = start_worker(i, config, cpus.sets[i]); !made) return made;
     ++started_;
+    for (std::size_t cpu = 0; cpu < worker_of_cpu_.size(); ++cpu)
+      if (CPU_ISSET(cpu, &cpus.sets[i])) worker_of_cpu_[cpu] = static_cast<std::int8_t>(i);
   }
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
@@ -92,21 +150,35 @@ void Scheduler::submit(Job& job) noexcept {
   job.started_ns_ = 0;
   if (head_ == nullptr) {
     head_ = tail_ = &job;
-    advance();
+    advance(caller_computes_ ? 1 : 0);
   } else {
     tail_->next_ = &job;
     tail_ = &job;
   }
 }
 
+void Scheduler::call(Worker& worker) noexcept {
+  worker.sleeps = false;
+  ++called_;
+  worker.calls.fetch_add(1, std::memory_order_release);
+  worker.calls.notify_one();
+}
+
+void Scheduler::call_for_parts(int callers) noexcept {
+  if (!has_part()) return;
+  // Threads that hold a number watch the epoch.
+  const int threads = std::min(std::popcount(free_workers_),
+                               head_->steps[head_->step_].parts - head_->next_part_);
+  call(std::max(threads - callers, std::min(threads, 1)));
+}
+
 void Scheduler::call(int threads) noexcept {
-  if (threads <= 0) return;
-  calls_.fetch_add(1, std::memory_order_release);
-  if (threads >= workers_) {
-    calls_.notify_all();
-    return;
-  }
-  for (; threads > 0; --threads) calls_.notify_one();
+  if (called_ >= threads) return;
+  const int cpu = sched_getcpu();
+  const int own = cpu >= 0 && cpu < CPU_SETSIZE ? worker_of_cpu_[static_cast<std::size_t>(cpu)] : -1;
+  for (int i = 0; i < started_ && called_ < threads; ++i)
+    if (i != own && threads_[i].sleeps) call(threads_[i]);
+  if (own >= 0 && called_ < threads && threads_[own].sleeps) call(threads_[own]);
 }
 
 bool Scheduler::has_part() const noexcept {
@@ -114,7 +186,7 @@ bool Scheduler::has_part() const noexcept {
          head_->next_part_ < head_->steps[head_->step_].parts;
 }
 
-void Scheduler::advance() noexcept {
+void Scheduler::advance(int callers) noexcept {
   bool ended = false;
   while (head_ != nullptr) {
     Job& job = *head_;
@@ -127,9 +199,7 @@ void Scheduler::advance() noexcept {
       job.next_part_ = 0;
       job.open_parts_ = job.steps[job.step_].parts;
       epoch_.fetch_add(1, std::memory_order_release);
-      // Wake no more threads than there are free worker numbers. Threads that hold a number watch
-      // the epoch.
-      call(std::min(std::popcount(free_workers_), job.open_parts_));
+      call_for_parts(callers);
       break;
     }
     if (job.finished != nullptr) job.finished(job.finished_context);
@@ -183,23 +253,27 @@ bool Scheduler::watch_epoch(std::int64_t until_ns) noexcept {
 
 void* Scheduler::thread_main(void* worker) noexcept {
   touch_stack();
-  static_cast<Worker*>(worker)->scheduler->work_loop();
+  auto& self = *static_cast<Worker*>(worker);
+  self.scheduler->work_loop(self);
   return nullptr;
 }
 
-void Scheduler::work_loop() noexcept {
+void Scheduler::work_loop(Worker& self) noexcept {
   const Lock lock(mutex_);
   ++ready_;
   pthread_cond_broadcast(&done_);
   while (!stop_) {
     const int worker = has_part() ? take_worker() : -1;
     if (worker < 0) {
-      const std::uint32_t seen = calls_.load(std::memory_order_relaxed);
+      const std::uint32_t seen = self.calls.load(std::memory_order_relaxed);
+      self.sleeps = true;
       mutex_.unlock();
-      calls_.wait(seen, std::memory_order_acquire);
+      self.calls.wait(seen, std::memory_order_acquire);
       mutex_.lock();
+      --called_;
       continue;
     }
+    call_for_parts();  // for a caller that `submit` expected in vain
     std::int64_t spin_until = 0;
     for (;;) {
       if (run_one_part(worker)) {
@@ -233,12 +307,15 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
   int worker = -1;
   Status status = Status::kOk;
   std::int64_t spin_until = 0;
+  const bool computes = deadline.is_never() && !workers_only_;
+  caller_computes_ = computes;
+  if (!computes) call_for_parts();
   while (job.state_ != Job::State::kDone) {
     if (deadline.passed()) {
       status = Status::kDeadlineMissed;
       break;
     }
-    if (deadline.is_never() && !workers_only_) {
+    if (computes) {
       if (worker < 0) worker = take_worker();
       if (worker >= 0 && run_one_part(worker)) {
         spin_until = 0;
@@ -265,7 +342,7 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
   if (worker >= 0) {
     release_worker(worker);
     // Parts of other jobs may be left. No thread was woken for the number that this thread held.
-    if (has_part()) call(1);
+    call_for_parts();
   }
   return status;
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -62,6 +64,9 @@ class Job {
 /// `workers` worker numbers, so at most `workers` threads compute at once. Nothing is allocated
 /// after `start`.
 ///
+/// Each worker may use CPUs that no other worker uses, where there are enough. A thread that calls
+/// workers leaves the worker of its own CPU for last, because that CPU is busy.
+///
 /// A thread that waits with a deadline does not compute. The duration of a part depends on the
 /// image, so no part is guaranteed to end in time.
 class Scheduler {
@@ -104,18 +109,25 @@ class Scheduler {
   struct Worker {
     Scheduler* scheduler = nullptr;
     pthread_t thread{};
+    /// Counts the calls of this worker, which sleeps until it changes. Not a condition variable: a
+    /// woken thread would take the mutex in the kernel.
+    std::atomic<std::uint32_t> calls{0};
+    bool sleeps = false;  // and was not called
   };
 
   /// The mutex is locked on entry and on return. Returns kOk when the job is done, or
   /// kDeadlineMissed.
   Status run_until_done(Job& job, Deadline deadline) noexcept;
   static void* thread_main(void* worker) noexcept;
-  void work_loop() noexcept;
+  void work_loop(Worker& self) noexcept;
+  /// Starts worker number `i` on these CPUs, or on any CPU if the set is empty.
+  Expected<void> start_worker(int i, const EngineConfig& config, const cpu_set_t& cpus) noexcept;
   /// Runs one part of the head job. Returns false if there is no part to run. The mutex is locked
   /// on entry and on return, but not while the part runs.
   bool run_one_part(int worker) noexcept;
-  /// Starts the steps of the head job until one has parts. Finishes jobs that have no steps left.
-  void advance() noexcept;
+  /// Starts the steps of the head job until one has parts, and calls workers for them but for
+  /// `callers` of them. Finishes jobs that have no steps left.
+  void advance(int callers = 0) noexcept;
   bool has_part() const noexcept;
   /// Polls until parts appear, a job ends, or the time is `until_ns`. Returns true in the first two
   /// cases. The mutex is locked on entry and on return, but not in between.
@@ -124,12 +136,13 @@ class Scheduler {
   void release_worker(int worker) noexcept;
 
   PriorityMutex mutex_;
-  /// Wakes up to `threads` idle threads. The mutex is locked.
+  /// Calls a worker for each free worker number and part, but for `callers`, which other threads
+  /// will take. Workers that were called and have not begun count. The mutex is locked.
+  void call_for_parts(int callers = 0) noexcept;
+  /// Wakes workers until `threads` have been called and have not begun. The mutex is locked.
   void call(int threads) noexcept;
+  void call(Worker& worker) noexcept;
 
-  /// Counts the calls of idle threads, which sleep until it changes. Not a condition variable: the
-  /// woken threads would all take the mutex in the kernel.
-  std::atomic<std::uint32_t> calls_{0};
   pthread_cond_t done_;  // signaled when a job is done or a thread is ready
   /// Changes when parts appear and when a job ends. Idle threads watch it for a short time before
   /// they sleep.
@@ -142,7 +155,13 @@ class Scheduler {
   bool workers_only_ = false;
   int workers_ = 0;
   int started_ = 0;
-  int ready_ = 0;  // threads that have started and wait for work
+  int ready_ = 0;   // threads that have started and wait for work
+  int called_ = 0;  // threads that were called and have not begun
+  /// The last thread that waited took part in the work. The next one probably does, too, so
+  /// `submit` calls one worker less.
+  bool caller_computes_ = false;
+  /// The worker that may use this CPU, or -1.
+  std::array<std::int8_t, CPU_SETSIZE> worker_of_cpu_;
   Worker threads_[kMaxWorkers];
 };
 

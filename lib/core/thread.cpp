@@ -44,14 +44,24 @@ std::size_t reserved_stack_bytes() noexcept {
   return static_cast<std::size_t>(std::max(0L, sysconf(_SC_THREAD_STACK_MIN)));
 }
 
+/// For example "CPU 3", "2 CPUs" or "any CPU".
+void print_cpus(const cpu_set_t* cpus, char* text, std::size_t capacity) noexcept {
+  const int count = cpus == nullptr ? 0 : CPU_COUNT(cpus);
+  if (count == 0) {
+    std::snprintf(text, capacity, "any CPU");
+  } else if (count > 1) {
+    std::snprintf(text, capacity, "%d CPUs", count);
+  } else {
+    std::size_t cpu = 0;
+    while (!CPU_ISSET(cpu, cpus)) ++cpu;
+    std::snprintf(text, capacity, "CPU %zu", cpu);
+  }
+}
+
 int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
   int result = pthread_attr_setstacksize(&attributes, kStackBytes + reserved_stack_bytes());
-  if (result == 0 && options.cpu >= 0) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(static_cast<std::size_t>(options.cpu), &cpus);
-    result = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
-  }
+  if (result == 0 && options.cpus != nullptr)
+    result = pthread_attr_setaffinity_np(&attributes, sizeof(cpu_set_t), options.cpus);
   // Ask the system, because the C library may have stored an outdated policy of the thread.
   // SCHED_BATCH and SCHED_IDLE, which rank below the ordinary policy, are inherited: the user chose
   // them, and the system may not permit a change. SCHED_RESET_ON_FORK is a flag, not a policy.
@@ -84,11 +94,11 @@ Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), v
     pthread_attr_destroy(&attributes);
   }
   if (result != 0) {
-    char cpu[32] = "any CPU";
-    if (options.cpu >= 0) std::snprintf(cpu, sizeof(cpu), "CPU %d", options.cpu);
+    char cpus[32];
+    print_cpus(options.cpus, cpus, sizeof(cpus));
     return tl::unexpected(
         make_error(Status::kSystem, "%s %d (%s, realtime priority %d) could not be started: %s%s",
-                   options.kind, options.number, cpu, options.realtime_priority, strerror(result),
+                   options.kind, options.number, cpus, options.realtime_priority, strerror(result),
                    result == EPERM && options.realtime_priority > 0
                        ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit"
                        : ""));

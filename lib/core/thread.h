@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "ocellus/status.h"
 
@@ -11,7 +12,8 @@ struct ThreadOptions {
   const char* kind = "";  ///< used in error texts
   int number = 0;         ///< index among threads of this kind
   const char* name = "";  ///< name that system tools show, followed by the number
-  int cpu = -1;           ///< the only CPU that the thread may use; -1: any
+  /// The CPUs that the thread may use; null: those that the calling thread may use.
+  const cpu_set_t* cpus = nullptr;
   /// 1 to 99: SCHED_FIFO; 0: no real-time policy, even if the caller has one.
   int realtime_priority = 0;
 };
