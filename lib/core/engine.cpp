@@ -45,11 +45,12 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   info.workers_only = config.workers_only;
   for (int i = 0; i < info.workers; ++i) {
     const int cpu = config.affinity[static_cast<std::size_t>(i)];
-    if (cpu == -1) continue;
-    if (cpu < -1) {
-      return tl::unexpected(
-          make_error(Status::kInvalidArgument,
-                     "affinity[%d] is %d; it must be a CPU number or -1 (not pinned)", i, cpu));
+    if (cpu == kSpreadCpu || cpu == kAnyCpu) continue;
+    if (cpu < 0) {
+      return tl::unexpected(make_error(
+          Status::kInvalidArgument,
+          "affinity[%d] is %d; it must be a CPU number, -1 (a share of the CPUs) or -2 (any CPU)",
+          i, cpu));
     }
     if (!cpu_allowed(cpu)) {
       return tl::unexpected(make_error(Status::kInvalidArgument,

@@ -34,7 +34,6 @@ __attribute__((noinline)) void touch_stack() noexcept {
 
 using Lock = std::lock_guard<PriorityMutex>;
 
-constexpr int kSpreadCpu = -1;
 /// The CPUs of each worker.
 struct WorkerCpus {
   cpu_set_t sets[kMaxWorkers];
@@ -82,6 +81,7 @@ std::int64_t now_ns() noexcept {
 }
 
 Scheduler::Scheduler() noexcept {
+  worker_of_cpu_.fill(-1);
   pthread_condattr_t cond_attributes;
   pthread_condattr_init(&cond_attributes);
   pthread_condattr_setclock(&cond_attributes, CLOCK_MONOTONIC);  // the clock of Deadline
@@ -114,8 +114,7 @@ Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
   if (made || options.cpus == nullptr || config.affinity[static_cast<std::size_t>(i)] >= 0)
     return made;
   // Nobody asked for these CPUs, and a sandbox may forbid the choice.
-  log_message(LogLevel::kWarning, "%s; it is started without a choice of CPUs",
-              made.error().text);
+  log_message(LogLevel::kWarning, "%s; it is started without a choice of CPUs", made.error().text);
   options.cpus = nullptr;
   return start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
 }
@@ -125,7 +124,6 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   workers_only_ = config.workers_only;
   free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   const WorkerCpus cpus(config, workers);
-  worker_of_cpu_.fill(-1);
   for (int i = 0; i < workers; ++i) {
     if (Expected<void> made = start_worker(i, config, cpus.sets[i]); !made) return made;
     ++started_;
@@ -167,15 +165,16 @@ void Scheduler::call(Worker& worker) noexcept {
 void Scheduler::call_for_parts(int callers) noexcept {
   if (!has_part()) return;
   // Threads that hold a number watch the epoch.
-  const int threads = std::min(std::popcount(free_workers_),
-                               head_->steps[head_->step_].parts - head_->next_part_);
+  const int threads =
+      std::min(std::popcount(free_workers_), head_->steps[head_->step_].parts - head_->next_part_);
   call(std::max(threads - callers, std::min(threads, 1)));
 }
 
 void Scheduler::call(int threads) noexcept {
   if (called_ >= threads) return;
   const int cpu = sched_getcpu();
-  const int own = cpu >= 0 && cpu < CPU_SETSIZE ? worker_of_cpu_[static_cast<std::size_t>(cpu)] : -1;
+  const int own =
+      cpu >= 0 && cpu < CPU_SETSIZE ? worker_of_cpu_[static_cast<std::size_t>(cpu)] : -1;
   for (int i = 0; i < started_ && called_ < threads; ++i)
     if (i != own && threads_[i].sleeps) call(threads_[i]);
   if (own >= 0 && called_ < threads && threads_[own].sleeps) call(threads_[own]);

@@ -104,9 +104,9 @@ TEST(Engine, RefusesBadConfigurations) {
        Status::kInvalidArgument,
        {"affinity[1]", "32000"}},
       {"cpu below -1",
-       [](EngineConfig& c) { c.affinity[0] = -2; },
+       [](EngineConfig& c) { c.affinity[0] = -3; },
        Status::kInvalidArgument,
-       {"affinity[0]", "-2", "-1"}},
+       {"affinity[0]", "-3", "-1", "-2"}},
   };
   for (const BadConfig& bad : table) {
     SCOPED_TRACE(bad.name);
@@ -232,6 +232,63 @@ TEST(Engine, AffinityIsSet) {
     EXPECT_TRUE(CPU_ISSET(static_cast<std::size_t>(expected[i]), &cpus));
   }
   EXPECT_FALSE(Engine::probe(cpu_config(2))->affinity);
+}
+
+cpu_set_t cpus_of_worker(int worker) {
+  const std::vector<pid_t> threads = threads_named(("ocellus-" + std::to_string(worker)).c_str());
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  EXPECT_EQ(threads.size(), 1u);
+  if (!threads.empty()) sched_getaffinity(threads[0], sizeof(cpus), &cpus);
+  return cpus;
+}
+
+// Fails when two workers may use the same CPU although there is one for each, when a CPU of the
+// process is left out, or when a CPU that the configuration names is also given to another worker.
+TEST(Engine, WorkersHaveCpusOfTheirOwn) {
+  const std::vector<int> allowed = allowed_cpus();
+  const int cpus = static_cast<int>(allowed.size());
+  for (const int workers : {1, 2, cpus}) {
+    if (workers > cpus || workers > kMaxWorkers) continue;
+    for (const bool names_one : {false, true}) {
+      EngineConfig config = cpu_config(workers);
+      if (names_one) config.affinity[0] = static_cast<std::int16_t>(allowed.back());
+      const Expected<Engine> engine = Engine::create(config);
+      ASSERT_TRUE(engine) << engine.error().text;
+      cpu_set_t all;
+      CPU_ZERO(&all);
+      int sum = 0;
+      for (int i = 0; i < workers; ++i) {
+        const cpu_set_t own = cpus_of_worker(i);
+        EXPECT_GE(CPU_COUNT(&own), 1);
+        sum += CPU_COUNT(&own);
+        CPU_OR(&all, &all, &own);
+      }
+      EXPECT_EQ(sum, CPU_COUNT(&all)) << workers << " workers share a CPU";
+      EXPECT_EQ(CPU_COUNT(&all), names_one && workers == 1 ? 1 : cpus);
+    }
+  }
+}
+
+// Fails when workers that outnumber the CPUs, or that may use any CPU, are bound to some of them.
+TEST(Engine, WorkersMayUseAnyCpuOnRequestOrWhereTheyOutnumberTheCpus) {
+  const int cpus = static_cast<int>(allowed_cpus().size());
+  EngineConfig config = cpu_config(2);
+  config.affinity[0] = kAnyCpu;
+  config.affinity[1] = kAnyCpu;
+  if (cpus < kMaxWorkers) {
+    const Expected<Engine> engine = Engine::create(cpu_config(cpus + 1));
+    ASSERT_TRUE(engine) << engine.error().text;
+    const cpu_set_t own = cpus_of_worker(cpus);
+    EXPECT_EQ(CPU_COUNT(&own), cpus);
+  }
+  const Expected<Engine> engine = Engine::create(config);
+  ASSERT_TRUE(engine) << engine.error().text;
+  EXPECT_FALSE(engine->info().affinity);
+  for (int i = 0; i < 2; ++i) {
+    const cpu_set_t own = cpus_of_worker(i);
+    EXPECT_EQ(CPU_COUNT(&own), cpus);
+  }
 }
 
 // Fails when SCHED_FIFO is neither set nor refused with a text that explains how to get permission.

@@ -1,6 +1,7 @@
 // The scheduler: order, barriers, slots, deadlines, cancellation and destruction.
 #include <dirent.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -688,6 +689,64 @@ TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
   }
   EXPECT_EQ(thread_count_after(threads_before), threads_before);
   Scheduler never_started;  // destroying a scheduler that was never started must work, too
+}
+
+// Fails when a caller that computes shares its CPU with a worker while another CPU is free. The
+// system may wake a sleeping thread on the CPU of the thread that wakes it. A caller that other
+// programs delay is replaced by the worker of its CPU, which must remain an exception.
+TEST(Scheduler, ACallerAndAWorkerComputeOnDifferentCpus) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "one CPU";
+  const auto scheduler = start(2);
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    const pthread_t caller = pthread_self();
+    int apart = 0;
+    for (int frame = 0; frame < 40; ++frame) {
+      // The workers sleep, as between two frames of a camera.
+      std::this_thread::sleep_for(milliseconds(2));
+      Gate gate;
+      std::atomic<int> other_cpu{-1};
+      TestJob job;
+      job.stage(2, [&](int, int) {
+        if (pthread_equal(pthread_self(), caller) == 0) {
+          other_cpu = sched_getcpu();
+          gate.open();
+        }
+        gate.pass();
+      });
+      scheduler->submit(job);
+      ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+      apart += other_cpu.load() != static_cast<int>(cpu);
+    }
+    EXPECT_GE(apart, 30) << "CPU " << cpu;
+  }
+  sched_setaffinity(0, sizeof(before), &before);
+}
+
+// Fails when a frame waits for a caller that computed before and now does not.
+TEST(Scheduler, WorkersReplaceACallerThatDoesNotComputeAnyMore) {
+  const auto scheduler = start(2);
+  TestJob first;
+  first.stage(2, [](int, int) {});
+  scheduler->submit(first);
+  ASSERT_EQ(scheduler->wait(first, Deadline::never()), Status::kOk);
+  // Both parts end only if both workers compute.
+  Gate gate;
+  std::atomic<int> arrived{0};
+  TestJob job;
+  job.stage(2, [&](int, int) {
+    if (++arrived == 2) gate.open();
+    gate.pass();
+  });
+  scheduler->submit(job);
+  EXPECT_TRUE(gate.await_arrivals(2));
+  EXPECT_EQ(scheduler->wait(job, Deadline::after(std::chrono::seconds(20))), Status::kOk);
 }
 
 // Fails when a thread that cannot be started is ignored, or when the threads started before it

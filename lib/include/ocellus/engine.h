@@ -50,16 +50,22 @@ enum class DeviceWait : std::uint8_t {
 /// Largest number of worker threads of an engine.
 inline constexpr int kMaxWorkers = 64;
 
+/// For EngineConfig::affinity: a share of the CPUs of the process that no other worker of the
+/// engine may use. The CPUs that other workers name are not shared. Any CPU, if there are fewer
+/// CPUs than such workers.
+inline constexpr std::int16_t kSpreadCpu = -1;
+/// For EngineConfig::affinity: any CPU of the process.
+inline constexpr std::int16_t kAnyCpu = -2;
+
 /// Configuration of an engine.
 struct EngineConfig {
   BackendSpec backend;
   /// Largest number of threads that compute CPU frames at once, including a waiting caller. 0: as
   /// many as the process may use (its affinity mask), at most kMaxWorkers.
   int workers = 0;
-  /// CPU number for each worker thread; -1 leaves the choice to the system. Only the first
-  /// `workers` entries are read. A thread that waits without a deadline computes, too, where it
-  /// runs; see `workers_only`.
-  std::array<std::int16_t, kMaxWorkers> affinity = unpinned();
+  /// CPU number for each worker thread, kSpreadCpu or kAnyCpu. Only the first `workers` entries are
+  /// read. A thread that waits without a deadline computes, too, where it runs; see `workers_only`.
+  std::array<std::int16_t, kMaxWorkers> affinity = spread();
   /// 1 to 99: SCHED_FIFO at this priority, which needs CAP_SYS_NICE or an rtprio limit. 0: no
   /// real-time policy, even if the creating thread has one. A thread that waits without a deadline
   /// computes with its own priority; see `workers_only`.
@@ -85,9 +91,9 @@ struct EngineConfig {
   /// apply to it. On CUDA, it takes part in functions of the host between kernels.
   bool workers_only = false;
 
-  static constexpr std::array<std::int16_t, kMaxWorkers> unpinned() {
+  static constexpr std::array<std::int16_t, kMaxWorkers> spread() {
     std::array<std::int16_t, kMaxWorkers> cpus{};
-    cpus.fill(-1);
+    cpus.fill(kSpreadCpu);
     return cpus;
   }
 };
@@ -107,7 +113,7 @@ struct EngineInfo {
   int workers = 1;       ///< threads that compute, including a waiting caller; 0 on a CUDA device
   /// Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...).
   const char* simd_target = "";
-  bool affinity = false;      ///< true if at least one worker is pinned to a CPU
+  bool affinity = false;      ///< true if EngineConfig::affinity names a CPU for a worker
   bool workers_only = false;  ///< whether threads that wait never compute
   int realtime_priority = 0;
 };

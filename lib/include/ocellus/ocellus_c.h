@@ -123,12 +123,14 @@ typedef struct ocellus_operator_config {
 
 /** Configuration of an engine. Zero is the default of every member. */
 typedef struct ocellus_engine_config {
-  const char* backend;         /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
-  int32_t workers;             /**< threads that compute CPU frames; 0: all CPUs of the process */
-  int32_t realtime_priority;   /**< 1 to 99: SCHED_FIFO at this priority; 0: no real-time policy */
-  int32_t lock_memory;         /**< not 0: locks the memory of the engine (mlock) */
-  const int16_t* affinity;     /**< CPU of each worker; null: the system chooses */
-  size_t affinity_count;       /**< at most 64; workers behind it are not pinned */
+  const char* backend;       /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
+  int32_t workers;           /**< threads that compute CPU frames; 0: all CPUs of the process */
+  int32_t realtime_priority; /**< 1 to 99: SCHED_FIFO at this priority; 0: no real-time policy */
+  int32_t lock_memory;       /**< not 0: locks the memory of the engine (mlock) */
+  /** CPU of each worker; -1: a share of the CPUs that no other worker may use; -2: any CPU;
+      null: -1 for all */
+  const int16_t* affinity;
+  size_t affinity_count;       /**< at most 64; -1 for workers behind it */
   int32_t device_wait;         /**< CUDA: 0 polls, 1 polls and yields, 2 sleeps */
   int32_t device_stream_sets;  /**< CUDA: operators that may overlap on the device; 0: 4 */
   int32_t device_copy_threads; /**< CUDA: threads that help to copy, 0 to 16 */
