@@ -7,10 +7,12 @@
 #include <utility>
 
 namespace ocellus::app {
-namespace {
 
 // The part of NVML's interface that is used here. NVML keeps these numbers and layouts stable. They
-// are declared here, so that a build needs no header of the toolkit.
+// are declared here, so that a build needs no header of the toolkit. GpuMeter::Library has members
+// of these types and external linkage, so they have it, too.
+namespace nvml {
+
 using Device = struct DeviceTag*;
 constexpr int kSuccess = 0;
 constexpr int kClockSm = 1;
@@ -33,6 +35,10 @@ struct FieldValue {
 };
 static_assert(sizeof(FieldValue) == 40);
 
+}  // namespace nvml
+
+namespace {
+
 template <typename T>
 nlohmann::ordered_json or_null(const std::optional<T>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -47,6 +53,9 @@ nlohmann::ordered_json range_json(const Range<T>& range) {
 }  // namespace
 
 struct GpuMeter::Library {
+  using Device = nvml::Device;
+  using FieldValue = nvml::FieldValue;
+
   void* handle = nullptr;
   bool initialized = false;
   Device device = nullptr;
@@ -103,12 +112,12 @@ struct GpuMeter::Library {
     find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
     find(temperature, "nvmlDeviceGetTemperature");
     find(persistence, "nvmlDeviceGetPersistenceMode");
-    if (const int result = init(); result != kSuccess)
+    if (const int result = init(); result != nvml::kSuccess)
       return fmt::format("NVML cannot be initialized: {}", text_of(result));
     initialized = true;
     char text[96] = {};
-    if (driver_version(text, sizeof(text)) == kSuccess) driver = text;
-    if (const int result = device_by_bus(bus.c_str(), &device); result != kSuccess) {
+    if (driver_version(text, sizeof(text)) == nvml::kSuccess) driver = text;
+    if (const int result = device_by_bus(bus.c_str(), &device); result != nvml::kSuccess) {
       device = nullptr;
       return fmt::format("NVML finds no device at {}: {}", bus, text_of(result));
     }
@@ -124,7 +133,7 @@ struct GpuMeter::Library {
   template <typename Function, typename... Arguments>
   std::optional<unsigned> ask(Function function, Arguments... arguments) const {
     unsigned value = 0;
-    if (function == nullptr || function(device, arguments..., &value) != kSuccess)
+    if (function == nullptr || function(device, arguments..., &value) != nvml::kSuccess)
       return std::nullopt;
     return value;
   }
@@ -143,17 +152,17 @@ GpuMeter& GpuMeter::operator=(GpuMeter&&) noexcept = default;
 GpuSettings GpuMeter::settings() const {
   GpuSettings settings;
   if (!missing_.empty()) return settings;
-  const Library& nvml = *library_;
-  settings.application_sm_mhz = nvml.ask(nvml.application_clock, kClockSm);
-  settings.application_memory_mhz = nvml.ask(nvml.application_clock, kClockMemory);
-  settings.default_sm_mhz = nvml.ask(nvml.default_application_clock, kClockSm);
-  settings.default_memory_mhz = nvml.ask(nvml.default_application_clock, kClockMemory);
-  settings.highest_sm_mhz = nvml.ask(nvml.highest_clock, kClockSm);
-  settings.highest_memory_mhz = nvml.ask(nvml.highest_clock, kClockMemory);
-  if (const auto milliwatts = nvml.ask(nvml.power_limit))
+  const Library& library = *library_;
+  settings.application_sm_mhz = library.ask(library.application_clock, nvml::kClockSm);
+  settings.application_memory_mhz = library.ask(library.application_clock, nvml::kClockMemory);
+  settings.default_sm_mhz = library.ask(library.default_application_clock, nvml::kClockSm);
+  settings.default_memory_mhz = library.ask(library.default_application_clock, nvml::kClockMemory);
+  settings.highest_sm_mhz = library.ask(library.highest_clock, nvml::kClockSm);
+  settings.highest_memory_mhz = library.ask(library.highest_clock, nvml::kClockMemory);
+  if (const auto milliwatts = library.ask(library.power_limit))
     settings.power_limit_w = *milliwatts * 1e-3;
   int on = 0;
-  if (nvml.persistence != nullptr && nvml.persistence(nvml.device, &on) == kSuccess)
+  if (library.persistence != nullptr && library.persistence(library.device, &on) == nvml::kSuccess)
     settings.persistence = on != 0;
   return settings;
 }
@@ -161,22 +170,23 @@ GpuSettings GpuMeter::settings() const {
 GpuReading GpuMeter::read() const {
   GpuReading reading;
   if (!missing_.empty()) return reading;
-  const Library& nvml = *library_;
+  const Library& library = *library_;
   // On most devices, nvmlDeviceGetPowerUsage returns an average over one second. This field is
   // instantaneous.
-  FieldValue instant;
-  instant.field = kFieldPowerInstant;
-  if (nvml.field_values != nullptr && nvml.field_values(nvml.device, 1, &instant) == kSuccess &&
-      instant.result == kSuccess) {
+  nvml::FieldValue instant;
+  instant.field = nvml::kFieldPowerInstant;
+  if (library.field_values != nullptr &&
+      library.field_values(library.device, 1, &instant) == nvml::kSuccess &&
+      instant.result == nvml::kSuccess) {
     reading.power_w = instant.value.as_unsigned * 1e-3;
-  } else if (const auto milliwatts = nvml.ask(nvml.power_usage)) {
+  } else if (const auto milliwatts = library.ask(library.power_usage)) {
     reading.power_w = *milliwatts * 1e-3;
   }
-  reading.sm_mhz = nvml.ask(nvml.clock, kClockSm);
-  reading.memory_mhz = nvml.ask(nvml.clock, kClockMemory);
-  reading.temperature_c = nvml.ask(nvml.temperature, kTemperatureGpu);
+  reading.sm_mhz = library.ask(library.clock, nvml::kClockSm);
+  reading.memory_mhz = library.ask(library.clock, nvml::kClockMemory);
+  reading.temperature_c = library.ask(library.temperature, nvml::kTemperatureGpu);
   unsigned long long bits = 0;
-  if (nvml.reasons != nullptr && nvml.reasons(nvml.device, &bits) == kSuccess)
+  if (library.reasons != nullptr && library.reasons(library.device, &bits) == nvml::kSuccess)
     reading.reasons = bits;
   return reading;
 }
@@ -184,7 +194,7 @@ GpuReading GpuMeter::read() const {
 std::optional<double> GpuMeter::energy_j() const {
   unsigned long long millijoules = 0;
   if (!missing_.empty() || library_->total_energy == nullptr ||
-      library_->total_energy(library_->device, &millijoules) != kSuccess)
+      library_->total_energy(library_->device, &millijoules) != nvml::kSuccess)
     return std::nullopt;
   return static_cast<double>(millijoules) * 1e-3;
 }
@@ -194,7 +204,7 @@ std::string GpuMeter::power_missing() const {
   unsigned milliwatts = 0;
   if (library_->power_usage == nullptr) return "this NVML lacks nvmlDeviceGetPowerUsage";
   const int result = library_->power_usage(library_->device, &milliwatts);
-  return result == kSuccess ? "" : "NVML does not report power: " + library_->text_of(result);
+  return result == nvml::kSuccess ? "" : "NVML does not report power: " + library_->text_of(result);
 }
 
 std::vector<std::string> clock_reason_names(std::uint64_t reasons) {
