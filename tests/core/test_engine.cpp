@@ -235,7 +235,9 @@ TEST(Engine, AffinityIsSet) {
 }
 
 cpu_set_t cpus_of_worker(int worker) {
-  const std::vector<pid_t> threads = threads_named(("ocellus-" + std::to_string(worker)).c_str());
+  // The line break ends the name: worker 1 is not worker 10.
+  const std::string name = "ocellus-" + std::to_string(worker) + "\n";
+  const std::vector<pid_t> threads = threads_named(name.c_str());
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   EXPECT_EQ(threads.size(), 1u);
