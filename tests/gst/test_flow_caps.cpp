@@ -538,9 +538,10 @@ TEST(Caps, OnlyTheVideoMetaIsProposed) {
 // offered that. The pictures then have another size than the caps.
 TEST(Caps, CropsUpstreamAreMadeBeforeTheElement) {
   for (const char* element : kElements) {
-    for (const char* source : {"video/x-raw,width=64,height=48 ! videocrop left=3 top=5",
-                               // Theora codes whole blocks of 16x16 pixels, and its decoder crops.
-                               "video/x-raw,width=50,height=38 ! theoraenc ! theoradec"}) {
+    for (const char* source :
+         {"video/x-raw,width=64,height=48 ! videocrop left=3 top=5",
+          // Theora codes whole blocks of 16x16 pixels, and its decoder crops.
+          "video/x-raw,format=I420,width=50,height=38 ! theoraenc ! theoradec"}) {
       Pipeline pipeline(std::string("videotestsrc num-buffers=4 ! ") + source + " ! " + element +
                         " ! fakesink name=sink");
       GstPad* pad = gst_element_get_static_pad(pipeline.by_name("sink"), "sink");

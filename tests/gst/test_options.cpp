@@ -227,7 +227,7 @@ TEST(Options, FilesAreCheckedBeforeReady) {
   std::ofstream(picture) << "P5\n12 8\n255\n" + std::string(12 * 8, 'z');
   const std::string options = folder / "options.json";
   std::ofstream(options) << R"({"window": 9})";
-  const std::string bad = folder / "bad";
+  const std::string bad = folder / "bad.ocellus";
   for (const Case& c : {
            Case{"ocellusrestore", "filter=", seeds + "/filter_file/support4.ocellus", "filter"},
            Case{"ocelluscnn", "template=", seeds + "/template_file/hole.ocellus", "template"},
@@ -269,7 +269,7 @@ TEST(Options, SettingsForAnySizeReachReady) {
   for (const auto& [factory, properties] :
        {std::pair{"ocellusflow", "roi=3000,2000,500,500"},
         std::pair{"ocellusflow", "roi=3000,2000,500,500 method=kernels"},
-        std::pair{"ocellusflow", "levels=7 window=31"},
+        std::pair{"ocellusflow", "levels=6 window=31"},
         std::pair{"ocellusdigits", "fields=4000,100,300,60;20,3000,300,60"},
         std::pair{"ocellusdigits", "layout=tiles tile-width=1024 tile-height=1024"},
         std::pair{"ocellusdigits", "min-height=512 max-height=1000"},
