@@ -18,10 +18,11 @@
  *
  * With #GstOcellusCortex:learn, the features of the model follow the pictures. Frames that miss
  * their budget or that downstream skips teach, too. What is learned is kept over discontinuities,
- * flushes, and new caps, also those of another size. It is lost when the element goes to READY, and
- * when a device is lost, unless it is saved: the action signal #GstOcellusCortex::save-model writes
- * a model file at any moment, and #GstOcellusCortex:save-location names a file that is written at
- * the end of the stream. #GstOcellusCortex:model reads it again.
+ * flushes, and new caps, also those of another size and those that are refused. It is lost when the
+ * element goes to READY, and when a device is lost, unless it is saved: the action signal
+ * #GstOcellusCortex::save-model writes a model file at any moment, and
+ * #GstOcellusCortex:save-location names a file that is written at the end of the stream. If that
+ * fails, it is written when the element stops. #GstOcellusCortex:model reads it again.
  *
  * ## Launch line
  * |[
