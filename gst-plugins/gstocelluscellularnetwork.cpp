@@ -36,20 +36,16 @@ static GType gst_ocellus_cellular_network_chroma_get_type(void) {
 
 // ---- GstOcellusBase
 
-// Checks the templates with an arbitrary frame size.
-static Expected<void> gst_ocellus_cellular_network_check_settings(const OperatorConfig& settings) {
-  OperatorConfig config = settings;
-  // The PGM file must have the size of the pictures, which is not known yet.
-  if (CnnConfig* cnn = config.get_if<CnnConfig>(); cnn != nullptr) cnn->initial = {};
-  config.set_input({64, 64}, ocellus::PixelFormat::kGray8);
-  const Expected<ocellus::OperatorInfo> info = config.info();
-  if (!info) return tl::unexpected(info.error());
-  return {};
+// The file of the initial state must have the size of the pictures. Any error is found again with
+// the configuration.
+static ocellus::ImageSize gst_ocellus_cellular_network_trial_size(const OperatorConfig& config) {
+  const CnnConfig* cnn = config.get_if<CnnConfig>();
+  if (cnn == nullptr || cnn->initial.empty()) return kGstOcellusTrialSize;
+  return ocellus::Cnn::read_initial_size(cnn->initial.c_str()).value_or(kGstOcellusTrialSize);
 }
 
 // Input and output have the same caps, so they have the same format and range.
-static void gst_ocellus_cellular_network_adapt(GstOcellusBase*, OperatorConfig& config,
-                                               const GstVideoInfo&) {
+static void gst_ocellus_cellular_network_adapt(GstOcellusBase*, OperatorConfig& config) {
   ChainConfig* chain = config.get_if<HalftoneConfig>();
   if (chain == nullptr) chain = config.get_if<CnnConfig>();
   chain->output_format = ocellus::luma_format(chain->format);
@@ -193,7 +189,7 @@ static void gst_ocellus_cellular_network_class_init(GstOcellusCellularNetworkCla
                                                  GST_PARAM_MUTABLE_READY)));
 
   base_class->produces_video = TRUE;
-  base_class->check_settings = gst_ocellus_cellular_network_check_settings;
+  base_class->trial_size = gst_ocellus_cellular_network_trial_size;
   base_class->adapt = gst_ocellus_cellular_network_adapt;
   base_class->attach_meta = gst_ocellus_cellular_network_attach_meta;
   base_class->clear_meta = gst_ocellus_cellular_network_clear_meta;

@@ -9,8 +9,8 @@
  *
  * Each template has its own levels, sweeps, boundary and update order. A property that is set
  * replaces the value in all templates of the chain. #GstOcellusCnn:initial is a binary PGM file
- * with the size of the pictures, which is read when the caps are known. #GstOcellusBase:config is a
- * JSON file of options, such as {"template": "threshold | edge", "max_sweeps": 20}.
+ * with the size of the pictures. #GstOcellusBase:config is a JSON file of options, such as
+ * {"template": "threshold | edge", "max_sweeps": 20}.
  *
  * Many templates are for pictures with two levels: start the chain with threshold, as in
  * "threshold | erosion". The templates recall, connectivity, logand, logor and logdif use the input

@@ -18,10 +18,11 @@
  *
  * With #GstOcellusCortex:learn, the features of the model follow the pictures. Frames that miss
  * their budget or that downstream skips teach, too. What is learned is kept over discontinuities,
- * flushes, and new caps, also those of another size. It is lost when the element goes to READY, and
- * when a device is lost, unless it is saved: the action signal #GstOcellusCortex::save-model writes
- * a model file at any moment, and #GstOcellusCortex:save-location names a file that is written at
- * the end of the stream. #GstOcellusCortex:model reads it again.
+ * flushes, and new caps, also those of another size and those that are refused. It is lost when the
+ * element goes to READY, and when a device is lost, unless it is saved: the action signal
+ * #GstOcellusCortex::save-model writes a model file at any moment, and
+ * #GstOcellusCortex:save-location names a file that is written at the end of the stream. If that
+ * fails, it is written when the element stops. #GstOcellusCortex:model reads it again.
  *
  * ## Launch line
  * |[
@@ -83,28 +84,27 @@ GST_ELEMENT_REGISTER_DEFINE(ocelluscortex, "ocelluscortex", GST_RANK_NONE, GST_T
 
 // ---- GstOcellusBase
 
-// Reads the model at the start, so that a missing file is not found out only with the first caps.
-static Expected<void> gst_ocellus_cortex_check_settings(const OperatorConfig& settings) {
-  const auto info = Cortex::read_model_info(settings.get_if<CortexConfig>()->model.c_str());
-  if (!info) return tl::unexpected(info.error());
-  return {};
+static ocellus::ImageSize gst_ocellus_cortex_trial_size(const OperatorConfig& settings) {
+  const CortexConfig& config = *settings.get_if<CortexConfig>();
+  return {MAX(config.tile_width, kGstOcellusTrialSize.width),
+          MAX(config.tile_height, kGstOcellusTrialSize.height)};
 }
 
-static void gst_ocellus_cortex_adapt(GstOcellusBase* base, OperatorConfig& settings,
-                                     const GstVideoInfo&) {
+static Expected<void> gst_ocellus_cortex_prepare(GstOcellusBase* base,
+                                                 const OperatorConfig& settings) {
   const CortexConfig& config = *settings.get_if<CortexConfig>();
   GstOcellusCortex* self = GST_OCELLUS_CORTEX(base);
   CortexStream* stream = self->stream;
+  const auto model = Cortex::read_model_info(config.model.c_str());
+  if (!model) return tl::unexpected(model.error());
   *stream = {};
   self->messages->restart();
   stream->tile = config.size;
   if (config.layout == CortexLayout::kTiles) stream->tile = {config.tile_width, config.tile_height};
   stream->columns = MAX(config.size.width / MAX(stream->tile.width, 1), 1);
-  // The caller asks the operator for its info next, and posts the error of a bad model.
-  const auto model = Cortex::read_model_info(config.model.c_str());
-  if (!model) return;
   for (gsize i = 0; i < static_cast<gsize>(model->classes); ++i)
     stream->names.push_back(gst_ocellus::intern_class_name(model->names[i].c_str()));
+  return {};
 }
 
 static GstOcellusCortexMeta* meta_of(GstBuffer* buffer) {
@@ -196,13 +196,15 @@ static gboolean gst_ocellus_cortex_save_model(GstOcellusCortex* self, const gcha
   return FALSE;
 }
 
-static void gst_ocellus_cortex_ending(GstOcellusBase* base) {
+static gboolean gst_ocellus_cortex_save_learned(GstOcellusBase* base) {
   GstOcellusCortex* self = GST_OCELLUS_CORTEX(base);
   GST_OBJECT_LOCK(self);
   gchar* path = g_strdup(self->save_location);
   GST_OBJECT_UNLOCK(self);
-  if (path != nullptr && *path != '\0') gst_ocellus_cortex_save_model(self, path);
+  const gboolean saved =
+      path != nullptr && *path != '\0' && gst_ocellus_cortex_save_model(self, path);
   g_free(path);
+  return saved;
 }
 
 // ---- GObject
@@ -296,14 +298,14 @@ static void gst_ocellus_cortex_class_init(GstOcellusCortexClass* klass) {
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("cortex"));
   base_class->message_name = "ocelluscortex";
-  base_class->check_settings = gst_ocellus_cortex_check_settings;
-  base_class->adapt = gst_ocellus_cortex_adapt;
+  base_class->trial_size = gst_ocellus_cortex_trial_size;
+  base_class->prepare = gst_ocellus_cortex_prepare;
   base_class->attach_meta = gst_ocellus_cortex_attach_meta;
   base_class->clear_meta = gst_ocellus_cortex_clear_meta;
   base_class->set_result = gst_ocellus_cortex_set_result;
   base_class->describe = gst_ocellus_cortex_describe;
   base_class->wants_message = gst_ocellus_cortex_wants_message;
-  base_class->ending = gst_ocellus_cortex_ending;
+  base_class->save_learned = gst_ocellus_cortex_save_learned;
 
   // Readers find the meta by its name, so it is registered before the first buffer.
   gst_ocellus_cortex_meta_get_info();

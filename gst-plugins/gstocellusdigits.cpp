@@ -82,23 +82,24 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusdigits, "ocellusdigits", GST_RANK_NONE, GST_T
 
 // ---- GstOcellusBase
 
-// Reads the model at the start, so that a missing file is not found out only with the first caps.
-static Expected<void> gst_ocellus_digits_check_settings(const OperatorConfig& settings) {
-  const auto info =
-      Neocognitron::read_model_info(settings.get_if<NeocognitronConfig>()->model.c_str());
-  if (!info) return tl::unexpected(info.error());
-  return {};
+static ocellus::ImageSize gst_ocellus_digits_trial_size(const OperatorConfig& settings) {
+  const NeocognitronConfig& config = *settings.get_if<NeocognitronConfig>();
+  ocellus::ImageSize size = {MAX(config.tile_width, kGstOcellusTrialSize.width),
+                             MAX(config.tile_height, kGstOcellusTrialSize.height)};
+  for (gint i = 0; i < config.fields.count; ++i)
+    size = gst_ocellus::enclose(size, config.fields.fields[static_cast<gsize>(i)]);
+  return size;
 }
 
-static void gst_ocellus_digits_adapt(GstOcellusBase* base, OperatorConfig& settings,
-                                     const GstVideoInfo&) {
+static Expected<void> gst_ocellus_digits_prepare(GstOcellusBase* base,
+                                                 const OperatorConfig& settings) {
   const NeocognitronConfig& config = *settings.get_if<NeocognitronConfig>();
+  const auto model = Neocognitron::read_model_info(config.model.c_str());
+  if (!model) return tl::unexpected(model.error());
   DigitsStream* stream = GST_OCELLUS_DIGITS(base)->stream;
   *stream = {};
   GST_OCELLUS_DIGITS(base)->messages->restart();
-  // The caller asks the operator for its info next, and posts the error of a bad model.
-  if (const auto model = Neocognitron::read_model_info(config.model.c_str()))
-    stream->model = *model;
+  stream->model = *model;
   for (gsize i = 0; i < static_cast<gsize>(stream->model.classes); ++i) {
     const gchar* name = gst_ocellus::intern_class_name(stream->model.names[i].c_str());
     if (g_utf8_strlen(name, -1) > 1) stream->gap = " ";
@@ -106,6 +107,7 @@ static void gst_ocellus_digits_adapt(GstOcellusBase* base, OperatorConfig& setti
   }
   if (config.layout != CharacterLayout::kTiles) stream->fields = MAX(config.fields.count, 1);
   if (config.layout == CharacterLayout::kBoxes) stream->separator = stream->gap;
+  return {};
 }
 
 static GstOcellusDigitsMeta* meta_of(GstBuffer* buffer) {
@@ -314,8 +316,8 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("digits"));
   base_class->message_name = "ocellusdigits";
-  base_class->check_settings = gst_ocellus_digits_check_settings;
-  base_class->adapt = gst_ocellus_digits_adapt;
+  base_class->trial_size = gst_ocellus_digits_trial_size;
+  base_class->prepare = gst_ocellus_digits_prepare;
   base_class->attach_meta = gst_ocellus_digits_attach_meta;
   base_class->clear_meta = gst_ocellus_digits_clear_meta;
   base_class->set_result = gst_ocellus_digits_set_result;

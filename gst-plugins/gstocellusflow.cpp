@@ -105,6 +105,7 @@
 #include "base/gstocellusoptions.h"
 #include "gstocellusflowmeta.h"
 #include "ocellus/flow_draw.h"
+#include "ocellus/kernel_taps.h"
 #include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 
@@ -146,36 +147,73 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_
 
 // ---- GstOcellusBase
 
-static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config,
-                                   const GstVideoInfo& video) {
+static ocellus::ImageSize gst_ocellus_flow_trial_size(const ocellus::OperatorConfig& config) {
+  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  // Kernels for each pixel are for one size. Any error is found again with the configuration.
+  if (flow.kernels.origin == ocellus::KernelOrigin::kFile &&
+      flow.kernels.form == ocellus::KernelForm::kPerPixel) {
+    if (const auto bank = ocellus::read_kernel_file_info(flow.kernels.path.c_str()))
+      return bank->size;
+  }
+  return gst_ocellus::enclose(kGstOcellusTrialSize, flow.roi);
+}
+
+// Reads all taps of a kernel file. Otherwise only the creation of the operator would.
+static ocellus::Expected<void> gst_ocellus_flow_check_settings(
+    const ocellus::OperatorConfig& config) {
+  const auto& kernels = config.get_if<ocellus::OpticalFlowConfig>()->kernels;
+  if (kernels.origin != ocellus::KernelOrigin::kFile) return {};
+  constexpr auto kPass = [](void*, int, int, int, int, const float*, const float*, const float*) {
+    return true;
+  };
+  return ocellus::visit_kernels(kernels, gst_ocellus_flow_trial_size(config), kPass, nullptr);
+}
+
+// What is drawn or attached; from the properties.
+struct Uses {
+  gboolean draws;
+  gboolean find_objects;
+  ocellus::MovingObjectsConfig objects;
+};
+
+static Uses uses_of(GstOcellusBase* base) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  const ocellus::Rect& roi = flow.roi;
-  const gboolean draws = gst_ocellus_base_get_draw(base);
+  Uses uses{gst_ocellus_base_get_draw(base), FALSE, {}};
   GST_OBJECT_LOCK(self);
-  const gboolean find_objects = self->find_objects;
-  ocellus::MovingObjectsConfig objects = self->objects;
-  objects.min_motion = self->overlay.min_motion;
-  objects.min_deviations = self->overlay.min_deviations;
+  uses.find_objects = self->find_objects;
+  uses.objects = self->objects;
+  uses.objects.min_motion = self->overlay.min_motion;
+  uses.objects.min_deviations = self->overlay.min_deviations;
   GST_OBJECT_UNLOCK(self);
-  if (objects.min_deviations > 0.0f && (draws || find_objects)) flow.deviation = true;
+  return uses;
+}
+
+static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config) {
+  const Uses uses = uses_of(base);
+  if (uses.objects.min_deviations > 0.0f && (uses.draws || uses.find_objects))
+    config.get_if<ocellus::OpticalFlowConfig>()->deviation = true;
+}
+
+static ocellus::Expected<void> gst_ocellus_flow_prepare(GstOcellusBase* base,
+                                                        const ocellus::OperatorConfig& config) {
+  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
+  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  const ocellus::Rect region =
+      flow.roi.empty() ? ocellus::Rect{0, 0, flow.size.width, flow.size.height} : flow.roi;
+  Uses uses = uses_of(base);
+  std::optional<ocellus::MovingObjects> finder;
+  if (uses.draws || uses.find_objects) {
+    uses.objects.size = {region.width, region.height};
+    ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(uses.objects);
+    if (!made) return tl::unexpected(made.error());
+    finder.emplace(std::move(*made));
+  }
+  *self->finder = std::move(finder);
+  self->attaches_objects = uses.find_objects;
   self->has_deviation = flow.deviation;
   self->scale = 0.0f;
-  self->region =
-      roi.empty() ? ocellus::Rect{0, 0, GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)}
-                  : roi;
-  self->finder->reset();
-  self->attaches_objects = FALSE;
-  // The caller reports a configuration that is not valid.
-  if ((!draws && !find_objects) || !config.info()) return;
-  objects.size = {self->region.width, self->region.height};
-  ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(objects);
-  if (!made) {
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, (nullptr), ("%s", made.error().text));
-    return;
-  }
-  self->finder->emplace(std::move(*made));
-  self->attaches_objects = find_objects;
+  self->region = region;
+  return {};
 }
 
 static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {
@@ -480,7 +518,10 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("flow"));
   base_class->message_name = "ocellusflow";
+  base_class->trial_size = gst_ocellus_flow_trial_size;
+  base_class->check_settings = gst_ocellus_flow_check_settings;
   base_class->adapt = gst_ocellus_flow_adapt;
+  base_class->prepare = gst_ocellus_flow_prepare;
   base_class->attach_meta = gst_ocellus_flow_attach_meta;
   base_class->clear_meta = gst_ocellus_flow_clear_meta;
   base_class->set_result = gst_ocellus_flow_set_result;

@@ -70,7 +70,14 @@ int classify_frames(const CortexCommand& command) {
   std::unique_ptr<FrameRun> run;
   std::vector<FrameReport> reports;
   const auto next = [&](InputFrame& frame) { return stop_signal() == 0 && input.next(frame); };
-  if (InputFrame first; next(first)) {
+  const auto save = [&] {
+    if (command.save_model.empty() || run == nullptr) return;
+    check_not_input(command.save_model);
+    run->save_model(command.save_model);
+  };
+  const auto classify = [&] {
+    InputFrame first;
+    if (!next(first)) return;
     config.set_input(first.image.size, first.image.format, first.range);
     run = std::make_unique<FrameRun>(engines, config);
     config = run->config();
@@ -83,14 +90,22 @@ int classify_frames(const CortexCommand& command) {
       reports.push_back(std::move(report));
       progress.update(input.read());
     });
+  };
+  try {
+    classify();
+  } catch (const InputError& failed) {
+    // The frames before have taught all the same.
+    try {
+      save();
+    } catch (const InputError& unsaved) {
+      throw InputError(fmt::format("{}; {}", failed.what(), unsaved.what()));
+    }
+    throw;
   }
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
-  if (!command.save_model.empty()) {
-    check_not_input(command.save_model);
-    run->save_model(command.save_model);
-  }
+  save();
 
   std::vector<double> ms;
   ms.reserve(reports.size());

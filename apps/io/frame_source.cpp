@@ -14,10 +14,17 @@ const char* format_name(PixelFormat format) {
 }  // namespace
 
 bool FrameSource::next(InputFrame& frame) {
+  frame.interlaced = false;
   if (!read(frame)) {
     if (!started_ && stop_signal() == 0)
       throw InputError(fmt::format("{}: contains no frame", name_));
     return false;
+  }
+  if (frame.interlaced) {
+    throw InputError(fmt::format(
+        "{}: frame {} is interlaced: its two fields are of different times; deinterlace the video "
+        "first, such as with \"ffmpeg -i IN -vf yadif OUT\"",
+        name_, frame.number));
   }
   if (!started_) {
     started_ = true;

@@ -85,13 +85,7 @@ class Y4mStream : public StreamFrames {
   Y4mStream(std::unique_ptr<ByteStream> stream, bool color)
       : StreamFrames(std::move(stream)), color_(color) {
     const std::string line = stream_->line(kLongestHeader);
-    std::string_view header = line;
-    header.remove_prefix(kY4mMagic.size());
-    while (!header.empty()) {
-      const std::size_t end = std::min(header.find(' '), header.size());
-      parse(header.substr(0, end));
-      header.remove_prefix(std::min(end + 1, header.size()));
-    }
+    for_each_tag(line, kY4mMagic, [this](std::string_view tag) { parse(tag); });
     check_side(*stream_, static_cast<std::uint64_t>(std::max(size_.width, 0)),
                static_cast<std::uint64_t>(std::max(size_.height, 0)));
     chroma_ = {(size_.width + across_ - 1) / across_, (size_.height + down_ - 1) / down_};
@@ -113,8 +107,18 @@ class Y4mStream : public StreamFrames {
     return made;
   }
 
+  /// Calls `visit` with each tag of a header, which begins with its magic.
+  template <typename Visit>
+  static void for_each_tag(std::string_view header, std::string_view magic, const Visit& visit) {
+    header.remove_prefix(magic.size());
+    while (!header.empty()) {
+      const std::size_t end = std::min(header.find(' '), header.size());
+      if (end > 0) visit(header.substr(0, end));
+      header.remove_prefix(std::min(end + 1, header.size()));
+    }
+  }
+
   void parse(std::string_view tag) {
-    if (tag.empty()) return;
     const std::string_view value = tag.substr(1);
     const auto bad = [&](const char* what) {
       stream_->fail(fmt::format("damaged Y4M header: \"{}\" is not {}", tag, what));
@@ -147,10 +151,17 @@ class Y4mStream : public StreamFrames {
       }
       case 'C':
         return parse_chroma(value);
+      case 'I':
+        // Progressive, unknown, mixed, and top or bottom field first. Of mixed video, the header of
+        // each frame tells.
+        if (value != "p" && value != "?" && value != "m" && value != "t" && value != "b")
+          bad("one of Ip, It, Ib, Im and I?");
+        interlaced_ = value == "t" || value == "b";
+        return;
       case 'X':
         if (value == "COLORRANGE=FULL") range_ = GrayRange{};
         return;
-      default:  // interlacing and comments
+      default:  // comments
         return;
     }
   }
@@ -174,6 +185,11 @@ class Y4mStream : public StreamFrames {
     if (!header.starts_with(kFrameMagic) ||
         (header.size() > kFrameMagic.size() && header[kFrameMagic.size()] != ' '))
       stream_->fail(fmt::format("damaged: frame {} does not begin with FRAME", number_));
+    // In mixed video, the second letter tells whether the fields are of different times: Iti.
+    frame.interlaced = interlaced_;
+    for_each_tag(header, kFrameMagic, [&frame](std::string_view tag) {
+      if (tag[0] == 'I' && tag.size() > 2 && tag[2] == 'i') frame.interlaced = true;
+    });
     frame.image.size = size_;
     frame.image.format = PixelFormat::kGray8;
     take_plane(size_, frame.image.pixels);
@@ -226,6 +242,7 @@ class Y4mStream : public StreamFrames {
   int across_ = 2;  // pixels of luma for one of chroma
   int down_ = 2;
   bool has_chroma_ = true;
+  bool interlaced_ = false;  // all frames
   std::pair<int, int> rate_{25, 1};
   GrayRange range_{16.0f, 235.0f};
   std::vector<std::uint8_t> u_;

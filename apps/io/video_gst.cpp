@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "apps/common/common.h"
+#include "apps/common/interlaced.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/io/color.h"
@@ -242,6 +243,7 @@ class GstSource : public FrameSource {
     copy_luma(video, size, frame.image.pixels.data());
     copy_chroma(video, size, frame);
     gst_video_frame_unmap(&video);
+    frame.interlaced = is_interlaced(info, buffer);
     frame.range = range_of(info);
     frame.number = number_++;
     frame.timed = GST_BUFFER_PTS_IS_VALID(buffer);

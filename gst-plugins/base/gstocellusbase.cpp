@@ -173,55 +173,72 @@ static void gst_ocellus_base_set_context(GstElement* element, GstContext* contex
   GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->set_context(element, context);
 }
 
+// Reads the file of options and checks what does not depend on the frame size.
+static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& options,
+                                    const EngineInfo& engine) {
+  const GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  if (Expected<void> read = options.read_file(); !read) return read;
+  const Expected<OperatorConfig> config = options.make();
+  if (!config) return tl::unexpected(config.error());
+  if (klass->check_settings != nullptr) {
+    if (const Expected<void> checked = klass->check_settings(*config); !checked)
+      return options.named(checked.error());
+  }
+  // These two read the files that the options name.
+  OperatorConfig trial = *config;
+  trial.set_input(klass->trial_size != nullptr ? klass->trial_size(*config) : kGstOcellusTrialSize,
+                  ocellus::PixelFormat::kGray8);
+  if (const auto info = trial.info(); !info) return options.named(info.error());
+  if (const auto footprint = trial.footprint(engine); !footprint)
+    return options.named(footprint.error());
+  return {};
+}
+
+// Checks the settings of the engine and of the operator.
+static Expected<EngineInfo> check_settings(GstOcellusBase* self, gst_ocellus::Options& options) {
+  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->fallen_back, false);
+  const Expected<EngineConfig> config = gst_ocellus::engine_config(self);
+  if (!config) return tl::unexpected(config.error());
+  const Expected<EngineInfo> info = Engine::probe(*config);
+  if (!info) return info;
+  if (const Expected<void> checked = check_options(self, options, *info); !checked)
+    return tl::unexpected(checked.error());
+  return info;
+}
+
 static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
                                                           GstStateChange transition) {
+  GstOcellusBase* self = GST_OCELLUS_BASE(element);
+  // Properties may still change in READY, so `start` checks again. But here an application, such as
+  // gst-launch, does not yet wait for the first frame.
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
+    gst_ocellus::Options options = gst_ocellus::get_options(self);
+    if (const Expected<EngineInfo> checked = check_settings(self, options); !checked) {
+      gst_ocellus::post_error(self, checked.error());
+      return GST_STATE_CHANGE_FAILURE;
+    }
+  }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->change_state(element, transition);
   // Neighbors may ask for the context before the element starts. Then `stop` is not called.
   if (transition == GST_STATE_CHANGE_READY_TO_NULL)
-    gst_ocellus_base_get_private(GST_OCELLUS_BASE(element))->context.close();
+    gst_ocellus_base_get_private(self)->context.close();
   return result;
 }
 
 // ---- GstBaseTransform
 
-// Reads the file of options and checks what does not depend on the frame size.
-static Expected<void> check_options(GstOcellusBase* self) {
-  gst_ocellus::Options options = gst_ocellus::get_options(self);
-  if (Expected<void> read = options.read_file(); !read) return read;
-  const Expected<OperatorConfig> config = options.make();
-  if (!config) return tl::unexpected(config.error());
-  if (const auto check = GST_OCELLUS_BASE_GET_CLASS(self)->check_settings; check != nullptr) {
-    if (const Expected<void> checked = check(*config); !checked)
-      return options.named(checked.error());
-  }
-  GST_OBJECT_LOCK(self);
-  gst_ocellus_base_get_private(self)->options = std::move(options);
-  GST_OBJECT_UNLOCK(self);
-  return {};
-}
-
 static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  GST_OBJECT_LOCK(self);
-  priv->fallen_back = false;
-  GST_OBJECT_UNLOCK(self);
-  const Expected<EngineConfig> config = gst_ocellus::engine_config(self);
-  if (!config) {
-    gst_ocellus::post_error(self, config.error());
-    return FALSE;
-  }
-  const Expected<EngineInfo> info = Engine::probe(*config);
+  gst_ocellus::Options options = gst_ocellus::get_options(self);
+  const Expected<EngineInfo> info = check_settings(self, options);
   if (!info) {
     gst_ocellus::post_error(self, info.error());
     return FALSE;
   }
-  if (const Expected<void> checked = check_options(self); !checked) {
-    gst_ocellus::post_error(self, checked.error());
-    return FALSE;
-  }
   GST_OBJECT_LOCK(self);
+  priv->options = std::move(options);
   priv->started = true;
   priv->on_cuda = info->backend == ocellus::BackendKind::kCuda;
   priv->latency = 0;
@@ -232,10 +249,10 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   return TRUE;
 }
 
-static void end_learning(GstOcellusBase* self) {
-  const auto ending = GST_OCELLUS_BASE_GET_CLASS(self)->ending;
+static void save_learned(GstOcellusBase* self) {
+  const auto save = GST_OCELLUS_BASE_GET_CLASS(self)->save_learned;
   auto& op = gst_ocellus_base_get_private(self)->op;
-  if (ending != nullptr && op.exists() && op.take_changed()) ending(self);
+  if (save != nullptr && op.is_changed() && save(self)) op.set_saved();
 }
 
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
@@ -243,7 +260,7 @@ static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   // The parent class has waited for the end of streaming, but a query may have come since.
   GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
-  end_learning(self);
+  save_learned(self);
   gst_ocellus::reset_stream(self);
   priv->mark_discont = false;
   priv->op.destroy();
@@ -339,7 +356,7 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       break;
     case GST_EVENT_EOS:
       gst_ocellus::drain(self);
-      end_learning(self);
+      save_learned(self);
       break;
     default:
       // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED

@@ -52,6 +52,9 @@ GType gst_ocellus_on_device_loss_get_type(void);
 
 G_END_DECLS
 
+/// Larger than the pictures that most options name.
+inline constexpr ocellus::ImageSize kGstOcellusTrialSize{640, 480};
+
 /// Record of a result. OperatorInfo::record describes its type.
 using GstOcellusRecord = std::array<guint64, ocellus::kMaxRecordBytes / sizeof(guint64)>;
 
@@ -77,12 +80,19 @@ struct _GstOcellusBaseClass {
   /// plane of the operator is luma. Chroma is neutral or that of the input.
   gboolean produces_video;
 
-  /// Optional; called from READY to PAUSED. Checks what is not checked when the options are set and
-  /// does not depend on the frame size.
+  /// Optional: the size of frames with which the configuration is checked before the caps are
+  /// known. The options must fit in it, because an error then ends the start. Without this
+  /// function it is kGstOcellusTrialSize.
+  ocellus::ImageSize (*trial_size)(const ocellus::OperatorConfig& config);
+  /// Optional; called from NULL to READY and from READY to PAUSED. Checks what the information and
+  /// the footprint of an operator do not include, such as the contents of large files.
   ocellus::Expected<void> (*check_settings)(const ocellus::OperatorConfig& config);
   /// Optional: sets the members of the configuration that are not options, once the caps are known.
   /// Size, format and range of the frames are already set.
-  void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config, const GstVideoInfo& video);
+  void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config);
+  /// Optional; called when the operator of this configuration exists. Makes what the element needs
+  /// for its results. After an error, what the element has for the operator before is unchanged.
+  ocellus::Expected<void> (*prepare)(GstOcellusBase* self, const ocellus::OperatorConfig& config);
 
   /// Optional, the three together: the meta of the element. `attach_meta` adds the empty meta to a
   /// new buffer of the pool, and `clear_meta` clears it when the buffer returns to the pool.
@@ -94,9 +104,10 @@ struct _GstOcellusBaseClass {
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
   /// Optional: adds the fields of the result of `buffer` to the element message of a frame.
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
-  /// Optional, for an operator that learns: called at the end of the stream, when its frames have
-  /// been pushed, and before the operator is destroyed, if frames have come since the last call.
-  void (*ending)(GstOcellusBase* self);
+  /// Optional, for an operator that learns: saves what it has learned. Called at the end of the
+  /// stream, when its frames have been pushed, and before the operator is destroyed, if frames have
+  /// come since the last call that returned TRUE. Returns FALSE if nothing was saved.
+  gboolean (*save_learned)(GstOcellusBase* self);
   /// Optional: whether the message of a frame is posted even if post-messages is FALSE. Called once
   /// for each buffer with a result, in the order in which the buffers are pushed.
   gboolean (*wants_message)(GstOcellusBase* self, GstBuffer* buffer);

@@ -1,5 +1,6 @@
 #include "base/gstocellusnegotiation.h"
 
+#include "apps/common/interlaced.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
 
@@ -14,8 +15,7 @@ namespace gst_ocellus {
 // ---- caps
 
 // Creates context, engine, operator and pools for these caps.
-static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& caps,
-                                      GstCaps* incaps) {
+static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& caps) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const Expected<EngineConfig> config = engine_config(self);
   if (!config) return tl::unexpected(config.error());
@@ -25,30 +25,24 @@ static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& cap
   // When downstream renegotiates, the same caps arrive again. The temporal state is kept.
   if (priv->op.exists() && is_same_picture(caps, priv->caps)) return {};
   reset_stream(self);
-  priv->caps = caps;
-  return priv->op.create(*config, incaps);
+  return priv->op.create(*config, caps);
 }
 
 gboolean set_caps(GstOcellusBase* self, GstCaps* incaps) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   VideoCaps caps;
+  caps.caps.reset(gst_caps_ref(incaps), gst_caps_unref);
   if (!gst_video_info_from_caps(&caps.video, incaps)) {
     GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("The element does not support these caps."),
                       ("%" GST_PTR_FORMAT, static_cast<gpointer>(incaps)));
     return FALSE;
   }
-  const GstVideoInterlaceMode mode = GST_VIDEO_INFO_INTERLACE_MODE(&caps.video);
-  if (mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE && mode != GST_VIDEO_INTERLACE_MODE_MIXED) {
-    GST_ELEMENT_ERROR(
-        self, STREAM, FORMAT,
-        ("The element does not support interlaced video (%s). Put the element deinterlace "
-         "before this element.",
-         gst_video_interlace_mode_to_string(mode)),
-        (nullptr));
+  if (ocellus::app::is_interlaced(caps.video, nullptr)) {
+    post_bad_buffer(self, make_interlaced_error(caps.video));
     return FALSE;
   }
   caps.cuda = GstOcellusCuda::is_feature_of(incaps);
-  if (const Expected<void> made = create_operator(self, caps, incaps); !made) {
+  if (const Expected<void> made = create_operator(self, caps); !made) {
     post_error(self, made.error());
     return FALSE;
   }
@@ -139,6 +133,14 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
   return TRUE;
 }
 
+// Removes the metas that the element does not evaluate. A crop would change the size of the
+// picture, and an overlay would be missing in its pixels.
+static void keep_video_meta(GstQuery* query) {
+  for (guint i = gst_query_get_n_allocation_metas(query); i-- > 0;)
+    if (gst_query_parse_nth_allocation_meta(query, i, nullptr) != GST_VIDEO_META_API_TYPE)
+      gst_query_remove_nth_allocation_meta(query, i);
+}
+
 // The input pictures are pushed downstream, so upstream gets the requirements of downstream. The
 // frames that are held back, in flight or being submitted need additional buffers. If the results
 // are pushed instead, downstream's pool is used for them.
@@ -146,6 +148,7 @@ gboolean propose_allocation(GstOcellusBase* self, GstQuery* query) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const guint extra = frames_kept(priv) + 1;
   gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query);
+  keep_video_meta(query);
   if (GST_OCELLUS_BASE_GET_CLASS(self)->produces_video) remove_pools(query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "apps/common/interlaced.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
 #include "ocellus/luma.h"
@@ -29,6 +30,7 @@ using ocellus::OperatorConfig;
 using ocellus::OperatorHandle;
 using ocellus::OperatorInfo;
 using ocellus::OperatorOutput;
+using ocellus::PlaneInfo;
 using ocellus::Status;
 using ocellus::Ticket;
 
@@ -49,8 +51,8 @@ bool ElementOperator::is_on_device() const {
   return caps_.cuda && engine_->info().backend == BackendKind::kCuda;
 }
 
-bool ElementOperator::writes_pixels() const {
-  return produces_video() && ocellus::has_color(gst_ocellus_pixel_format(caps_.video));
+bool ElementOperator::writes_pixels(const VideoCaps& caps) const {
+  return produces_video() && ocellus::has_color(gst_ocellus_pixel_format(caps.video));
 }
 
 bool ElementOperator::maps_on_device() const {
@@ -58,97 +60,117 @@ bool ElementOperator::maps_on_device() const {
 }
 
 // Rows and planes begin at multiples of the library's alignment.
-gsize ElementOperator::plane_stride(int index) const {
-  const ocellus::PlaneInfo& plane = info_.planes[static_cast<gsize>(index)];
+static gsize plane_stride(const PlaneInfo& plane) {
   return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
                             static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
                         ocellus::kMemoryAlignment);
 }
 
-gsize ElementOperator::plane_bytes(int index) const {
-  const ocellus::PlaneInfo& plane = info_.planes[static_cast<gsize>(index)];
-  return plane_stride(index) * static_cast<gsize>(plane.size.height);
+static gsize plane_bytes(const PlaneInfo& plane) {
+  return plane_stride(plane) * static_cast<gsize>(plane.size.height);
 }
 
 ImageView ElementOperator::plane(guint8* data, int index) const {
-  for (int p = 0; p < index; ++p) data += plane_bytes(p);
+  for (int p = 0; p < index; ++p) data += plane_bytes(info_.planes[static_cast<gsize>(p)]);
+  const PlaneInfo& described = info_.planes[static_cast<gsize>(index)];
   ImageView plane;
   plane.data = data;
-  plane.size = info_.planes[static_cast<gsize>(index)].size;
-  plane.stride = static_cast<std::ptrdiff_t>(plane_stride(index));
-  plane.format = info_.planes[static_cast<gsize>(index)].format;
+  plane.size = described.size;
+  plane.stride = static_cast<std::ptrdiff_t>(plane_stride(described));
+  plane.format = described.format;
   return plane;
 }
 
-Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
-  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
-  std::optional<OperatorHandle> learned;
-  if (op_ && op_->info().learns) {
-    reset();
-    const Turn turn(*this);
-    learned = std::exchange(op_, std::nullopt);
+// Buffers of one size; none if `bytes` is 0.
+static Expected<std::vector<Buffer>> make_buffers(Engine& engine, MemorySpace space, gsize bytes,
+                                                  int count) {
+  std::vector<Buffer> buffers;
+  for (int i = 0; bytes > 0 && i < count; ++i) {
+    Expected<Buffer> buffer = Buffer::create(engine, space, bytes);
+    if (!buffer) return tl::unexpected(buffer.error());
+    buffers.push_back(std::move(*buffer));
   }
-  destroy();
+  return buffers;
+}
+
+Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& caps) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   const Expected<EngineInfo> engine_info = Engine::probe(config);
   if (!engine_info) return tl::unexpected(engine_info.error());
   const Options options = get_options(element_);
   Expected<OperatorConfig> made = options.make();
   if (!made) return tl::unexpected(made.error());
-  const GstVideoInfo& video = caps_.video;
+  const GstVideoInfo& video = caps.video;
   made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
                   gst_ocellus_pixel_format(video), gst_ocellus_gray_range(video));
-  if (klass->adapt != nullptr) klass->adapt(element_, *made, video);
+  if (klass->adapt != nullptr) klass->adapt(element_, *made);
   const Expected<OperatorInfo> info = made->info();
   if (!info) return options.named(info.error());
   const Expected<Footprint> footprint = made->footprint(*engine_info);
   if (!footprint) return options.named(footprint.error());
-  info_ = *info;
-  for (guint i = 0; i < depth(); ++i) slots_[i].gray.resize(writes_pixels() ? plane_bytes(0) : 0);
 
-  PoolSet::Config pools;
-  pools.attach_meta = klass->attach_meta;
-  pools.clear_meta = klass->clear_meta;
-  pools.produces_video = klass->produces_video;
-  pools.depth = depth();
+  PoolSet::Config results;
+  results.attach_meta = klass->attach_meta;
+  results.clear_meta = klass->clear_meta;
+  results.produces_video = klass->produces_video;
+  results.depth = static_cast<guint>(info->depth);
   if (!klass->produces_video)
-    for (int p = 0; p < info_.plane_count; ++p) pools.result_bytes += plane_bytes(p);
+    for (int p = 0; p < info->plane_count; ++p)
+      results.result_bytes += plane_bytes(info->planes[static_cast<gsize>(p)]);
   config.memory = *footprint;
+  const auto add_buffers = [&config](MemorySpace space, gsize bytes, guint count) {
+    for (guint i = 0; bytes > 0 && i < count; ++i) config.memory += Buffer::footprint(space, bytes);
+  };
+  const gsize gray_bytes = writes_pixels(caps) ? plane_bytes(info->planes[0]) : 0;
+  add_buffers(MemorySpace::kHost, gray_bytes, results.depth);
+  gsize fetched_stride = 0;
   gsize fetched_bytes = 0;
   if (engine_info->backend == BackendKind::kCuda) {
     if (!klass->produces_video) {
-      pools.pinned_results =
-          static_cast<guint>(std::clamp(kPinnedBytes / MAX(pools.result_bytes, gsize{1}),
-                                        gsize{depth() + 1}, gsize{depth() + kPinnedDownstream}));
+      results.pinned_results = static_cast<guint>(
+          std::clamp(kPinnedBytes / MAX(results.result_bytes, gsize{1}), gsize{results.depth + 1},
+                     gsize{results.depth + kPinnedDownstream}));
     }
-    for (guint i = 0; i < pools.pinned_results; ++i)
-      config.memory += Buffer::footprint(MemorySpace::kPinned, pools.result_bytes);
-    if (caps_.cuda && !writes_pixels()) {
-      fetched_stride_ =
+    add_buffers(MemorySpace::kPinned, results.result_bytes, results.pinned_results);
+    if (caps.cuda && !writes_pixels(caps)) {
+      fetched_stride =
           GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), ocellus::kMemoryAlignment);
-      fetched_bytes = fetched_stride_ * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
-      for (guint i = 0; i < depth(); ++i)
-        config.memory += Buffer::footprint(MemorySpace::kCuda, fetched_bytes);
+      fetched_bytes = fetched_stride * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
+      add_buffers(MemorySpace::kCuda, fetched_bytes, results.depth);
     }
   }
 
+  // What an operator has learned is only in its memory.
+  const bool keeps_old = exists() && info_.learns;
+  if (!keeps_old) destroy();
   Expected<Engine> engine = Engine::create(config);
   if (!engine) return tl::unexpected(engine.error());
-  std::vector<Buffer> fetched;
-  for (guint i = 0; fetched_bytes > 0 && i < depth(); ++i) {
-    Expected<Buffer> buffer = Buffer::create(*engine, MemorySpace::kCuda, fetched_bytes);
-    if (!buffer) return tl::unexpected(buffer.error());
-    fetched.push_back(std::move(*buffer));
-  }
+  Expected<std::vector<Buffer>> fetched =
+      make_buffers(*engine, MemorySpace::kCuda, fetched_bytes, info->depth);
+  if (!fetched) return tl::unexpected(fetched.error());
+  Expected<std::vector<Buffer>> gray =
+      make_buffers(*engine, MemorySpace::kHost, gray_bytes, info->depth);
+  if (!gray) return tl::unexpected(gray.error());
   Expected<OperatorHandle> op = made->create(*engine);
   if (!op) return options.named(op.error());
-  if (Expected<void> pooled = pools_.create(pools, *engine, caps); !pooled) return pooled;
-  fetched_ = std::move(fetched);
-  engine_.emplace(std::move(*engine));
-  {
-    const Turn turn(*this);
-    op_.emplace(std::move(*op));
-  }
-  if (learned) take_learned(*learned);
+  PoolSet pools(caps_, context_);
+  if (Expected<void> pooled = pools.create(results, *engine, caps.caps.get()); !pooled)
+    return pooled;
+  reset();
+  if (keeps_old)
+    if (Expected<void> moved = move_learned(*op); !moved) return moved;
+  if (klass->prepare != nullptr)
+    if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
+
+  // From here on, nothing fails.
+  info_ = *info;
+  fetched_ = std::move(*fetched);
+  fetched_stride_ = fetched_stride;
+  gray_ = std::move(*gray);
+  for (gsize i = 0; i < gray_.size(); ++i) slots_[i].gray = static_cast<guint8*>(gray_[i].data());
+  pools_.take(pools);
+  set_operator(std::move(*op));
+  engine_ = std::move(*engine);
 
   const EngineInfo& got = engine_->info();
   std::string name = ocellus::backend_name(got.backend);
@@ -162,12 +184,19 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   return {};
 }
 
-void ElementOperator::take_learned(OperatorHandle& from) {
-  const Expected<void> taken = op_->take_learned(from);
-  if (taken) return;
+// Moves what the operator has learned to the one that takes its place. What a lost device held
+// cannot be read: the new operator then begins with its model.
+Expected<void> ElementOperator::move_learned(OperatorHandle& to) {
+  const Expected<void> moved = [&] {
+    const Turn turn(*this);
+    return to.take_learned(*op_);
+  }();
+  if (moved || moved.error().status != Status::kDeviceLost) return moved;
   GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
                       ("What the operator has learned is lost. It begins with its model again."),
-                      ("%s", taken.error().text));
+                      ("%s", moved.error().text));
+  changed_ = false;
+  return {};
 }
 
 Expected<void> ElementOperator::save_model(const char* path) {
@@ -178,13 +207,17 @@ Expected<void> ElementOperator::save_model(const char* path) {
       "there is no operator to save: the element creates it when the caps are known"));
 }
 
+void ElementOperator::set_operator(std::optional<OperatorHandle> op) {
+  const Turn turn(*this);
+  op_ = std::move(op);
+}
+
 void ElementOperator::destroy() {
   reset();
-  {
-    const Turn turn(*this);
-    op_.reset();
-  }
+  set_operator(std::nullopt);
+  changed_ = false;
   fetched_.clear();
+  gray_.clear();
   engine_.reset();
 }
 
@@ -316,7 +349,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
     return mapped;
   ImageView& luma = output->planes[0];
   if (writes_pixels()) {
-    luma = plane(frame->gray.data(), 0);
+    luma = plane(frame->gray, 0);
     return {};
   }
   luma.data = frame->target.plane(0);
@@ -366,7 +399,7 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
 
 // Writes the pixels of a result with color, once the operator has computed its luma.
 void ElementOperator::write_pixels(FrameInFlight* frame) {
-  const ImageView gray = plane(frame->gray.data(), 0);
+  const ImageView gray = plane(frame->gray, 0);
   const auto color =
       frame->keeps_color ? ocellus::PictureColor::kKept : ocellus::PictureColor::kNeutral;
   for (int y = 0; y < gray.size.height; ++y) {
@@ -386,6 +419,10 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   const bool keep_chroma = produces_video() && keeps_chroma(element_);
   const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)) : 1;
   next->keeps_color = keep_chroma;
+  if (ocellus::app::is_interlaced(caps_.video, picture)) {
+    *bad_picture = true;
+    return tl::unexpected(make_interlaced_error(caps_.video));
+  }
   Frame frame;
   bool copied = false;
   if (Expected<void> mapped = map_luma(picture, planes, slot, &frame, &copied); !mapped) {
@@ -520,11 +557,9 @@ ElementOperator::Recovery ElementOperator::recover(const Error& error) {
   const guint count = count_;
   for (guint i = 0; i < count; ++i) tasks[i] = std::exchange(frame(i).task, FrameTask{});
 
-  GstCaps* caps = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_));
   Expected<EngineConfig> config = engine_config(element_);
   const Expected<void> made =
-      config ? create(*config, caps) : Expected<void>(tl::unexpected(config.error()));
-  gst_caps_unref(caps);
+      config ? create(*config, caps_) : Expected<void>(tl::unexpected(config.error()));
   guint submitted = 0;
   if (made) {
     GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,

@@ -44,8 +44,8 @@ struct FrameInFlight {
   GstOcellusPicture target;       // for a result that is a picture
   bool chroma_on_device = false;  // the device may still write its chroma
   bool keeps_color = false;       // the result is a picture with the color of the input
-  // The operator's result for a picture whose pixels have color.
-  std::vector<guint8> gray;
+  // The operator's result for a picture whose pixels have color, in memory of the engine.
+  guint8* gray = nullptr;
   GstOcellusRecord record{};
 };
 
@@ -64,10 +64,12 @@ class ElementOperator {
   ElementOperator(const ElementOperator&) = delete;
   ElementOperator& operator=(const ElementOperator&) = delete;
 
-  /// Creates the engine, the operator and the result pools. No frame may be in flight. What an
-  /// operator before has learned moves to the new one. Errors: those of the options, of
-  /// Engine::create, of the creation of the operator, and of the pools.
-  ocellus::Expected<void> create(ocellus::EngineConfig config, GstCaps* caps);
+  /// Creates the engine, the operator and the pools for pictures of these caps. Drops the frames in
+  /// flight. An operator that learns remains until the new one has what it has learned; after an
+  /// error it goes on. Another operator gives its memory back first. Errors: those of the options,
+  /// of Engine::create, of the creation of the operator, of the pools, of `prepare` of the class,
+  /// and of OperatorHandle::take_learned.
+  ocellus::Expected<void> create(ocellus::EngineConfig config, const VideoCaps& caps);
   void destroy();
   bool exists() const { return engine_.has_value(); }
 
@@ -85,8 +87,9 @@ class ElementOperator {
   /// thread waits until the file is written. Errors: those of OperatorHandle::save_model,
   /// Unsupported (there is no operator before the caps are known).
   ocellus::Expected<void> save_model(const char* path);
-  /// Whether frames have been submitted since the last call to an operator that learns.
-  bool take_changed() { return std::exchange(changed_, false); }
+  /// Whether frames have taught the operator since its creation or the last call of `set_saved`.
+  bool is_changed() const { return changed_; }
+  void set_saved() { changed_ = false; }
 
   /// Submits a frame. Fewer than `depth` frames may be in flight. Takes a reference to the picture.
   /// Returns GST_FLOW_ERROR after posting an error, and GST_FLOW_FLUSHING where downstream takes no
@@ -113,19 +116,19 @@ class ElementOperator {
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
   void drop_frames();
-  void take_learned(ocellus::OperatorHandle& from);
+  ocellus::Expected<void> move_learned(ocellus::OperatorHandle& to);
+  void set_operator(std::optional<ocellus::OperatorHandle> op);
   GstFlowReturn submit_newest();
   enum class Recovery { kNotAllowed, kFailed, kDone };
   Recovery recover(const ocellus::Error& error);
   ocellus::Expected<ocellus::FrameInfo> look(const FrameInFlight& frame,
                                              ocellus::Deadline deadline);
   int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;
-  gsize plane_stride(int index) const;
-  gsize plane_bytes(int index) const;
   bool produces_video() const;
   bool is_on_device() const;
   /// Whether results are pictures whose pixels have color, to which the operator cannot write.
-  bool writes_pixels() const;
+  bool writes_pixels() const { return writes_pixels(caps_); }
+  bool writes_pixels(const VideoCaps& caps) const;
   /// Whether pictures are mapped for the device. If the host writes the pixels of results, they are
   /// not.
   bool maps_on_device() const;
@@ -155,6 +158,7 @@ class ElementOperator {
   // CUDA memory for the luma of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;
   gsize fetched_stride_ = 0;
+  std::vector<ocellus::Buffer> gray_;  // FrameInFlight::gray
   std::array<FrameInFlight, ocellus::kMaxDepth> slots_;
   guint first_ = 0;
   guint count_ = 0;

@@ -12,7 +12,7 @@ namespace gst_ocellus {
 static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
-  GstBuffer* copy = priv->pools.acquire_picture(GST_BASE_TRANSFORM_SINK_PAD(self));
+  GstBuffer* copy = priv->pools.acquire_picture();
   if (copy == nullptr) {
     gst_buffer_unref(picture);
     GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,

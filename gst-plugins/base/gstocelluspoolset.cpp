@@ -1,5 +1,7 @@
 #include "base/gstocelluspoolset.h"
 
+#include <utility>
+
 #include "ocellus/memory.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
@@ -27,9 +29,6 @@ GstBuffer* acquire(GstBufferPool* pool) {
 }  // namespace
 
 Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, GstCaps* caps) {
-  clear_pool(&empty_);
-  clear_pool(&pictures_);
-  if (!config.produces_video) clear_pool(&results_);
   config_ = config;
   if (config.result_bytes > G_MAXUINT) {
     return tl::unexpected(ocellus::make_error(
@@ -48,6 +47,14 @@ Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, Gs
         config.result_bytes));
   }
   return {};
+}
+
+void PoolSet::take(PoolSet& other) {
+  clear();
+  config_ = other.config_;
+  empty_ = std::exchange(other.empty_, nullptr);
+  results_ = std::exchange(other.results_, nullptr);
+  pictures_ = std::exchange(other.pictures_, nullptr);
 }
 
 void PoolSet::clear() {
@@ -136,12 +143,8 @@ GstBuffer* PoolSet::acquire_result(GstPad* src_pad) {
   return acquire(results_);
 }
 
-GstBuffer* PoolSet::acquire_picture(GstPad* sink_pad) {
-  if (pictures_ == nullptr) {
-    GstCaps* caps = gst_pad_get_current_caps(sink_pad);
-    pictures_ = new_picture_pool(caps);
-    gst_caps_unref(caps);
-  }
+GstBuffer* PoolSet::acquire_picture() {
+  if (pictures_ == nullptr) pictures_ = new_picture_pool(caps_.caps.get());
   return acquire(pictures_);
 }
 

@@ -28,9 +28,11 @@ class PoolSet {
   PoolSet(const PoolSet&) = delete;
   PoolSet& operator=(const PoolSet&) = delete;
 
-  /// Replaces the pools. Errors: InvalidArgument (a result is larger than a buffer may be),
-  /// OutOfMemory.
+  /// Creates the pools for pictures of these caps. The object must have none. Errors:
+  /// InvalidArgument (a result is larger than a buffer may be), OutOfMemory.
   ocellus::Expected<void> create(const Config& config, ocellus::Engine& engine, GstCaps* caps);
+  /// Replaces the pools by those of `other`, which has none afterwards.
+  void take(PoolSet& other);
   void clear();
 
   /// Makes the next `acquire_result` query downstream for its pool again.
@@ -39,7 +41,7 @@ class PoolSet {
   /// Each returns a new reference, or null if there is no memory.
   GstBuffer* acquire_empty();                  ///< no memory, only the meta of the element
   GstBuffer* acquire_result(GstPad* src_pad);  ///< memory that the operator writes
-  GstBuffer* acquire_picture(GstPad* sink_pad);
+  GstBuffer* acquire_picture();
 
   /// Bytes of one result.
   gsize result_bytes() const;

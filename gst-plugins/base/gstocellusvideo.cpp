@@ -51,6 +51,21 @@ ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video) {
 
 namespace gst_ocellus {
 
+ocellus::Error make_interlaced_error(const GstVideoInfo& video) {
+  return ocellus::make_error(
+      ocellus::Status::kInvalidArgument,
+      "the video is interlaced (%s): the two fields of a picture are of different times. Put the "
+      "element deinterlace before this element",
+      gst_video_interlace_mode_to_string(GST_VIDEO_INFO_INTERLACE_MODE(&video)));
+}
+
+ocellus::ImageSize enclose(ocellus::ImageSize size, const ocellus::Rect& rect) {
+  const auto side = [](gint least, gint64 begin, gint length) {
+    return static_cast<gint>(CLAMP(begin + length, gint64{least}, gint64{ocellus::kMaxImageSide}));
+  };
+  return {side(size.width, rect.x, rect.width), side(size.height, rect.y, rect.height)};
+}
+
 bool is_same_picture(const VideoCaps& a, const VideoCaps& b) {
   return a.cuda == b.cuda && GST_VIDEO_INFO_FORMAT(&a.video) == GST_VIDEO_INFO_FORMAT(&b.video) &&
          GST_VIDEO_INFO_WIDTH(&a.video) == GST_VIDEO_INFO_WIDTH(&b.video) &&

@@ -3,7 +3,10 @@
 
 #include <gst/video/video.h>
 
+#include <memory>
+
 #include "ocellus/frame.h"
+#include "ocellus/status.h"
 
 /// Returns the library's pixel format of the first plane: luma, or pixels with color.
 ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
@@ -22,9 +25,17 @@ namespace gst_ocellus {
 struct VideoCaps {
   VideoCaps() { gst_video_info_init(&video); }
 
+  std::shared_ptr<GstCaps> caps;  ///< null before the first caps
   GstVideoInfo video;
   bool cuda = false;  ///< the pictures are in CUDA memory
 };
+
+/// The error for interlaced video of these caps, which says what to do.
+ocellus::Error make_interlaced_error(const GstVideoInfo& video);
+
+/// The smallest size that is not smaller than `size` and in which `rect` lies, at most the
+/// library's largest.
+ocellus::ImageSize enclose(ocellus::ImageSize size, const ocellus::Rect& rect);
 
 /// Whether an operator for `a` also fits `b`: same format, size, range and layout.
 bool is_same_picture(const VideoCaps& a, const VideoCaps& b);

@@ -407,5 +407,8 @@ Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
   if (!made) return tl::unexpected(made.error());
   return Cnn(std::move(*made));
 }
+Expected<ImageSize> Cnn::read_initial_size(const char* path) noexcept {
+  return detail::read_pgm_size(path);
+}
 
 }  // namespace ocellus

@@ -91,30 +91,56 @@ std::int64_t next_number(Reader& reader) noexcept {
   return is_blank(byte) ? value : -1;
 }
 
-}  // namespace
+struct Header {
+  ImageSize size;
+  int largest = 0;  ///< of the values
+};
 
-Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcept {
-  Reader reader;
-  if (Expected<void> opened = reader.open_file(path); !opened) return opened;
-  const auto corrupt = [&](const char* what) -> Expected<void> {
-    if (reader.error() != 0) return Reader::failed(path, std::strerror(reader.error()));
-    return tl::unexpected(make_error(Status::kCorruptFile, "\"%.120s\": %s", path, what));
-  };
+/// The error of a file that is open: what is wrong with it, unless the system refused to read it.
+tl::unexpected<Error> corrupt(const Reader& reader, const char* path, const char* what) noexcept {
+  if (reader.error() != 0) return Reader::failed(path, std::strerror(reader.error()));
+  return tl::unexpected(make_error(Status::kCorruptFile, "\"%.120s\": %s", path, what));
+}
+
+/// Opens a file and reads up to its first value.
+Expected<Header> open_pgm(Reader& reader, const char* path) noexcept {
+  if (Expected<void> opened = reader.open_file(path); !opened)
+    return tl::unexpected(opened.error());
   if (reader.next() != 'P' || reader.next() != '5') {
-    if (reader.error() != 0) return corrupt("");
+    if (reader.error() != 0) return corrupt(reader, path, "");
     return invalid_argument("\"%.120s\" is not a binary PGM file (P5, 8 or 16 bits)", path);
   }
   std::array<std::int64_t, 3> header{};  // width, height, largest value
   for (std::int64_t& number : header) number = next_number(reader);
   const auto [width, height, largest] = header;
-  if (reader.position() > kHeaderBytes) return corrupt("its header is longer than 4096 bytes");
-  if (width < 1 || height < 1 || largest < 1 || largest > 65535)
-    return corrupt("its header is damaged; it must be P5, width, height and 1 to 65535");
-  if (width != size.width || height != size.height) {
-    const bool huge = width == kMostNumber || height == kMostNumber;
-    return invalid_argument("\"%.120s\" is %s%lldx%lld; it must be %dx%d", path,
-                            huge ? "at least " : "", static_cast<long long>(width),
-                            static_cast<long long>(height), size.width, size.height);
+  if (reader.position() > kHeaderBytes)
+    return corrupt(reader, path, "its header is longer than 4096 bytes");
+  if (width < 1 || height < 1 || largest < 1 || largest > 65535) {
+    return corrupt(reader, path,
+                   "its header is damaged; it must be P5, width, height and 1 to 65535");
+  }
+  return Header{{static_cast<int>(width), static_cast<int>(height)}, static_cast<int>(largest)};
+}
+
+}  // namespace
+
+Expected<ImageSize> read_pgm_size(const char* path) noexcept {
+  Reader reader;
+  const Expected<Header> header = open_pgm(reader, path);
+  if (!header) return tl::unexpected(header.error());
+  return header->size;
+}
+
+Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcept {
+  Reader reader;
+  const Expected<Header> header = open_pgm(reader, path);
+  if (!header) return tl::unexpected(header.error());
+  const auto [found, largest] = *header;
+  if (found != size) {
+    const bool huge = found.width == kMostNumber || found.height == kMostNumber;
+    return invalid_argument("\"%.120s\" is %s%dx%d; it must be %dx%d", path,
+                            huge ? "at least " : "", found.width, found.height, size.width,
+                            size.height);
   }
   const std::size_t count =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
@@ -124,8 +150,8 @@ Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcep
       const int low = reader.next();
       value = low < 0 ? -1 : value << 8 | low;
     }
-    if (value < 0) return corrupt("it is truncated");
-    if (value > largest) return corrupt("a value is larger than its header says");
+    if (value < 0) return corrupt(reader, path, "it is truncated");
+    if (value > largest) return corrupt(reader, path, "a value is larger than its header says");
     values[i] = static_cast<float>(value) / static_cast<float>(largest);
   }
   return {};

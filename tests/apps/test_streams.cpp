@@ -140,6 +140,7 @@ TEST(Y4m, DamageGivesAnErrorThatNamesIt) {
       {"YUV4MPEG2 Wx H3\nFRAME\n", "\"Wx\" is not a number of pixels"},
       {"YUV4MPEG2 W4 H3 Fx\nFRAME\n", "\"Fx\" is not a frame rate"},
       {"YUV4MPEG2 W4 H3 C420p10\nFRAME\n", "C420p10"},
+      {"YUV4MPEG2 W4 H3 Ix\nFRAME\n", "\"Ix\" is not one of Ip"},
       {"YUV4MPEG2 W4 H3", "truncated: it ends in the header"},
       {"YUV4MPEG2 " + std::string(5000, 'X') + "\n", "a header has more than 4096 bytes"},
       {"YUV4MPEG2 W4 H3\nframe\n", "frame 0 does not begin with FRAME"},
@@ -158,6 +159,34 @@ TEST(Y4m, DamageGivesAnErrorThatNamesIt) {
   for (std::size_t length = 10; length < whole.size(); ++length) {
     const bool at_a_frame = length == 16 + 12;
     EXPECT_EQ(error_of(whole.substr(0, length)).empty(), at_a_frame) << length;
+  }
+}
+
+// Example failure: the two fields of an interlaced frame are taken for one moment. Or progressive
+// frames of a video that is marked as mixed are refused.
+TEST(Y4m, InterlacedFramesAreRefused) {
+  struct Case {
+    const char* video;   // tag in the header
+    const char* frames;  // tag of the second frame
+    int accepted;        // frames of three
+  };
+  const TemporaryFolder folder;
+  for (const Case& c :
+       {Case{"", "", 3}, Case{" Ip", "", 3}, Case{" I?", "", 3}, Case{" It", "", 0},
+        Case{" Ib", "", 0}, Case{" Im", "", 3}, Case{" Im", " Itpp", 3}, Case{" Im", " I1pp", 3},
+        Case{" Im", " Itii", 1}, Case{" Im", " XA Ibi?", 1}}) {
+    SCOPED_TRACE(std::string(c.video) + c.frames);
+    std::string stream = std::string("YUV4MPEG2 W1 H1 Cmono") + c.video + "\n";
+    for (int i = 0; i < 3; ++i) stream += std::string("FRAME") + (i == 1 ? c.frames : "") + "\nx";
+    put_file(folder / "a.y4m", stream);
+    int accepted = 0;
+    const std::string error = message_of([&] {
+      const auto source = app::open_frames({folder / "a.y4m"});
+      for (InputFrame frame; source->next(frame);) ++accepted;
+    });
+    EXPECT_EQ(accepted, c.accepted);
+    const std::string expected = "a.y4m: frame " + std::to_string(accepted) + " is interlaced";
+    EXPECT_EQ(error.find(expected) != std::string::npos, accepted < 3) << error;
   }
 }
 

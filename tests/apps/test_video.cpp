@@ -268,6 +268,41 @@ TEST(VideoPixels, ThatAreNotSquareAreTold) {
   }
 }
 
+/// Example failure: the two fields of an interlaced frame are taken for one moment. Or progressive
+/// video is refused for the mode in its caps.
+TEST(VideoFields, InterlacedFramesAreRefused) {
+  const auto error_of = [](const std::function<std::unique_ptr<app::FrameSource>()>& open) {
+    try {
+      const auto source = open();
+      for (InputFrame frame; source->next(frame);) {
+      }
+    } catch (const app::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const auto& [mode, refused] : {std::pair{"progressive", false}, std::pair{"mixed", false},
+                                      std::pair{"interleaved", true}}) {
+    const std::string error = error_of([mode = mode] {
+      return app::open_pipeline(
+          std::string("videotestsrc num-buffers=3 ! video/x-raw,interlace-mode=") + mode, {});
+    });
+    EXPECT_EQ(error.find("frame 0 is interlaced") != std::string::npos, refused) << error;
+    EXPECT_EQ(error.empty(), !refused) << mode << ": " << error;
+  }
+  const TemporaryFolder folder;
+  const std::string video = folder / "v.mp4";
+  if (!make_file("videotestsrc num-buffers=6 ! "
+                 "video/x-raw,format=I420,width=64,height=48,interlace-mode=interleaved ! "
+                 "avenc_mpeg4 flags=ildct+ilme ! mp4mux",
+                 video))
+    GTEST_SKIP() << "GStreamer has no avenc_mpeg4";
+  const ChildResult result = run_program({"flow", video});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find(video + ": frame 0 is interlaced"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("yadif"), std::string::npos) << result.err;
+}
+
 /// Example failure: frames that are lost at the end of a truncated file are not missed. Or a whole
 /// file counts as truncated.
 TEST(VideoEnd, MissingFramesAreTold) {

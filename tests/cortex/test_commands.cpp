@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -38,6 +39,29 @@ class CortexCommands : public testing::Test {
   const TemporaryFolder folder_;
   const std::string model_ = folder_ / "model.ocellus";
 };
+
+// Fails if a source that fails takes away what the frames before it have taught.
+TEST_F(CortexCommands, WhatWasLearnedIsSavedBeforeAnError) {
+  const std::string video = folder_ / "a.y4m";
+  const auto learn = [&](const std::string& rest) {
+    std::string bytes = "YUV4MPEG2 W28 H28 Cmono\n";
+    for (int frame = 0; frame < 3; ++frame) {
+      bytes += "FRAME\n";
+      for (int i = 0; i < 28 * 28; ++i) bytes += static_cast<char>(i * (frame + 3) % 251);
+    }
+    write_bytes(video, bytes);
+    std::ofstream(video, std::ios::app) << rest;
+    return run_program({"cortex", video, "--learn", "--save-model", model_, "--backend", "cpu"});
+  };
+  EXPECT_EQ(learn("").exit_code, 0);
+  const std::string whole = bytes_of(model_);
+  ASSERT_FALSE(whole.empty());
+  std::filesystem::remove(model_);
+  const ChildResult failed = learn("FRAME\nabc");
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_NE(failed.err.find("truncated: frame 3"), std::string::npos) << failed.err;
+  EXPECT_TRUE(bytes_of(model_) == whole);
+}
 
 // Fails if the report is not of the model in the file, or if the model does not classify other
 // images.

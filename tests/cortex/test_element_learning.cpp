@@ -163,6 +163,45 @@ TEST_F(LearningElement, SavesAtTheEnd) {
   }
 }
 
+// Fails if caps that the element must refuse take away what was learned, or the element cannot go
+// on with the caps before.
+TEST_F(LearningElement, RefusedCapsKeepWhatWasLearned) {
+  const std::string path = folder_ / "saved.ocellus";
+  Harness harness(properties("layout=tiles tile-width=16 tile-height=16 save-location=" + path),
+                  kVideo, kElement);
+  harness.start();
+  push(harness, 0, 5);
+  harness.set_video({GST_VIDEO_FORMAT_GRAY8, kSide, kSide - 1});
+  EXPECT_EQ(harness.push(buffer(harness, 5)), GST_FLOW_NOT_NEGOTIATED);
+  EXPECT_NE(harness.last_error().find("tiles have 16x16 pixels"), std::string::npos);
+  ASSERT_TRUE(save(harness, path));
+  EXPECT_TRUE(test::bytes_of(path) == expected(5));
+  harness.set_video(kVideo);
+  push(harness, 5, 9);
+  harness.set_video({GST_VIDEO_FORMAT_GRAY8, kSide, kSide - 1});
+  EXPECT_EQ(harness.push(buffer(harness, 9)), GST_FLOW_NOT_NEGOTIATED);
+  gst_element_set_state(harness.element(), GST_STATE_NULL);
+  EXPECT_TRUE(test::bytes_of(path) == expected(9));
+}
+
+// Fails if a save that failed at the end of the stream, or had no name yet, is not made up for when
+// the element stops.
+TEST_F(LearningElement, FailedSaveIsMadeUpFor) {
+  const std::string path = folder_ / "later.ocellus";
+  for (const std::string& first : {folder_ / "none/model.ocellus", std::string()}) {
+    std::remove(path.c_str());
+    Harness harness(properties(), kVideo, kElement);
+    g_object_set(harness.element(), "save-location", first.c_str(), nullptr);
+    harness.start();
+    push(harness, 0, 7);
+    harness.event(gst_event_new_eos());
+    EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), first.empty() ? 0 : 1);
+    g_object_set(harness.element(), "save-location", path.c_str(), nullptr);
+    gst_element_set_state(harness.element(), GST_STATE_NULL);
+    EXPECT_TRUE(test::bytes_of(path) == expected(7)) << first;
+  }
+}
+
 // Fails if a stream that begins with a saved model is not the one that was interrupted.
 TEST_F(LearningElement, ContinuesFromItsFile) {
   const std::string path = folder_ / "half.ocellus";

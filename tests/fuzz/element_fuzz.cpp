@@ -214,8 +214,9 @@ class Stage {
 
   void act(const std::string& word) {
     if (word == "restart") {
-      if (gst_element_set_state(element_, GST_STATE_READY) != GST_STATE_CHANGE_SUCCESS)
-        std::abort();
+      // From NULL, the element checks its settings.
+      if (gst_element_set_state(element_, GST_STATE_READY) == GST_STATE_CHANGE_FAILURE)
+        expect_error();
       started_ = has_segment_ = false;
     } else if (!started_) {
       return;

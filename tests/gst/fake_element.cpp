@@ -1,6 +1,7 @@
 #include "gst/fake_element.h"
 
 #include <array>
+#include <cstring>
 #include <new>
 
 #include "core/operator_instance.h"
@@ -17,11 +18,12 @@ ocellus::gst_test::Script ocellus::gst_test::script;
 
 namespace {
 
-// An operator whose result is the first pixel of its frame. Only one instance exists at a time.
+// An operator whose result is the first pixel of its frame. Only one instance exists at a time,
+// unless the operator learns.
 class FakeInstance final : public ocellus::detail::OperatorInstance {
  public:
   FakeInstance() noexcept {
-    EXPECT_EQ(alive, 0) << "the previous instance was not destroyed";
+    EXPECT_LE(alive, script.learns ? 1 : 0) << "the previous instance was not destroyed";
     ++alive;
   }
   ~FakeInstance() override {
@@ -40,6 +42,26 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     return {};
   }
 
+  Learned learned() const noexcept override { return {script.learns ? sizeof(count_) : 0, shape_}; }
+  Expected<void> read_learned(void* to, std::uint64_t, std::size_t bytes) noexcept override {
+    if (script.lose_device_on_read)
+      return tl::unexpected(
+          ocellus::make_error(Status::kDeviceLost, "device lost in read as requested"));
+    std::memcpy(to, &count_, bytes);
+    return {};
+  }
+  Expected<void> write_learned(const void* from, std::uint64_t,
+                               std::size_t bytes) noexcept override {
+    std::memcpy(&count_, from, bytes);
+    return {};
+  }
+  Expected<void> save_learned(const char*) noexcept override {
+    script.saves.push_back(count_);
+    if (script.fail_save)
+      return tl::unexpected(ocellus::make_error(Status::kIoError, "save failed as requested"));
+    return {};
+  }
+
   Expected<void> submit(int slot, const ocellus::Frame& frame,
                         const ocellus::OperatorOutput& out) noexcept override {
     InFlight& next = frames_[static_cast<std::size_t>(slot)];
@@ -55,6 +77,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     if (number == script.lose_device_on_submit || (script.lost_again && number_ > 0))
       return tl::unexpected(
           ocellus::make_error(Status::kDeviceLost, "device lost in submit as requested"));
+    ++count_;
     next.waiting = true;
     next.number = number;
     next.late = static_cast<std::size_t>(number) < script.late.size() &&
@@ -101,6 +124,8 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   };
   bool started_ = false;
   int number_ = 0;  // number of the creation
+  int count_ = 0;   // of the frames that have taught
+  const std::uint64_t shape_ = script.shape;
   std::array<InFlight, ocellus::kMaxDepth> frames_;
 };
 int FakeInstance::alive = 0;
@@ -153,6 +178,7 @@ static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
   info.delay_frames = script.delay;
   info.depth = script.depth;
   info.keeps_state = true;
+  info.learns = script.learns;
   return info;
 }
 static ocellus::OperatorDescription describe_fake() {
@@ -175,6 +201,14 @@ static ocellus::OperatorDescription describe_fake() {
                                           std::make_unique<FakeInstance>());
   };
   return fake;
+}
+static Expected<void> fake_prepare(GstOcellusBase*, const ocellus::OperatorConfig&) {
+  if (script.fail_prepare)
+    return tl::unexpected(ocellus::make_error(script.failure, "prepare failed as requested"));
+  return {};
+}
+static gboolean fake_save_learned(GstOcellusBase* self) {
+  return gst_ocellus_base_save_model(self, "model").has_value();
 }
 static void fake_attach(GstBuffer* buffer) {
   gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
@@ -211,6 +245,8 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   base->message_name = "ocellusfake";
   static const ocellus::OperatorDescription fake = describe_fake();
   gst_ocellus_base_class_set_operator(base, &fake);
+  base->prepare = fake_prepare;
+  base->save_learned = fake_save_learned;
   base->attach_meta = fake_attach;
   base->clear_meta = fake_clear;
   base->set_result = fake_set_result;

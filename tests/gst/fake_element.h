@@ -30,12 +30,18 @@ struct Script {
   int fail_create = -1;     // number of the creation
   int fail_footprint = -1;
   Status failure = Status::kSystem;
+  bool learns = false;               // the operator counts the frames that were submitted to it
+  std::uint64_t shape = 0;           // of the model of the next operator
+  bool lose_device_on_read = false;  // nobody can read what the operator has learned
+  bool fail_prepare = false;
+  bool fail_save = false;
 
   int creations = 0;
   int destructions = 0;
   int submissions = 0;
   int resets = 0;
   int draws = 0;
+  std::vector<int> saves;  // the count of frames at each call that saves
   std::vector<std::uint64_t> sequences;
   std::vector<int> luma;  // first pixel of each submission
 };

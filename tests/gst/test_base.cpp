@@ -656,9 +656,9 @@ TEST(Errors, CreationFailureIsReported) {
          {Status::kInvalidArgument, Status::kOutOfMemory, Status::kBackendUnavailable,
           Status::kCorruptFile, Status::kIoError, Status::kSystem}) {
       Script told;
-      (footprint ? told.fail_footprint : told.fail_create) = 0;
       told.failure = status;
       Fake fake("", told);
+      (footprint ? script.fail_footprint : script.fail_create) = 0;
       fake->start();
       EXPECT_EQ(fake.push(0), GST_FLOW_NOT_NEGOTIATED);
       EXPECT_NE(fake->last_error().find("failed as requested"), std::string::npos);
@@ -668,6 +668,95 @@ TEST(Errors, CreationFailureIsReported) {
       EXPECT_EQ(fake.push(1), GST_FLOW_OK);
       EXPECT_EQ(fake.pull().size(), 1u);
     }
+  }
+}
+
+// Fails when new caps that are refused, or for which memory is short, destroy an operator that
+// learns, or when the element cannot go on with the caps before.
+TEST(Learning, RefusedCapsKeepTheOperator) {
+  const Video other{GST_VIDEO_FORMAT_GRAY8, 48, 32};
+  for (const char* where : {"footprint", "create", "prepare", "shape"}) {
+    SCOPED_TRACE(where);
+    Script told;
+    told.learns = true;
+    told.failure = Status::kOutOfMemory;
+    Fake fake("", told);
+    const Video video = fake->video();
+    fake->start();
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+    const std::string fails = where;
+    if (fails == "footprint") script.fail_footprint = 1;
+    if (fails == "create") script.fail_create = 1;
+    script.fail_prepare = fails == "prepare";
+    script.shape = fails == "shape" ? 1 : 0;  // of another model
+    fake->set_video(other);
+    EXPECT_EQ(fake.push(3), GST_FLOW_NOT_NEGOTIATED);
+    const std::string error = fake->last_error();
+    EXPECT_NE(error.find(fails == "shape" ? "different shapes" : "failed as requested"),
+              std::string::npos)
+        << error;
+    EXPECT_TRUE(gst_ocellus_base_save_model(GST_OCELLUS_BASE(fake->element()), "model"));
+    EXPECT_EQ(script.saves, (std::vector<int>{3}));
+    // The caps before are accepted again, without a new operator.
+    const int creations = script.creations;
+    fake->set_video(video);
+    ASSERT_EQ(fake.push(4), GST_FLOW_OK) << fake->last_error();
+    EXPECT_EQ(script.creations, creations);
+    // And the others, once the cause is removed.
+    script.fail_footprint = script.fail_create = -1;
+    script.fail_prepare = false;
+    script.shape = 0;
+    fake->set_video(other);
+    ASSERT_EQ(fake.push(5), GST_FLOW_OK) << fake->last_error();
+    EXPECT_EQ(script.creations, creations + 1);
+    EXPECT_EQ(fake->message(GST_MESSAGE_WARNING), nullptr);
+    gst_element_set_state(fake->element(), GST_STATE_NULL);
+    EXPECT_EQ(script.saves, (std::vector<int>{3, 5}));
+    EXPECT_EQ(script.destructions, script.creations);
+  }
+}
+
+// Fails when a lost device ends the stream although the element may continue, or the loss of what
+// was learned is not said.
+TEST(Learning, LostDeviceIsAWarning) {
+  Script told;
+  told.learns = true;
+  told.lose_device_on_wait = 2;
+  told.lose_device_on_read = true;
+  Fake fake("on-device-loss=cpu", told);
+  fake->start();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_NE(fake->text_of(GST_MESSAGE_WARNING).find("learned is lost"), std::string::npos);
+  EXPECT_TRUE(gst_ocellus_base_save_model(GST_OCELLUS_BASE(fake->element()), "model"));
+  EXPECT_EQ(script.saves, (std::vector<int>{3}));
+}
+
+// Fails when a save that failed at the end of the stream is not made up for, or a save is made
+// twice.
+TEST(Learning, FailedSaveIsRepeated) {
+  for (const bool fails : {true, false}) {
+    Script told;
+    told.learns = true;
+    told.fail_save = fails;
+    Fake fake("", told);
+    fake->start();
+    fake->event(gst_event_new_eos());
+    EXPECT_EQ(script.saves, (std::vector<int>{})) << "nothing was learned yet";
+    fake->event(gst_event_new_flush_start());
+    fake->event(gst_event_new_flush_stop(TRUE));
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    fake->event(gst_event_new_segment(&segment));
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+    fake->event(gst_event_new_eos());
+    EXPECT_EQ(script.saves, (std::vector<int>{3}));
+    script.fail_save = false;
+    gst_element_set_state(fake->element(), GST_STATE_NULL);
+    EXPECT_EQ(script.saves, fails ? (std::vector<int>{3, 3}) : (std::vector<int>{3}));
+    // What a stream before has learned is gone and is not saved again.
+    gst_element_set_state(fake->element(), GST_STATE_PLAYING);
+    gst_element_set_state(fake->element(), GST_STATE_NULL);
+    EXPECT_EQ(script.saves.size(), fails ? 2u : 1u);
   }
 }
 

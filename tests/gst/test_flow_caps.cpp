@@ -9,6 +9,9 @@
 namespace ocellus::gst_test {
 namespace {
 
+constexpr const char* kElements[] = {"ocellusflow",   "ocellushalftone", "ocelluscnn",
+                                     "ocellusdigits", "ocelluscortex",   "ocellusrestore"};
+
 PixelFormat pixel_format(GstVideoFormat format) {
   switch (format) {
     case GST_VIDEO_FORMAT_YUY2:
@@ -256,9 +259,7 @@ TEST(Caps, AcceptsOnlyTheFormatsOfTheTemplate) {
 // Fails when an element does not negotiate one of its formats, or does not list them with those
 // first that need no conversion.
 TEST(Caps, EveryElementNegotiatesEveryFormat) {
-  for (const char* element :
-       {"ocellusflow", "ocellushalftone", "ocelluscnn template=edge", "ocellusdigits",
-        "ocelluscortex", "ocellusrestore filter=gaussian-1"}) {
+  for (const char* element : kElements) {
     for (const GstVideoFormat format : kAllFormats) {
       const std::string name = gst_video_format_to_string(format);
       Pipeline pipeline("videotestsrc num-buffers=2 ! video/x-raw,format=" + name +
@@ -378,16 +379,48 @@ TEST(Caps, UnsupportedFormatStopsThePipeline) {
   gst_clear_object(&pipeline);
 }
 
-// Fails when interlaced video is accepted, although its two fields are of different times.
+// Fails when interlaced video is accepted, although its two fields are of different times, or when
+// a progressive picture is refused.
 TEST(Caps, InterlacedVideoIsRefusedWithAReason) {
-  Harness harness("", {});
-  gst_harness_set_src_caps_str(
-      harness.get(),
-      "video/x-raw,format=I420,width=64,height=48,framerate=25/1,interlace-mode=interleaved");
-  GstBuffer* buffer = make_frame({GST_VIDEO_FORMAT_I420, 64, 48}, 0, 0, 0);
-  EXPECT_EQ(harness.push(buffer), GST_FLOW_NOT_NEGOTIATED);
-  const std::string text = harness.last_error();
-  EXPECT_NE(text.find("deinterlace"), std::string::npos) << text;
+  struct Case {
+    const char* mode;
+    bool flagged;  // whether the third buffer has the flag
+    int accepted;  // buffers of four
+  };
+  constexpr Video kVideo{GST_VIDEO_FORMAT_I420, 64, 48};
+  for (const char* element : kElements) {
+    for (const Case& c :
+         {Case{"progressive", false, 4}, Case{"progressive", true, 2}, Case{"mixed", false, 4},
+          Case{"mixed", true, 2}, Case{"interleaved", false, 0}, Case{"interleaved", true, 0}}) {
+      SCOPED_TRACE(std::string(element) + " " + c.mode);
+      Harness harness("", kVideo, element);
+      const std::string caps =
+          "video/x-raw,format=I420,width=64,height=48,framerate=25/1,interlace-mode=";
+      gst_harness_set_src_caps_str(harness.get(), (caps + c.mode).c_str());
+      for (int i = 0; i < 4; ++i) {
+        GstBuffer* buffer = harness.frame(i);
+        if (c.flagged && i == 2) GST_BUFFER_FLAG_SET(buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+        ASSERT_EQ(harness.push(buffer) == GST_FLOW_OK, i < c.accepted) << i;
+        if (i < c.accepted) continue;
+        const std::string text = harness.last_error();
+        EXPECT_NE(text.find("interlaced"), std::string::npos) << text;
+        EXPECT_NE(text.find("deinterlace"), std::string::npos) << text;
+        break;
+      }
+      harness.event(gst_event_new_eos());
+      EXPECT_EQ(harness.drop_output(), c.accepted);
+    }
+  }
+}
+
+// Fails when the element deinterlace in front is of no use, as the error says it is.
+TEST(Caps, DeinterlacedVideoIsAccepted) {
+  for (const char* mode : {"interleaved", "mixed"}) {
+    Pipeline pipeline(std::string("videotestsrc num-buffers=4 ! "
+                                  "video/x-raw,format=I420,width=64,height=48,interlace-mode=") +
+                      mode + " ! deinterlace ! ocellusflow ! fakesink");
+    EXPECT_EQ(pipeline.run_to_end(), "") << mode;
+  }
 }
 
 // Fails when a buffer that is too small for its caps is accepted, or read past its end, which
@@ -470,6 +503,61 @@ TEST(Caps, ProposedAllocationIncludesTheHeldFrames) {
     gst_query_unref(query);
   }
   gst_caps_unref(caps);
+}
+
+// What a sink with an overlay and a crop of its own accepts.
+void accept_metas(GstQuery* query) {
+  gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_query_add_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  gst_query_add_allocation_meta(query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+}
+
+// Fails when an element offers a meta in the name of downstream that it does not evaluate itself.
+TEST(Caps, OnlyTheVideoMetaIsProposed) {
+  for (const char* element : kElements) {
+    Harness harness("", {}, element);
+    harness.start();
+    gst_pad_set_query_function(harness.get()->sinkpad,
+                               [](GstPad* pad, GstObject* parent, GstQuery* query) -> gboolean {
+                                 if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+                                   return gst_pad_query_default(pad, parent, query);
+                                 accept_metas(query);
+                                 return TRUE;
+                               });
+    GstCaps* caps = caps_of(harness.video());
+    GstQuery* query = gst_query_new_allocation(caps, TRUE);
+    ASSERT_TRUE(gst_pad_peer_query(harness.get()->srcpad, query)) << element;
+    EXPECT_EQ(gst_query_get_n_allocation_metas(query), 1u) << element;
+    EXPECT_TRUE(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr)) << element;
+    gst_query_unref(query);
+    gst_caps_unref(caps);
+  }
+}
+
+// Fails when an element upstream leaves a crop to the sink, because the element in between has
+// offered that. The pictures then have another size than the caps.
+TEST(Caps, CropsUpstreamAreMadeBeforeTheElement) {
+  for (const char* element : kElements) {
+    for (const char* source :
+         {"video/x-raw,width=64,height=48 ! videocrop left=3 top=5",
+          // Theora codes whole blocks of 16x16 pixels, and its decoder crops.
+          "video/x-raw,format=I420,width=50,height=38 ! theoraenc ! theoradec"}) {
+      Pipeline pipeline(std::string("videotestsrc num-buffers=4 ! ") + source + " ! " + element +
+                        " ! fakesink name=sink");
+      GstPad* pad = gst_element_get_static_pad(pipeline.by_name("sink"), "sink");
+      gst_pad_add_probe(
+          pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+          [](GstPad*, GstPadProbeInfo* info, gpointer) {
+            GstQuery* const query = GST_PAD_PROBE_INFO_QUERY(info);
+            if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION) return GST_PAD_PROBE_OK;
+            accept_metas(query);
+            return GST_PAD_PROBE_HANDLED;
+          },
+          nullptr, nullptr);
+      gst_object_unref(pad);
+      EXPECT_EQ(pipeline.run_to_end(), "") << element << " after " << source;
+    }
+  }
 }
 
 }  // namespace

@@ -189,6 +189,105 @@ TEST(Options, KernelsFromAFile) {
   EXPECT_NE(error.find("taps has no meaning"), std::string::npos) << error;
 }
 
+/// Sets an element with these properties to READY. Returns its error, or "".
+std::string error_at_ready(const char* factory, const std::string& properties) {
+  GstElement* element = gst_element_factory_make(factory, nullptr);
+  EXPECT_NE(element, nullptr) << factory;
+  GstBus* bus = gst_bus_new();
+  gst_element_set_bus(element, bus);
+  set_properties(element, properties);
+  const bool ready = gst_element_set_state(element, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE;
+  std::string text = ready ? "" : "no reason";
+  if (GstMessage* message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) {
+    GError* error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    text = error->message;
+    g_error_free(error);
+    gst_message_unref(message);
+  }
+  gst_element_set_state(element, GST_STATE_NULL);
+  gst_element_set_bus(element, nullptr);
+  gst_object_unref(bus);
+  gst_object_unref(element);
+  return text;
+}
+
+// Fails when an element reads a file, or a part of it, only with the first caps. gst-launch misses
+// some of the errors that come while its pipeline prerolls, and then waits for ever.
+TEST(Options, FilesAreCheckedBeforeReady) {
+  struct Case {
+    const char* factory;
+    const char* properties;  // the path follows
+    std::string file;        // a good one
+    const char* name;        // in errors
+  };
+  const test::TemporaryFolder folder;
+  const std::string seeds = OCELLUS_SEEDS;
+  const std::string picture = folder / "picture.pgm";
+  std::ofstream(picture) << "P5\n12 8\n255\n" + std::string(12 * 8, 'z');
+  const std::string options = folder / "options.json";
+  std::ofstream(options) << R"({"window": 9})";
+  const std::string bad = folder / "bad.ocellus";
+  for (const Case& c : {
+           Case{"ocellusrestore", "filter=", seeds + "/filter_file/support4.ocellus", "filter"},
+           Case{"ocelluscnn", "template=", seeds + "/template_file/hole.ocellus", "template"},
+           Case{"ocellushalftone", "template=", seeds + "/template_file/hlf5.ocellus", "template"},
+           Case{"ocelluscnn", "initial=", picture, "initial"},
+           Case{"ocellusflow",
+                "method=kernels kernels=", seeds + "/kernel_bank_file/uniform.ocellus", "kernels"},
+           Case{"ocellusflow",
+                "method=kernels kernels=", seeds + "/kernel_bank_file/foveated.ocellus", "kernels"},
+           Case{"ocellusflow", "config=", options, "config"},
+       }) {
+    SCOPED_TRACE(std::string(c.factory) + " " + c.properties + c.file);
+    EXPECT_EQ(error_at_ready(c.factory, c.properties + c.file), "");
+    EXPECT_NE(error_at_ready(c.factory, c.properties + bad).find(bad), std::string::npos);
+    // One byte less, at the end.
+    std::string bytes = test::bytes_of(c.file);
+    ASSERT_FALSE(bytes.empty());
+    std::ofstream(bad, std::ios::binary) << bytes.substr(0, bytes.size() - 1);
+    EXPECT_NE(error_at_ready(c.factory, c.properties + bad).find(c.name), std::string::npos);
+    // The last byte is of the arrays, which a checksum protects.
+    if (c.file.ends_with(".ocellus")) {
+      bytes.back() = static_cast<char>(bytes.back() ^ 1);
+      std::ofstream(bad, std::ios::binary) << bytes;
+      EXPECT_NE(error_at_ready(c.factory, c.properties + bad).find("checksum"), std::string::npos);
+    }
+    std::remove(bad.c_str());
+  }
+  for (const char* factory : {"ocellusdigits", "ocelluscortex"}) {
+    EXPECT_EQ(error_at_ready(factory, "model=digits"), "");
+    EXPECT_NE(error_at_ready(factory, "model=" + bad).find(bad), std::string::npos);
+    EXPECT_NE(error_at_ready(factory, "model=" + options).find("too short"), std::string::npos);
+  }
+  EXPECT_NE(error_at_ready("ocellusflow", "backend=gpu").find("gpu"), std::string::npos);
+}
+
+// Fails when the check before READY refuses a setting that fits larger pictures only, or one that
+// fits no picture of its own size.
+TEST(Options, SettingsForAnySizeReachReady) {
+  for (const auto& [factory, properties] :
+       {std::pair{"ocellusflow", "roi=3000,2000,500,500"},
+        std::pair{"ocellusflow", "roi=3000,2000,500,500 method=kernels"},
+        std::pair{"ocellusflow", "levels=6 window=31"},
+        std::pair{"ocellusdigits", "fields=4000,100,300,60;20,3000,300,60"},
+        std::pair{"ocellusdigits", "layout=tiles tile-width=1024 tile-height=1024"},
+        std::pair{"ocellusdigits", "min-height=512 max-height=1000"},
+        std::pair{"ocelluscortex", "layout=tiles tile-width=1024 tile-height=1024"}})
+    EXPECT_EQ(error_at_ready(factory, properties), "") << factory << " " << properties;
+}
+
+// Fails when a property that changes in READY is not checked again.
+TEST(Options, ChangesInReadyAreChecked) {
+  Pipeline pipeline("videotestsrc ! ocellusrestore name=it ! fakesink");
+  ASSERT_TRUE(pipeline.reach(GST_STATE_READY));
+  g_object_set(pipeline.by_name("it"), "filter", "/no/such/filter", nullptr);
+  EXPECT_EQ(gst_element_set_state(pipeline.get(), GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  EXPECT_NE(pipeline.wait_for_end().find("/no/such/filter"), std::string::npos);
+  g_object_set(pipeline.by_name("it"), "filter", "gaussian-2", nullptr);
+  EXPECT_TRUE(pipeline.reach(GST_STATE_PAUSED));
+}
+
 class Config : public ::testing::Test {
  protected:
   std::string write(const std::string& text) {

@@ -74,6 +74,10 @@ class Cnn : public OperatorHandle {
   static Expected<Footprint> footprint(const EngineInfo& engine, const CnnConfig& config) noexcept;
   static Expected<Cnn> create(Engine& engine, const CnnConfig& config) noexcept;
 
+  /// The size of the frames that fit a file of `CnnConfig::initial`. Reads its header. Errors:
+  /// IoError, InvalidArgument (another type of file), CorruptFile.
+  static Expected<ImageSize> read_initial_size(const char* path) noexcept;
+
  private:
   explicit Cnn(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
