@@ -1,8 +1,20 @@
-// The main function of tests that run under mpirun: every rank runs every test.
+// The main function of tests that run under mpirun: every rank runs every test. A test fails on a
+// rank that uses a buffer of MPI wrongly.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include "mpi_checker.h"
 #include "world.h"
+
+namespace {
+
+class MpiFaults : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo&) override {
+    for (const std::string& fault : ocellus::test::take_mpi_faults()) ADD_FAILURE() << fault;
+  }
+};
+
+}  // namespace
 
 int main(int argc, char** argv) {
   int provided = 0;
@@ -13,6 +25,7 @@ int main(int argc, char** argv) {
     delete testing::UnitTest::GetInstance()->listeners().Release(
         testing::UnitTest::GetInstance()->listeners().default_result_printer());
   }
+  testing::UnitTest::GetInstance()->listeners().Append(new MpiFaults);
   int failed = RUN_ALL_TESTS();
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   MPI_Finalize();

@@ -33,10 +33,13 @@ void choose_program(const std::string& path) {
   setenv("OCELLUS_PROGRAM", path.c_str(), 1);
 }
 
-/// The arguments of mpirun.
+/// The arguments of mpirun. A rank that uses a buffer of MPI wrongly ends by a signal.
 std::vector<std::string> on_ranks(int ranks, const std::vector<std::string>& arguments) {
   choose_program(variable("OCELLUS_MPIRUN"));
-  return plus({"-n", std::to_string(ranks), variable("OCELLUS_CLUSTER")}, arguments);
+  std::vector<std::string> all = {"-n", std::to_string(ranks)};
+  if (const std::string checker = variable("OCELLUS_MPI_CHECKER_LIBRARY"); !checker.empty())
+    all = plus(all, {"-x", "LD_PRELOAD=" + checker, "-x", "OCELLUS_MPI_CHECKER=abort"});
+  return plus(plus(all, {variable("OCELLUS_CLUSTER")}), arguments);
 }
 
 json cluster_json(int ranks, const std::vector<std::string>& arguments) {
@@ -161,6 +164,7 @@ TEST(ClusterProgram, ReportsMistakesOnce) {
   expect_cluster_error(2, {"flow", "test:64x48", "-o", "x.txt"}, {"x.txt"});
   expect_cluster_error(2, {"flow", "test:64x48", "--bench-frames", "9"}, {"--bench, which is not"});
   expect_cluster_error(2, {"flow", "test:64x48,frames=3", "--taps", "5x5x5"}, {"needs 5"});
+  expect_cluster_error(4, {"flow", "test:64x3,frames=9"}, {"1 x 4 regions do not fit in 64 x 3"});
   expect_cluster_error(2, {"flwo"}, {"unknown subcommand 'flwo'"});
 }
 
