@@ -159,6 +159,7 @@ TEST(ClusterProgram, ReportsMistakesOnce) {
                        {"a cluster needs kKernels"});
   expect_cluster_error(2, {"flow", "test:64x48", "--grid", "3x1"},
                        {"--grid is 3x1; its product must be the number of ranks, 2"});
+  expect_cluster_error(2, {"flow", "test:64x48", "--grid", "2x2147483649"}, {"--grid is"});
   expect_cluster_error(2, {"flow", "test:64x48", "--grid", "two"}, {"COLUMNSxROWS"});
   expect_cluster_error(2, {"flow", "test:64x48", "--window", "8"}, {"--window"});
   expect_cluster_error(2, {"flow", "test:64x48", "-o", "x.txt"}, {"x.txt"});
@@ -166,6 +167,24 @@ TEST(ClusterProgram, ReportsMistakesOnce) {
   expect_cluster_error(2, {"flow", "test:64x48,frames=3", "--taps", "5x5x5"}, {"needs 5"});
   expect_cluster_error(4, {"flow", "test:64x3,frames=9"}, {"1 x 4 regions do not fit in 64 x 3"});
   expect_cluster_error(2, {"flwo"}, {"unknown subcommand 'flwo'"});
+}
+
+// Fails when a rank whose options cannot be read ends alone, and the others wait for it.
+TEST(ClusterProgram, ReportsAFileThatARankLacks) {
+  const TemporaryFolder with, without;
+  std::ofstream(with / "o.json") << R"({"window": 9})";
+  choose_program(variable("OCELLUS_MPIRUN"));
+  const std::vector<std::string> program = {variable("OCELLUS_CLUSTER"), "flow",
+                                            "test:64x48,frames=9", "--config", "o.json"};
+  const auto in = [&program](const TemporaryFolder& folder) {
+    return plus({"-n", "1", "-wdir", folder / ""}, program);
+  };
+  ChildResult result = run_program(plus(plus(in(with), {":"}), in(with)));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  result = run_program(plus(plus(in(with), {":"}), in(without)));
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("rank 1: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("o.json"), std::string::npos) << result.err;
 }
 
 // Fails when a row is missing, or when the ranks that wait take part in a measurement.
