@@ -2,7 +2,10 @@
 // goes on when another one cannot.
 #include <unistd.h>
 
+#include <array>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "cluster/cluster_state.h"
@@ -63,6 +66,56 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
   if (columns > flow.size.width || rows > flow.size.height) {
     return invalid_argument("%d x %d regions do not fit in %d x %d pixels; each needs a pixel",
                             columns, rows, flow.size.width, flow.size.height);
+  }
+  return {};
+}
+
+/// The check that needs rank 0. Collective, with a configuration that `check` accepts on all ranks.
+Expected<void> check_same(MPI_Comm communicator, const FlowClusterConfig& config) noexcept {
+  struct Value {
+    const char* name;
+    std::int64_t value;
+  };
+  const Value mine[] = {{"flow.size.width", config.flow.size.width},
+                        {"flow.size.height", config.flow.size.height},
+                        {"flow.format", static_cast<int>(config.flow.format)},
+                        {"columns", config.columns},
+                        {"rows", config.rows},
+                        {"measure_speed", config.measure_speed},
+                        {"frames_in_flight", config.frames_in_flight},
+                        {"transfer", static_cast<int>(config.transfer)},
+                        {"fan_out", config.fan_out},
+                        {"split_communication", config.split_communication},
+                        {"gather", config.gather},
+                        {"results_on_device", config.results_on_device},
+                        {"scatter", config.scatter},
+                        {"confidence", config.confidence},
+                        {"trace_events", config.trace_events}};
+  std::array<std::int64_t, std::size(mine)> root{};
+  for (std::size_t i = 0; i < root.size(); ++i) root[i] = mine[i].value;
+  MPI_Bcast(root.data(), static_cast<int>(root.size()), MPI_INT64_T, 0, communicator);
+  const OptionTable options = OpticalFlowConfig::options();
+  std::vector<char> texts(options.size() * kMaxOptionText);
+  const auto text_of = [&config](const Option& option, char* text) {
+    if (option.means_something(&config.flow))
+      detail::get_option(option, &config.flow, text, kMaxOptionText);
+  };
+  for (std::size_t i = 0; i < options.size(); ++i) text_of(options[i], &texts[i * kMaxOptionText]);
+  MPI_Bcast(texts.data(), static_cast<int>(texts.size()), MPI_CHAR, 0, communicator);
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    if (mine[i].value == root[i]) continue;
+    return invalid_argument(
+        "%s is %lld, and %lld on rank 0; all ranks must give the same configuration", mine[i].name,
+        static_cast<long long>(mine[i].value), static_cast<long long>(root[i]));
+  }
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    char text[kMaxOptionText] = {};
+    text_of(options[i], text);
+    const std::string_view theirs = &texts[i * kMaxOptionText];
+    if (theirs == text) continue;
+    return invalid_argument(
+        "flow.%s is '%.*s', and '%.*s' on rank 0; all ranks must give the same configuration",
+        options[i].name, detail::shown(text), text, detail::shown(theirs), theirs.data());
   }
   return {};
 }
@@ -143,6 +196,7 @@ Expected<void> FlowCluster::State::make(MPI_Comm parent, const EngineConfig& eng
   MPI_Comm_dup(parent, &communicator);
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &ranks);
+  if (Expected<void> all = agree(communicator, check_same(communicator, config)); !all) return all;
   const int columns = config.columns == 0 ? 1 : config.columns;
   std::vector<double> speeds(static_cast<std::size_t>(ranks), 1.0);
   regions = cut_regions(config.flow.size, columns, ranks / columns, speeds);

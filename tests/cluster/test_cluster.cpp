@@ -361,6 +361,21 @@ TEST(Cluster, RefusesWhatItCannotDo) {
       << cluster.error().text;
 }
 
+// Fails when a rank with another configuration makes the others hang or compute something else.
+TEST(Cluster, RefusesConfigurationsThatDiffer) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "one rank differs from no other";
+  const bool differs = rank_of_world() == ranks_of_world() - 1;
+  FlowClusterConfig config = cluster_config({64, 48});
+  if (differs) config.frames_in_flight = 3;
+  expect_refused(config, "frames_in_flight is 3, and 4 on rank 0");
+  config = cluster_config({64, 48});
+  config.measure_speed = differs;
+  expect_refused(config, "measure_speed is 1, and 0 on rank 0");
+  config = cluster_config({64, 48});
+  config.flow.window = differs ? 9 : 7;
+  expect_refused(config, "flow.window is '9', and '7' on rank 0");
+}
+
 // Fails when a call with a wrong frame is taken, or does harm to later ones.
 TEST(Cluster, RefusesWrongFrames) {
   const FlowClusterConfig config = cluster_config({64, 48});

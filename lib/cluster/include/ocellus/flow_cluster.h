@@ -59,7 +59,8 @@ enum class HaloTransfer : std::uint8_t {
   kPeer,
 };
 
-/// All ranks must give the same configuration, except for `halo_transfer`.
+/// All ranks must give the same configuration, except for `halo_transfer`. Kernels of a file are
+/// compared by the name of the file.
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty, `deviation`
   /// false. `depth` has no effect.
