@@ -241,22 +241,27 @@ TEST(Cluster, ASlowRankWithoutSplitCommunication) {
   }
 }
 
-// Fails when a rank that is slow loses the last frame, because the message that ends its work
-// overtakes the frame. Without results at the root nothing else makes the root wait for it.
+// Fails when a slow rank loses a frame, because the message that ends its work overtakes the frame.
+// Without results at the root nothing makes the root wait for that rank. From three ranks on.
 TEST(Cluster, TheLastFramesOfASlowRank) {
-  FlowClusterConfig config = cluster_config({640, 480});
-  config.flow.window = 3;
+  FlowClusterConfig config = cluster_config({64, 16 * ranks_of_world()});
   config.gather = false;
-  config.fan_out = 1;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 10; ++round) {
     auto cluster = FlowCluster::create(MPI_COMM_WORLD, cpu_engine(), config);
     ASSERT_TRUE(cluster) << cluster.error().text;
     if (cluster->rank() != 0) {
+      if (cluster->rank() == cluster->ranks() - 1)
+        cluster->set_region_callback(
+            [](void*, std::uint64_t, const FlowOutput&) {
+              std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            },
+            nullptr);
       ASSERT_TRUE(cluster->serve());
       continue;
     }
     const std::vector<unsigned char> pixels = frame_pixels(config.flow, 0);
-    const int frames = config.frames_in_flight - 1 - round % 2;
+    // One slot is free, so that the last message comes at once.
+    const int frames = config.frames_in_flight - 1;
     for (int n = 0; n < frames; ++n) ASSERT_TRUE(cluster->submit(frame_of(config.flow, pixels, n)));
     ASSERT_TRUE(cluster->finish());
     for (const ClusterRankReport& report : cluster->reports())

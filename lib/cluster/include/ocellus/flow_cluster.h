@@ -60,7 +60,7 @@ enum class HaloTransfer : std::uint8_t {
 };
 
 /// All ranks must give the same configuration, except for `halo_transfer`. Kernels of a file are
-/// compared by the name of the file.
+/// compared by the name of the file, and those of a callback not at all.
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty, `deviation`
   /// false. `depth` has no effect.
