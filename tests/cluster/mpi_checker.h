@@ -8,9 +8,10 @@
 //   - to start an active request, to free one, or to leave one active at MPI_Finalize
 //   - to free memory of an active operation (not with the address sanitizer)
 //
-// The checks are strict where MPI leaves a choice. An operation is active until the program has
-// tested it some times more than MPI needs. A receive writes nothing before that, and its memory
-// holds a pattern meanwhile, so a program that reads it too early gets wrong values.
+// The checks are strict where MPI leaves a choice. When MPI is done with an operation, the program
+// is told some tests later, so that operations end in many orders. A receive writes nothing before
+// that, and its memory holds a pattern meanwhile, so a program that reads it too early gets wrong
+// values.
 //
 // Each fault is printed on standard error. With OCELLUS_MPI_CHECKER=abort the first one ends the
 // program by a signal.
