@@ -28,8 +28,8 @@ using namespace cluster;
 
 /// For how long a rank with a device looks for news without sleeping, in nanoseconds.
 constexpr std::int64_t kPatience = 300'000;
-/// For how long an unfinished cluster waits for its last transfers, in nanoseconds.
-constexpr std::int64_t kEndOfTransfers = 20'000'000;
+/// How often an unfinished cluster looks for the end of its last transfers.
+constexpr int kEndOfTransfers = 500;
 
 }  // namespace
 
@@ -224,15 +224,12 @@ bool FlowCluster::State::end_transfers() {
   MPI_Finalized(&finalized);
   if (finalized != 0) return true;
   for (Slot& slot : *slots) slot.cancel_receives();
-  const auto done = [this] {
-    return std::all_of(slots->begin(), slots->end(), [](Slot& slot) { return slot.done(); });
-  };
-  const std::int64_t begin = now_ns();
-  while (!done()) {
-    if (now_ns() - begin > kEndOfTransfers) return false;
+  for (int i = 0; i < kEndOfTransfers; ++i) {
+    if (std::all_of(slots->begin(), slots->end(), [](Slot& slot) { return slot.done(); }))
+      return true;
     pause_briefly();
   }
-  return true;
+  return false;
 }
 
 }  // namespace ocellus
