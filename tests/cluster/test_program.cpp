@@ -175,7 +175,7 @@ TEST(ClusterProgram, ReportsAFileThatARankLacks) {
   std::ofstream(with / "o.json") << R"({"window": 9})";
   choose_program(variable("OCELLUS_MPIRUN"));
   const std::vector<std::string> program = {variable("OCELLUS_CLUSTER"), "flow",
-                                            "test:64x48,frames=9", "--config", "o.json"};
+                                            "test:64x48,frames=21", "--config", "o.json"};
   const auto in = [&program](const TemporaryFolder& folder) {
     return plus({"-n", "1", "-wdir", folder / ""}, program);
   };
