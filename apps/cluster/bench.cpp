@@ -57,13 +57,13 @@ struct Row {
 class Bench {
  public:
   Bench(const ClusterFlowCommand& command, MPI_Comm communicator, const EngineConfig& engine,
-        const std::vector<InputFrame>& clip, ImageSize size, PixelFormat format)
+        const std::vector<InputFrame>& clip, const FlowClusterConfig& config)
       : command_(command),
         all_(communicator),
         root_(rank_of(communicator) == 0),
         engine_(engine),
         clip_(clip),
-        config_(cluster_config(command, size, format, ranks_of(communicator))),
+        config_(config),
         on_host_(ranks_on_host(communicator)) {
     if (!command.bench_resident) rows_.push_back({0});
     const int ranks = ranks_of(all_);
@@ -415,8 +415,8 @@ std::vector<InputFrame> read_clip(FrameInput& input, InputFrame first) {
 
 int run_cluster_bench(const ClusterFlowCommand& command, MPI_Comm communicator,
                       const EngineConfig& engine, const std::vector<InputFrame>& clip,
-                      ImageSize size, PixelFormat format) {
-  return Bench(command, communicator, engine, clip, size, format).run();
+                      const FlowClusterConfig& config) {
+  return Bench(command, communicator, engine, clip, config).run();
 }
 
 }  // namespace ocellus::app

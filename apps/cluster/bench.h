@@ -15,6 +15,6 @@ std::vector<InputFrame> read_clip(FrameInput& input, InputFrame first);
 /// Collective. `clip` is read on the root only. Returns the exit code of this rank.
 int run_cluster_bench(const ClusterFlowCommand& command, MPI_Comm communicator,
                       const EngineConfig& engine, const std::vector<InputFrame>& clip,
-                      ImageSize size, PixelFormat format);
+                      const FlowClusterConfig& config);
 
 }  // namespace ocellus::app

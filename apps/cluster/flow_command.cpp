@@ -262,10 +262,36 @@ std::vector<UnusedOptions> unused_options(const ClusterFlowCommand& o) {
   return rules;
 }
 
+/// The configuration for frames of this size. Throws InputError.
+FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize size,
+                                 PixelFormat format, int ranks) {
+  OperatorConfig flow = command.flow.config({{"method", "kernels"}});
+  flow.set_input(size, format);
+  FlowClusterConfig config;
+  config.flow = *flow.get_if<OpticalFlowConfig>();
+  if (!command.grid.empty()) {
+    std::tie(config.columns, config.rows) = parse_grid(command.grid);
+    if (ranks % config.columns != 0 || config.rows != ranks / config.columns) {
+      throw InputError(fmt::format("--grid is {}; its product must be the number of ranks, {}",
+                                   command.grid, ranks));
+    }
+  }
+  config.fan_out = command.fan_out;
+  config.frames_in_flight = command.frames_in_flight;
+  config.split_communication = !command.no_split;
+  if (command.collective) config.transfer = ClusterTransfer::kCollective;
+  if (command.halo == "staged") config.halo_transfer = HaloTransfer::kStaged;
+  if (command.halo == "direct") config.halo_transfer = HaloTransfer::kDirect;
+  if (command.halo == "peer") config.halo_transfer = HaloTransfer::kPeer;
+  config.measure_speed = !command.equal_regions;
+  return config;
+}
+
 int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
   const bool root = rank_of(communicator) == 0;
   std::unique_ptr<FrameInput> input;
   FramePointer first;
+  std::vector<InputFrame> clip;  // of --bench
   SourceInfo source;
   const auto open = [&] {
     if (command.frames.inputs.empty() && command.frames.source_pipeline.empty())
@@ -275,22 +301,21 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
     if (!input->next(*first))
       throw InputError(fmt::format("{}: contains no frame", input->source().name()));
     source = {first->image.size, first->image.format};
-    // Errors in the options and in the name of the output are reported before the ranks start.
-    cluster_config(command, source.size, source.format, ranks_of(communicator));
+    // Errors in the name of the output are reported before the ranks start.
     FlowFieldOutput(command.frames, command.draw.config(), MovingObjectsConfig(),
                     input->source().fps());
+    if (command.bench) clip = read_clip(*input, std::move(*first));
   };
   if (!prepared_by_root(communicator, open)) return kBadInput;
   MPI_Bcast(&source, sizeof(source), MPI_BYTE, 0, communicator);
+  FlowClusterConfig config;
+  // Another host may lack a file that the root has.
+  const bool prepared = prepared_by_all(communicator, [&] {
+    config = cluster_config(command, source.size, source.format, ranks_of(communicator));
+  });
+  if (!prepared) return kBadInput;
   const EngineConfig engine = rank_engine(communicator, command.common);
-  if (command.bench) {
-    return run_cluster_bench(
-        command, communicator, engine,
-        root ? read_clip(*input, std::move(*first)) : std::vector<InputFrame>(), source.size,
-        source.format);
-  }
-  FlowClusterConfig config =
-      cluster_config(command, source.size, source.format, ranks_of(communicator));
+  if (command.bench) return run_cluster_bench(command, communicator, engine, clip, config);
   if (!command.trace.empty()) config.trace_events = kTraceEvents;
   Expected<FlowCluster> cluster = FlowCluster::create(communicator, engine, config);
   if (!cluster) {
@@ -315,30 +340,6 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
 }
 
 }  // namespace
-
-FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize size,
-                                 PixelFormat format, int ranks) {
-  OperatorConfig flow = command.flow.config({{"method", "kernels"}});
-  flow.set_input(size, format);
-  FlowClusterConfig config;
-  config.flow = *flow.get_if<OpticalFlowConfig>();
-  if (!command.grid.empty()) {
-    std::tie(config.columns, config.rows) = parse_grid(command.grid);
-    if (config.columns > ranks || config.columns * config.rows != ranks) {
-      throw InputError(fmt::format("--grid is {}; its product must be the number of ranks, {}",
-                                   command.grid, ranks));
-    }
-  }
-  config.fan_out = command.fan_out;
-  config.frames_in_flight = command.frames_in_flight;
-  config.split_communication = !command.no_split;
-  if (command.collective) config.transfer = ClusterTransfer::kCollective;
-  if (command.halo == "staged") config.halo_transfer = HaloTransfer::kStaged;
-  if (command.halo == "direct") config.halo_transfer = HaloTransfer::kDirect;
-  if (command.halo == "peer") config.halo_transfer = HaloTransfer::kPeer;
-  config.measure_speed = !command.equal_regions;
-  return config;
-}
 
 void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code) {
   CLI::App* const command = program.add_subcommand(

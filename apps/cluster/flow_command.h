@@ -36,10 +36,6 @@ struct ClusterFlowCommand {
   std::string plot;
 };
 
-/// The configuration for frames of this size. Throws InputError.
-FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize size,
-                                 PixelFormat format, int ranks);
-
 /// Adds the subcommand. `exit_code` is that of this rank.
 void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code);
 

@@ -4,8 +4,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <exception>
+#include <string>
 #include <thread>
+
+#include "apps/common/input_error.h"
 
 namespace ocellus::app {
 namespace {
@@ -62,6 +67,24 @@ bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepar
   MPI_Bcast(&ok, 1, MPI_INT, 0, communicator);
   if (error) std::rethrow_exception(error);
   return ok != 0;
+}
+
+bool prepared_by_all(MPI_Comm communicator, const std::function<void()>& prepare) {
+  std::array<char, 1024> text{};
+  int first = ranks_of(communicator);
+  try {
+    prepare();
+  } catch (const std::exception& error) {
+    first = rank_of(communicator);
+    fmt::format_to_n(text.data(), text.size() - 1, "{}", error.what());
+  }
+  const bool mine = first == rank_of(communicator);
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, communicator);
+  if (first == ranks_of(communicator)) return true;
+  MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, communicator);
+  if (rank_of(communicator) != 0) return false;
+  throw InputError(mine ? std::string(text.data())
+                        : fmt::format("rank {}: {}", first, text.data()));
 }
 
 EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {

@@ -39,6 +39,10 @@ void meet(MPI_Comm communicator);
 /// exception passes on after the other ranks have been told.
 bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare);
 
+/// Runs `prepare` on all ranks. Returns whether it succeeded on all of them. On the root, the error
+/// of the first rank that has one is thrown.
+bool prepared_by_all(MPI_Comm communicator, const std::function<void()>& prepare);
+
 /// The engine's configuration of this rank. Collective. Without --threads, the ranks of a host
 /// share its CPUs. With --backend cuda, the ranks of a host take its devices in turn.
 EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options);

@@ -1,11 +1,14 @@
 #include "cluster/frame_messages.h"
 
+#include <cassert>
 #include <utility>
 
 namespace ocellus::cluster {
 namespace {
 
+// The number of the slot is added.
 enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32, kCopiedTag = 64 };
+static_assert(kMaxClusterFrames <= 16);
 
 /// The end of the ranks that send and receive through `first`.
 int end_of(const ClusterPlan& plan, int first) {
@@ -14,21 +17,36 @@ int end_of(const ClusterPlan& plan, int first) {
 
 }  // namespace
 
-void FrameMessages::make(const ClusterPlan& plan, int slot, std::span<std::byte> header) {
+void FrameMessages::make(const ClusterPlan& plan, int slot) {
   if (plan.collective()) {
-    make_collectives(plan, slot, header);
+    make_collectives(plan, slot);
   } else {
-    make_frames(plan, slot, header);
+    make_frames(plan, slot);
     if (plan.config.gather) make_results(plan, slot);
   }
   make_halos(plan, slot);
 }
 
-void FrameMessages::make_frames(const ClusterPlan& plan, int slot, std::span<std::byte> header) {
+void FrameMessages::set_header(const FrameHeader& header) {
+  assert(!frame_in.active() && !frame_out.active());
+  header_ = header;
+}
+
+bool FrameMessages::done() {
+  return frame_in.done() && frame_out.done() && halo_in.done() && halo_out.done() &&
+         copied_in.done() && copied_out.done() && result_in.done() && result_out.done();
+}
+
+void FrameMessages::cancel_receives() {
+  for (Messages* const receives : {&frame_in, &halo_in, &copied_in, &result_in})
+    receives->cancel_receives();
+}
+
+void FrameMessages::make_frames(const ClusterPlan& plan, int slot) {
   // The pixels of all ranks that receive through `first`.
   const auto frame = [&](int first) {
     Message message;
-    message.add(header.data(), header.size());
+    message.add(&header_, sizeof(header_));
     if (!plan.config.scatter) return message;
     const auto count = static_cast<std::size_t>(end_of(plan, first) - first);
     message.add(plan.flow.frames(), slot,
@@ -93,12 +111,10 @@ void FrameMessages::make_results(const ClusterPlan& plan, int slot) {
   }
 }
 
-void FrameMessages::make_collectives(const ClusterPlan& plan, int slot,
-                                     std::span<std::byte> header) {
+void FrameMessages::make_collectives(const ClusterPlan& plan, int slot) {
   if (plan.ranks() == 1) return;
   Messages& frame = plan.rank == 0 ? frame_out : frame_in;
-  frame.add_broadcast(header.data(), static_cast<int>(header.size()), plan.rank,
-                      plan.frame_communicator);
+  frame.add_broadcast(&header_, sizeof(header_), plan.rank, plan.frame_communicator);
   if (plan.config.scatter)
     frame.add_scatter(plan.flow.frames(), slot, plan.slabs, plan.rank, plan.frame_communicator);
   if (!plan.config.gather) return;

@@ -94,6 +94,10 @@ RegionPlaces RegionPlaces::of(const FlowClusterConfig& config, std::span<const R
   places.slab = slabs.front();
   places.halo = grow(places.region, Reach::of_window(config.flow.window), image);
   if (config.scatter) places.frames = bounding(slabs);
+  if (config.scatter && config.transfer == ClusterTransfer::kCollective) {
+    places.frames.height = 0;
+    for (const Rect& slab : slabs) places.frames.height += slab.height;
+  }
   places.results = bounding(group);
   for (int r = 0; r < static_cast<int>(regions.size()); ++r) {
     if (r == rank) continue;

@@ -32,7 +32,8 @@ struct RegionPlaces {
   Rect region;  ///< whose flow this rank computes
   Rect slab;    ///< the pixels that the kernels of the region read
   Rect halo;    ///< the derivatives that the windows of the region read
-  /// The pixels that this rank keeps: of its slab and of those it passes on. Empty without scatter.
+  /// The pixels that this rank keeps: of its slab and of those it passes on. With kCollective the
+  /// slabs lie one below the other, this rank's first. Empty without scatter.
   Rect frames;
   Rect results;  ///< the flow that this rank keeps: of its region and of those it passes on
 

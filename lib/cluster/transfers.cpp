@@ -1,5 +1,7 @@
 #include "cluster/transfers.h"
 
+#include <cassert>
+
 namespace ocellus::cluster {
 namespace {
 
@@ -15,7 +17,7 @@ MPI_Datatype row_type(const SlotPlanes& planes, int width, int plane_count) {
   return type;
 }
 
-/// `parts` of planes that the root has whole.
+/// `parts` of planes that the root has at their places in the image.
 Collective of_rows(Collective::Kind kind, const SlotPlanes& planes, int slot, int plane_count,
                    std::span<const Rect> parts, int rank, MPI_Comm communicator) {
   Collective made;
@@ -30,6 +32,7 @@ Collective of_rows(Collective::Kind kind, const SlotPlanes& planes, int slot, in
     made.rows.push_back(part.height);
     made.first.push_back(part.y - planes.rect.y);
   }
+  made.rows.front() = 0;
   return made;
 }
 
@@ -140,8 +143,12 @@ void Messages::add_broadcast(void* bytes, int count, int rank, MPI_Comm communic
 
 void Messages::add_scatter(const SlotPlanes& planes, int slot, std::span<const Rect> parts,
                            int rank, MPI_Comm communicator) {
-  add(of_rows(Collective::Kind::kScatter, planes, slot, 1, parts, rank, communicator),
-      bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes)));
+  Collective made = of_rows(Collective::Kind::kScatter, planes, slot, 1, parts, rank, communicator);
+  for (std::size_t r = 0, first = 0; r < parts.size(); ++r) {
+    made.first[r] = static_cast<int>(first);
+    first += static_cast<std::size_t>(parts[r].height);
+  }
+  add(std::move(made), bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes)));
 }
 
 void Messages::add_gather(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
@@ -154,12 +161,14 @@ Messages::~Messages() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
+  assert(!active_);
   for (std::size_t i = 0; i < messages_.size(); ++i) MPI_Request_free(&requests_[i]);
   for (Collective& collective : collectives_)
     if (collective.row != MPI_DATATYPE_NULL) MPI_Type_free(&collective.row);
 }
 
 void Messages::start() {
+  assert(!active_);
   if (requests_.empty()) return;
   if (!messages_.empty()) MPI_Startall(static_cast<int>(messages_.size()), requests_.data());
   for (std::size_t i = 0; i < collectives_.size(); ++i) {
@@ -168,42 +177,36 @@ void Messages::start() {
     const int mine = c.kind == Collective::Kind::kBroadcast
                          ? c.rows[0]
                          : c.rows[static_cast<std::size_t>(c.rank)];
-    const bool root = c.rank == 0;
+    void* const all = c.rank == 0 ? c.data : nullptr;
+    void* const own = c.rank == 0 ? nullptr : c.data;
     switch (c.kind) {
       case Collective::Kind::kBroadcast:
         MPI_Ibcast(c.data, mine, MPI_BYTE, 0, c.communicator, &request);
         break;
       case Collective::Kind::kScatter:
-        MPI_Iscatterv(c.data, c.rows.data(), c.first.data(), c.row, root ? MPI_IN_PLACE : c.data,
-                      mine, c.row, 0, c.communicator, &request);
+        MPI_Iscatterv(all, c.rows.data(), c.first.data(), c.row, own, mine, c.row, 0,
+                      c.communicator, &request);
         break;
       case Collective::Kind::kGather:
-        MPI_Igatherv(root ? MPI_IN_PLACE : c.data, mine, c.row, c.data, c.rows.data(),
-                     c.first.data(), c.row, 0, c.communicator, &request);
+        MPI_Igatherv(own, mine, c.row, all, c.rows.data(), c.first.data(), c.row, 0, c.communicator,
+                     &request);
         break;
     }
   }
-  started_ = true;
+  active_ = true;
 }
 
 bool Messages::done() {
-  if (!started_) return true;
+  if (!active_) return true;
   int flag = 0;
   MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &flag, MPI_STATUSES_IGNORE);
-  if (flag != 0) started_ = false;
-  return flag != 0;
+  active_ = flag == 0;
+  return !active_;
 }
 
-void Messages::wait() {
-  if (!started_) return;
-  MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  started_ = false;
-}
-
-void Messages::cancel() {
-  if (!started_) return;
-  for (MPI_Request& request : requests_) MPI_Cancel(&request);
-  wait();
+void Messages::cancel_receives() {
+  if (!active_) return;
+  for (std::size_t i = 0; i < messages_.size(); ++i) MPI_Cancel(&requests_[i]);
 }
 
 }  // namespace ocellus::cluster

@@ -56,11 +56,15 @@ struct Collective {
   int rank = 0;
   void* data = nullptr;  ///< on the root the first row of all parts, else of the own part
   MPI_Datatype row = MPI_DATATYPE_NULL;
-  std::vector<int> rows;   ///< of each rank's part
+  /// Of each rank's part. The root's own part has no row, because the root uses it while the
+  /// operation is active.
+  std::vector<int> rows;
   std::vector<int> first;  ///< row of each rank's part, counted from that of `data` on the root
 };
 
-/// Messages that are started and waited for together.
+/// Messages that are started and waited for together. From `start` until `done` returns true they
+/// are active. Meanwhile nobody writes what they send, nobody reads or writes what they receive,
+/// and neither this memory nor the object may be destroyed.
 class Messages {
  public:
   Messages() = default;
@@ -72,7 +76,8 @@ class Messages {
   /// Collective operations have no persistent requests in MPI 3. Each `start` makes new ones, so
   /// all ranks must start them in the same order.
   void add_broadcast(void* bytes, int count, int rank, MPI_Comm communicator);
-  /// Parts of the first plane, which the root has whole. They are as wide as the planes.
+  /// Parts of the first plane, which are as wide as the planes. The root has all of them one below
+  /// the other, because MPI_Iscatterv must read no byte twice and the parts overlap.
   void add_scatter(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
                    MPI_Comm communicator);
   /// Parts of all planes, which the root gets.
@@ -81,12 +86,14 @@ class Messages {
   bool empty() const { return requests_.empty(); }
   std::size_t bytes() const { return bytes_; }
 
+  /// Only if they are not active.
   void start();
   /// True if all are done, or were not started.
   bool done();
-  void wait();
-  /// Takes back receives that were started and that no message will match.
-  void cancel();
+  bool active() const { return active_; }
+  /// Asks MPI to take back receives that no message has matched yet. Those then become done.
+  /// Collective operations cannot be taken back.
+  void cancel_receives();
 
  private:
   void add(Collective collective, std::size_t bytes);
@@ -95,7 +102,7 @@ class Messages {
   std::vector<Collective> collectives_;
   std::vector<MPI_Request> requests_;  // of the messages, then of the collective operations
   std::size_t bytes_ = 0;
-  bool started_ = false;
+  bool active_ = false;
 };
 
 }  // namespace ocellus::cluster

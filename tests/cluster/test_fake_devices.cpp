@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <optional>
+#include <string>
+#include <thread>
 
 #include "cluster/device_cluster.h"
 #include "cluster/mpi_support.h"
@@ -32,7 +36,11 @@ namespace {
 
 class FakeDevices : public testing::Test {
  protected:
-  void TearDown() override { mpi_is_cuda_aware = false; }
+  void TearDown() override {
+    mpi_is_cuda_aware = false;
+    EXPECT_EQ(fake_driver().freed_while_open, 0);
+    fake_driver().freed_while_open = 0;
+  }
 };
 
 /// Other processes can open the device memory that this rank allocates.
@@ -40,6 +48,18 @@ class SharesMemory {
  public:
   explicit SharesMemory(bool shares = true) { fake_driver().shares_memory = shares; }
   ~SharesMemory() { fake_driver().shares_memory = false; }
+};
+
+/// This rank is late when it closes the device memory of others.
+class ClosesLate {
+ public:
+  ClosesLate() {
+    fake_driver().on_call = [](const std::string& name) {
+      if (name == "cudaIpcCloseMemHandle")
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    };
+  }
+  ~ClosesLate() { fake_driver().on_call = nullptr; }
 };
 
 /// Device 0 is the current one of this thread.
@@ -174,6 +194,60 @@ TEST_F(FakeDevices, PeersThatCannotShare) {
     refused("cudaIpcOpenMemHandle failed");
     fake_driver().peers = true;
   }
+}
+
+// Fails when a rank frees its device memory after a creation that failed, or after `finish`, while
+// another rank has it open, or when it keeps the memory although nobody has.
+TEST_F(FakeDevices, NobodyFreesWhatOthersHaveOpen) {
+  const SharesMemory shares;
+  const std::size_t blocks = fake_driver().device_blocks.size();
+  FlowClusterConfig config = device_cluster_config({24, 30});
+  {
+    std::optional<ClosesLate> late;
+    if (rank_of_world() == 1) late.emplace();
+    config.halo_transfer = HaloTransfer::kPeer;
+    // Rank 0 cannot open what others share. Ranks 1 and 2 can.
+    fake_driver().peers = rank_of_world() != 0;
+    const auto cluster =
+        FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda), config);
+    EXPECT_EQ(cluster.has_value(), ranks_of_world() == 1);
+    fake_driver().peers = true;
+  }
+  EXPECT_EQ(fake_driver().freed_while_open, 0);
+  EXPECT_EQ(fake_driver().device_blocks.size(), blocks);
+  {
+    std::optional<ClosesLate> late;
+    if (rank_of_world() == 1) late.emplace();
+    for (const ClusterRankReport& report : expect_fields(config, BackendChoice::kCuda, 5))
+      EXPECT_EQ(report.peers > 0, ranks_of_world() > 1);
+  }
+  EXPECT_EQ(fake_driver().freed_while_open, 0);
+  EXPECT_EQ(fake_driver().device_blocks.size(), blocks);
+}
+
+// Fails when a cluster that is destroyed without `finish` frees device memory that another rank has
+// open.
+TEST_F(FakeDevices, UnfinishedClusterKeepsWhatOthersHaveOpen) {
+  const std::size_t blocks = fake_driver().device_blocks.size();
+  {
+    const SharesMemory shares;
+    auto cluster = FlowCluster::create(MPI_COMM_WORLD, engine_config(1, BackendChoice::kCuda),
+                                       device_cluster_config({24, 30}));
+    ASSERT_TRUE(cluster) << cluster.error().text;
+  }
+  EXPECT_EQ(fake_driver().device_blocks.size() > blocks, ranks_of_world() > 1);
+  EXPECT_EQ(fake_driver().freed_while_open, 0);
+  // The process goes on with a driver that has none of this memory.
+  MPI_Barrier(MPI_COMM_WORLD);
+  const bool lazy = fake_driver().lazy;
+  const int multiprocessors = fake_driver().multiprocessors;
+  const int resident_blocks = fake_driver().resident_blocks;
+  const auto kernel = fake_driver().kernel;
+  reset_fake_driver();
+  fake_driver().lazy = lazy;
+  fake_driver().multiprocessors = multiprocessors;
+  fake_driver().resident_blocks = resident_blocks;
+  fake_driver().kernel = kernel;
 }
 
 // Fails when a rank with a device and one without it do not understand each other.

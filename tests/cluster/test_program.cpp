@@ -33,10 +33,13 @@ void choose_program(const std::string& path) {
   setenv("OCELLUS_PROGRAM", path.c_str(), 1);
 }
 
-/// The arguments of mpirun.
+/// The arguments of mpirun. A rank that uses a buffer of MPI wrongly ends by a signal.
 std::vector<std::string> on_ranks(int ranks, const std::vector<std::string>& arguments) {
   choose_program(variable("OCELLUS_MPIRUN"));
-  return plus({"-n", std::to_string(ranks), variable("OCELLUS_CLUSTER")}, arguments);
+  std::vector<std::string> all = {"-n", std::to_string(ranks)};
+  if (const std::string checker = variable("OCELLUS_MPI_CHECKER_LIBRARY"); !checker.empty())
+    all = plus(all, {"-x", "LD_PRELOAD=" + checker, "-x", "OCELLUS_MPI_CHECKER=abort"});
+  return plus(plus(all, {variable("OCELLUS_CLUSTER")}), arguments);
 }
 
 json cluster_json(int ranks, const std::vector<std::string>& arguments) {
@@ -156,12 +159,32 @@ TEST(ClusterProgram, ReportsMistakesOnce) {
                        {"a cluster needs kKernels"});
   expect_cluster_error(2, {"flow", "test:64x48", "--grid", "3x1"},
                        {"--grid is 3x1; its product must be the number of ranks, 2"});
+  expect_cluster_error(2, {"flow", "test:64x48", "--grid", "2x2147483649"}, {"--grid is"});
   expect_cluster_error(2, {"flow", "test:64x48", "--grid", "two"}, {"COLUMNSxROWS"});
   expect_cluster_error(2, {"flow", "test:64x48", "--window", "8"}, {"--window"});
   expect_cluster_error(2, {"flow", "test:64x48", "-o", "x.txt"}, {"x.txt"});
   expect_cluster_error(2, {"flow", "test:64x48", "--bench-frames", "9"}, {"--bench, which is not"});
   expect_cluster_error(2, {"flow", "test:64x48,frames=3", "--taps", "5x5x5"}, {"needs 5"});
+  expect_cluster_error(4, {"flow", "test:64x3,frames=9"}, {"1 x 4 regions do not fit in 64 x 3"});
   expect_cluster_error(2, {"flwo"}, {"unknown subcommand 'flwo'"});
+}
+
+// Fails when a rank whose options cannot be read ends alone, and the others wait for it.
+TEST(ClusterProgram, ReportsAFileThatARankLacks) {
+  const TemporaryFolder with, without;
+  std::ofstream(with / "o.json") << R"({"window": 9})";
+  choose_program(variable("OCELLUS_MPIRUN"));
+  const std::vector<std::string> program = {variable("OCELLUS_CLUSTER"), "flow",
+                                            "test:64x48,frames=21", "--config", "o.json"};
+  const auto in = [&program](const TemporaryFolder& folder) {
+    return plus({"-n", "1", "-wdir", folder / ""}, program);
+  };
+  ChildResult result = run_program(plus(plus(in(with), {":"}), in(with)));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  result = run_program(plus(plus(in(with), {":"}), in(without)));
+  EXPECT_EQ(result.exit_code, 2) << result.err;
+  EXPECT_NE(result.err.find("rank 1: "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("o.json"), std::string::npos) << result.err;
 }
 
 // Fails when a row is missing, or when the ranks that wait take part in a measurement.

@@ -39,14 +39,30 @@ constexpr std::size_t kLeastMapped = SIZE_MAX;
 constexpr std::size_t kLeastMapped = std::size_t{1} << 20;
 #endif
 
+/// What a shared file maps: behind the memory a page with the number of times that it is open.
+constexpr std::size_t kPage = 4096;
+std::size_t mapped_bytes(std::size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage + kPage;
+}
+std::atomic_ref<int> times_open(void* memory, std::size_t bytes) {
+  return std::atomic_ref<int>(
+      *reinterpret_cast<int*>(static_cast<char*>(memory) + mapped_bytes(bytes) - kPage));
+}
+
 /// Frees device or pinned memory.
 void free_block(void* block) {
   FakeDriver& driver = fake_driver();
   const std::size_t bytes = driver.block_bytes[block];
   const auto shared = driver.shared_files.find(block);
-  if (shared == driver.shared_files.end() && bytes < kLeastMapped) return std::free(block);
-  munmap(block, bytes);
-  if (shared == driver.shared_files.end()) return;
+  if (shared == driver.shared_files.end()) {
+    if (bytes < kLeastMapped)
+      std::free(block);
+    else
+      munmap(block, bytes);
+    return;
+  }
+  if (times_open(block, bytes) > 0) ++driver.freed_while_open;
+  munmap(block, mapped_bytes(bytes));
   close(shared->second);
   driver.shared_files.erase(shared);
 }
@@ -71,7 +87,7 @@ void reset_fake_driver() {
   for (const std::set<void*>* left :
        {&driver.streams, &driver.events, &driver.graphs, &driver.execs})
     for (void* one : *left) std::free(one);
-  for (const auto& [memory, bytes] : driver.opened) munmap(memory, bytes);
+  for (const auto& [memory, bytes] : driver.opened) munmap(memory, mapped_bytes(bytes));
   driver = FakeDriver{};
   pushed_here.clear();
   last_error() = cudaSuccess;
@@ -388,8 +404,10 @@ cudaError_t take_block(std::set<void*>& blocks, std::size_t bytes, void** taken)
 cudaError_t take_shared_block(std::size_t bytes, void** taken) {
   FakeDriver& driver = fake_driver();
   const int file = memfd_create("device memory", 0);
-  if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return cudaErrorMemoryAllocation;
-  void* const block = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const std::size_t mapped = mapped_bytes(bytes);
+  if (file < 0 || ftruncate(file, static_cast<off_t>(mapped)) != 0)
+    return cudaErrorMemoryAllocation;
+  void* const block = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (block == MAP_FAILED) return cudaErrorMemoryAllocation;
   driver.device_blocks.insert(block);
   driver.block_bytes[block] = bytes;
@@ -509,9 +527,11 @@ cudaError_t open_shared_memory(void** pointer, cudaIpcMemHandle_t handle, unsign
       "/proc/" + std::to_string(made.process) + "/fd/" + std::to_string(made.file);
   const int file = open(path.c_str(), O_RDWR);
   if (file < 0) return cudaErrorInvalidResourceHandle;
-  void* const memory = mmap(nullptr, made.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const memory =
+      mmap(nullptr, mapped_bytes(made.bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
   if (memory == MAP_FAILED) return cudaErrorMapBufferObjectFailed;
+  ++times_open(memory, made.bytes);
   fake_driver().opened[memory] = made.bytes;
   *pointer = memory;
   return cudaSuccess;
@@ -521,7 +541,8 @@ cudaError_t close_shared_memory(void* memory) {
   run_all();
   const auto opened = fake_driver().opened.find(memory);
   if (opened == fake_driver().opened.end()) return cudaErrorInvalidResourceHandle;
-  munmap(memory, opened->second);
+  --times_open(memory, opened->second);
+  munmap(memory, mapped_bytes(opened->second));
   fake_driver().opened.erase(opened);
   return cudaSuccess;
 }

@@ -88,6 +88,7 @@ struct FakeDriver {
   /// device than that of their stream.
   std::vector<std::string> misplaced;
   long peer_copies = 0;
+  long freed_while_open = 0;        ///< blocks that another process still had open
   long copies_between_devices = 0;  ///< of rows
 
   // Existing objects.

@@ -38,8 +38,10 @@ inline constexpr int kMaxClusterFrames = kMaxDepth;
 
 /// How frames go from the root to the ranks, and results back.
 enum class ClusterTransfer : std::uint8_t {
-  kMessages,    ///< persistent requests along the tree of `fan_out`
-  kCollective,  ///< MPI_Iscatterv and MPI_Igatherv; regions in one column only
+  kMessages,  ///< persistent requests along the tree of `fan_out`
+  /// MPI_Iscatterv and MPI_Igatherv; regions in one column only. The root keeps the pixels that
+  /// several ranks read once for each of them.
+  kCollective,
 };
 
 /// How the halo of the derivatives travels to and from a rank with a CUDA device.
@@ -57,7 +59,8 @@ enum class HaloTransfer : std::uint8_t {
   kPeer,
 };
 
-/// All ranks must give the same configuration, except for `halo_transfer`.
+/// All ranks must give the same configuration, except for `halo_transfer`. Kernels of a file are
+/// compared by the name of the file, and those of a callback not at all.
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty, `deviation`
   /// false. `depth` has no effect.
@@ -142,9 +145,10 @@ struct ClusterField {
 };
 
 /// One rank's part of the cluster. After an error, or without `finish`, other ranks still wait for
-/// this one: call MPI_Abort. Rank 0 of the communicator is the root; it submits frames and
-/// waits for fields. The other ranks call `serve`. All calls of one object, and MPI's other calls
-/// on this rank, are made by one thread (MPI_THREAD_FUNNELED). Nothing is allocated between
+/// this one: call MPI_Abort. An object that is destroyed then keeps memory that MPI or another rank
+/// may still use, until the process ends. Rank 0 of the communicator is the root; it submits frames
+/// and waits for fields. The other ranks call `serve`. All calls of one object, and MPI's other
+/// calls on this rank, are made by one thread (MPI_THREAD_FUNNELED). Nothing is allocated between
 /// `create` and `finish`, except by MPI.
 class FlowCluster {
  public:
@@ -168,16 +172,17 @@ class FlowCluster {
   Rect slab(int rank) const noexcept;
 
   /// Root only. Copies the frame and starts it. With scatter == false, only sequence and timestamp
-  /// of the frame count. Errors: InvalidArgument (size, format, stride, null data), QueueFull (as
-  /// many frames are in flight, or not released, as `frames_in_flight`).
+  /// of the frame count. Errors: InvalidArgument (size, format, stride, null data, another rank, a
+  /// finished cluster), QueueFull (as many frames are in flight, or not released, as
+  /// `frames_in_flight`).
   Expected<void> submit(const Frame& frame) noexcept;
   /// Root only. The oldest field that has not been released; with gather == false its planes are
   /// empty. Errors: DeadlineMissed, InvalidTicket (no frame is in flight).
   Expected<ClusterField> wait(Deadline deadline) noexcept;
   /// Root only. Gives back the oldest field, after `wait` has returned it.
   void release() noexcept;
-  /// Root only. Ends the ranks' `serve` and collects reports and traces. Fields that have not been
-  /// waited for are dropped. Errors: those of `wait`.
+  /// Root only, once. Ends the ranks' `serve` and collects reports and traces. Fields that have not
+  /// been waited for are dropped. Errors: those of `wait`; InvalidArgument (another rank, again).
   Expected<void> finish() noexcept;
 
   /// Called for each frame of a rank, when its region is solved. A frame whose halo comes late is
@@ -191,8 +196,8 @@ class FlowCluster {
   using SlabSource = ImageView (*)(void* user, std::uint64_t frame, const Rect& slab);
   void set_slab_source(SlabSource source, void* user) noexcept;
 
-  /// Every rank but the root: computes until the root calls `finish`. Errors: those of an
-  /// operator; the caller should then call MPI_Abort.
+  /// Every rank but the root, once: computes until the root calls `finish`. Errors: those of an
+  /// operator, after which the caller should call MPI_Abort; InvalidArgument (the root, again).
   Expected<void> serve() noexcept;
 
   /// On the root after `finish`: one for each rank, in order.
