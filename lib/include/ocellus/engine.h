@@ -52,9 +52,10 @@ inline constexpr int kMaxWorkers = 64;
 
 /// Configuration of an engine.
 struct EngineConfig {
-  BackendSpec backend;
+  BackendSpec backend{};
   /// Largest number of threads that compute CPU frames at once, including a waiting caller. 0: as
-  /// many as the process may use (its affinity mask), at most kMaxWorkers.
+  /// many as `usable_cpus` (ocellus/cpus.h) counts, at most kMaxWorkers. That is the affinity mask
+  /// and the CPU limit of a container.
   int workers = 0;
   /// CPU number for each worker thread; -1 leaves the choice to the system. Only the first
   /// `workers` entries are read. A thread that waits without a deadline computes, too, where it
@@ -76,7 +77,7 @@ struct EngineConfig {
   int device_copy_threads = 0;
   /// Sum of the footprints of all operators and buffers that will exist on the engine at once.
   /// There can be at most 256 of them.
-  Footprint memory;
+  Footprint memory{};
   /// Locks the host block into memory (mlock). Otherwise every page is touched at creation but may
   /// be swapped out later.
   bool lock_memory = false;
