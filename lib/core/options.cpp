@@ -157,7 +157,7 @@ const Option* find_option(OptionTable table, std::string_view name) noexcept {
 }
 
 NearestName::NearestName(std::string_view given) noexcept
-    : given_(given), distance_((given.size() + 2) / 3 + 1) {}
+    : given_(given), distance_(given.size() / 4 + 2) {}
 
 void NearestName::consider(std::string_view name) noexcept {
   const std::size_t distance = wrong_letters(given_, name);

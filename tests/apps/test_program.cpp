@@ -109,7 +109,16 @@ TEST(Program, ReportsWrongUsage) {
   expect_error({}, {"Usage"});
   expect_error({"flwo"}, {"flwo", "flow", "latency"});
   expect_error({"flow"}, {"FRAMES"});
-  expect_error({"flow", "test:32x32", "--nonsense"}, {"--nonsense", "ocellus flow --help"});
+  expect_error({"flow", "test:32x32", "--nonsense"},
+               {"there is no option --nonsense\n", "ocellus flow --help"});
+  expect_error({"flow", "test:32x32", "--windw", "9"},
+               {"there is no option --windw; the nearest is --window\n"});
+  expect_error({"flow", "test:32x32", "--window-sgma=2"},
+               {"there is no option --window-sgma; the nearest is --window-sigma\n"});
+  expect_error({"flow", "test:32x32", "-window", "9"},
+               {"there is no option -window; the nearest is --window\n"});
+  expect_error({"latency", "--pipeline", "flow windw=9", "--frames", "1"},
+               {"there is no option \"windw\"; the nearest is window\n"});
   expect_error({"compare"}, {"subcommand"});
   // Every comparison with NaN is false, so a range check by comparisons alone would accept it.
   expect_error({"latency", "--fps", "nan"}, {"--fps", "nan"});
