@@ -169,7 +169,7 @@ class _Lease(NotCopied):
         self.pool = pool
 
     def __del__(self) -> None:
-        if hasattr(self, "pool"):  # not after an exception of a signal handler in __init__
+        if hasattr(self, "pool"):  # __init__ may have been interrupted
             self.pool.append(self.memory)
 
 
