@@ -66,8 +66,9 @@ int run_devices(const CommonOptions& options) {
   fmt::print("SIMD      {}\n", chosen.simd_target);
   fmt::print("workers   {}\n", chosen.workers);
   fmt::print("CPUs      {} usable: {} in the affinity mask, {}\n", cpus.count, cpus.affinity,
-             cpus.quota > 0.0 ? fmt::format("CPU time of {:.3g} from the control groups", cpus.quota)
-                              : "no limit from the control groups");
+             cpus.quota > 0.0
+                 ? fmt::format("CPU time of {:.3g} from the control groups", cpus.quota)
+                 : "no limit from the control groups");
   for (const Gpu& gpu : gpus) fmt::print("GPU       {}\n", gpu_line(gpu.info, gpu.meter));
   fmt::print("backends\n");
   for (const Row& row : rows)

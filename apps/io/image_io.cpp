@@ -52,8 +52,7 @@ const char* unread_format(std::string_view head) {
   for (const char* brand : {"heic", "heix", "hevc", "heim", "mif1", "msf1"})
     if (at(4, "ftyp") && at(8, brand)) return "HEIF";
   if (at(4, "ftypavif") || at(4, "ftypavis")) return "AVIF";
-  if (at(0, std::string_view("\0\0\0\x0cjP  ", 8)) || at(0, "\xff\x4f\xff\x51"))
-    return "JPEG 2000";
+  if (at(0, std::string_view("\0\0\0\x0cjP  ", 8)) || at(0, "\xff\x4f\xff\x51")) return "JPEG 2000";
   if (at(0, std::string_view("\0\0\0\x0cJXL ", 8)) || at(0, "\xff\x0a")) return "JPEG XL";
   if (at(0, "qoif")) return "QOI";
   if (at(0, "8BPS")) return "PSD";

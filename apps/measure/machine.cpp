@@ -196,14 +196,12 @@ nlohmann::ordered_json machine_json() {
 std::string machine_line() {
   const std::string governor = cpu_governor();
   const UsableCpus cpus = usable_cpus();
-  return fmt::format("{}, {}{}{}, {}; {}{}", cpu_name(),
-                     counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
-                     is_virtual_machine() ? " of a virtual machine" : "",
-                     cpus.quota > 0.0
-                         ? fmt::format(", of which a control group grants {:.3g}", cpus.quota)
-                         : "",
-                     governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor,
-                     system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
+  return fmt::format(
+      "{}, {}{}{}, {}; {}{}", cpu_name(), counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
+      is_virtual_machine() ? " of a virtual machine" : "",
+      cpus.quota > 0.0 ? fmt::format(", of which a control group grants {:.3g}", cpus.quota) : "",
+      governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor, system_name(),
+      is_realtime_kernel() ? ", real-time kernel" : "");
 }
 
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {

@@ -219,8 +219,8 @@ std::string gif_of(int frames) {
   return gif + ';';
 }
 
-/// Example failure: the program waits until --source-timeout for the end of a GIF, which GStreamer's
-/// libav plugin does not detect.
+/// Example failure: the program waits until --source-timeout for the end of a GIF, which
+/// GStreamer's libav plugin does not detect.
 TEST_F(Stalled, NamesGifsAtOnce) {
   const std::string path = folder_ / "a.gif";
   std::ofstream(path, std::ios::binary) << gif_of(3);

@@ -554,8 +554,8 @@ TEST(Options, NearestName) {
 
 // Fails when a text that is too long becomes an empty one, or the text of before is lost.
 TEST(Options, TextsThatDoNotFitAreRefused) {
-  static_assert(std::is_constructible_v<Text<8>, const char (&)[8]>);
-  static_assert(!std::is_constructible_v<Text<8>, const char (&)[9]>);
+  static_assert(std::is_constructible_v<Text<8>, const char(&)[8]>);
+  static_assert(!std::is_constructible_v<Text<8>, const char(&)[9]>);
   static_assert(!std::is_constructible_v<Text<8>, const char*>);
   static_assert(!std::is_constructible_v<Text<8>, std::string>);
   constexpr Text<8> kSeven("seven..");
