@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/failure.h"
 #include "core/option_table.h"
@@ -121,11 +122,12 @@ Expected<void> set_one(const Option& option, void* config, std::string_view text
   return {};
 }
 
-/// Number of letters that are wrong, missing, too many or swapped with their neighbor, at most
-/// kLongestName. That is the distance of names that are longer.
+/// Number of letters that are wrong, missing, too many or swapped with their neighbor. Names of
+/// more than kLongestName letters are not compared.
 constexpr std::size_t kLongestName = 64;
 std::size_t wrong_letters(std::string_view a, std::string_view b) noexcept {
-  if (a.size() > kLongestName || b.size() > kLongestName) return kLongestName;
+  if (a.size() > kLongestName || b.size() > kLongestName)
+    return std::numeric_limits<std::size_t>::max();
   // rows[i % 3][j]: the distance of the first i letters of a and the first j letters of b
   std::size_t rows[3][kLongestName + 1];
   for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;

@@ -329,6 +329,8 @@ def interrupt(call, at):
     def trace(frame, event, _):
         if os.path.dirname(frame.f_code.co_filename) != os.path.dirname(_operator.__file__):
             return None
+        if frame.f_code.co_name == "__del__":
+            return None  # Python prints exceptions there and goes on
         frame.f_trace_opcodes = True
         # CPython runs signal handlers after calls and in loops, and never just before a return.
         returns = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]].startswith("RETURN")
