@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -196,8 +197,10 @@ const char* ocellus_version(void) {
 }
 
 const char* ocellus_status_name(ocellus_status status) {
-  const bool known = status >= OCELLUS_OK && status <= OCELLUS_SYSTEM;
-  return known ? status_name(static_cast<Status>(status)) : "unknown";
+  // A number that is no byte is that of no status, either.
+  constexpr std::uint8_t kNone = std::numeric_limits<std::uint8_t>::max();
+  const bool byte = status >= 0 && status < kNone;
+  return status_name(static_cast<Status>(byte ? static_cast<std::uint8_t>(status) : kNone));
 }
 
 const char* ocellus_operator_name(size_t index) {

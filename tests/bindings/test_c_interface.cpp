@@ -246,8 +246,8 @@ TEST(CList, IsTheLibrarysList) {
   EXPECT_EQ(ocellus_operator_summary(operators().size()), nullptr);
   EXPECT_STREQ(ocellus_version(), version());
   EXPECT_STREQ(ocellus_status_name(OCELLUS_DEADLINE_MISSED), "DeadlineMissed");
-  for (const std::int32_t bad : {-1, OCELLUS_SYSTEM + 1, 256})
-    EXPECT_STREQ(ocellus_status_name(bad), "unknown");
+  for (const std::int32_t bad : {-1, 200, 255, 256, 256 + OCELLUS_SYSTEM})
+    EXPECT_STREQ(ocellus_status_name(bad), "Unknown");
 }
 
 /// An operator of a C program and what is needed to send it a frame.
