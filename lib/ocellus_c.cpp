@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
 #include <type_traits>
@@ -36,7 +37,7 @@ using detail::fail;
 using detail::fail_null;
 using detail::invalid_argument;
 
-// ---- values that must be the same in both interfaces
+// ---- results that must have the same values in both interfaces
 
 template <typename Enum>
 constexpr bool same(std::int32_t value, Enum member) noexcept {
@@ -53,16 +54,6 @@ static_assert(same(OCELLUS_OK, Status::kOk) &&
               same(OCELLUS_DEVICE_LOST, Status::kDeviceLost) &&
               same(OCELLUS_CORRUPT_FILE, Status::kCorruptFile) &&
               same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem));
-static_assert(same(OCELLUS_GRAY8, PixelFormat::kGray8) &&
-              same(OCELLUS_GRAY16, PixelFormat::kGray16) &&
-              same(OCELLUS_FLOAT32, PixelFormat::kFloat32) &&
-              same(OCELLUS_YUY2, PixelFormat::kYuy2) && same(OCELLUS_UYVY, PixelFormat::kUyvy) &&
-              same(OCELLUS_BGR, PixelFormat::kBgr) && same(OCELLUS_RGB, PixelFormat::kRgb) &&
-              same(OCELLUS_BGRX, PixelFormat::kBgrx) && same(OCELLUS_RGBX, PixelFormat::kRgbx) &&
-              kPixelFormats == OCELLUS_RGBX + 1);
-static_assert(same(OCELLUS_MEMORY_HOST, MemorySpace::kHost) &&
-              same(OCELLUS_MEMORY_PINNED, MemorySpace::kPinned) &&
-              same(OCELLUS_MEMORY_CUDA, MemorySpace::kCuda));
 static_assert(same(OCELLUS_FIELD_INT32, FieldType::kInt32) &&
               same(OCELLUS_FIELD_UINT32, FieldType::kUint32) &&
               same(OCELLUS_FIELD_FLOAT, FieldType::kFloat) &&
@@ -115,8 +106,10 @@ Expected<OperatorConfig> config_of(const ocellus_operator_config& given) noexcep
   OperatorConfig config(*description);
   if (Expected<void> set = config.set_options(std::span(settings.data(), given.option_count)); !set)
     return tl::unexpected(set.error());
+  const Expected<PixelFormat> format = enum_of<PixelFormat>("format", given.format);
+  if (!format) return tl::unexpected(format.error());
   const bool whole_range = given.black == 0.0f && given.white == 0.0f;
-  config.set_input({given.width, given.height}, enum_of<PixelFormat>(given.format),
+  config.set_input({given.width, given.height}, *format,
                    whole_range ? GrayRange{} : GrayRange{given.black, given.white});
   return config;
 }
@@ -139,9 +132,9 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
                             config.affinity.size());
   }
   std::copy_n(given->affinity, given->affinity_count, config.affinity.begin());
-  if (given->device_wait < 0 || given->device_wait > static_cast<int>(DeviceWait::kBlock))
-    return invalid_argument("device_wait is %d; it must be 0 to 2", given->device_wait);
-  config.device_wait = static_cast<DeviceWait>(given->device_wait);
+  const Expected<DeviceWait> wait = enum_of<DeviceWait>("device_wait", given->device_wait);
+  if (!wait) return tl::unexpected(wait.error());
+  config.device_wait = *wait;
   if (given->device_stream_sets != 0) config.device_stream_sets = given->device_stream_sets;
   config.device_copy_threads = given->device_copy_threads;
   return config;
@@ -204,7 +197,10 @@ const char* ocellus_version(void) {
 }
 
 const char* ocellus_status_name(ocellus_status status) {
-  return status_name(enum_of<Status>(status));
+  // A number that is no byte is that of no status, either.
+  constexpr std::uint8_t kNone = std::numeric_limits<std::uint8_t>::max();
+  const bool byte = status >= 0 && status < kNone;
+  return status_name(static_cast<Status>(byte ? static_cast<std::uint8_t>(status) : kNone));
 }
 
 const char* ocellus_operator_name(size_t index) {
@@ -365,13 +361,21 @@ ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame
                 error);
   }
   OperatorOutput out;
-  for (std::size_t p = 0; p < plane_count; ++p) out.planes[p] = detail::view_of(planes[p]);
+  for (std::size_t p = 0; p < plane_count; ++p) {
+    const Expected<ImageView> plane = detail::view_of(planes[p], p);
+    if (!plane) return fail(plane.error(), error);
+    out.planes[p] = *plane;
+  }
   out.record = record;
+  const Expected<PixelFormat> format = enum_of<PixelFormat>("frame.format", frame->format);
+  if (!format) return fail(format.error(), error);
+  const Expected<MemorySpace> space = enum_of<MemorySpace>("frame.memory", frame->memory);
+  if (!space) return fail(space.error(), error);
   const Frame in{.data = frame->data,
                  .size = {frame->width, frame->height},
                  .stride = frame->stride,
-                 .format = enum_of<PixelFormat>(frame->format),
-                 .space = enum_of<MemorySpace>(frame->memory),
+                 .format = *format,
+                 .space = *space,
                  .stream = frame->stream,
                  .sequence = frame->sequence,
                  .timestamp_ns = frame->timestamp_ns};

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "apps/common/input_error.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -91,9 +92,12 @@ EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
   EngineConfig config = engine_config(options);
   const HostRanks host(communicator);
   const HostCpus cpus = host_cpus(communicator);
-  const int share = CPU_COUNT(&cpus.all) / ranks_of(host.get());
-  if (options.threads == 0)
-    config.workers = std::clamp(std::min(share, CPU_COUNT(&cpus.mine)), 1, kMaxWorkers);
+  const UsableCpus own = usable_cpus();
+  double all = CPU_COUNT(&cpus.all);
+  // The ranks of a host are in one container, or in none.
+  if (own.quota > 0.0) all = std::min(all, own.quota);
+  const int share = static_cast<int>(all / ranks_of(host.get()));
+  if (options.threads == 0) config.workers = std::clamp(std::min(share, own.count), 1, kMaxWorkers);
   // A number in --backend cuda:N is obeyed, on all ranks.
   if (options.backend == "cuda" || options.backend == "auto") {
     int devices = 0;

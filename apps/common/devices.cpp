@@ -7,6 +7,7 @@
 #include "apps/common/common.h"
 #include "apps/common/device_list.h"
 #include "apps/measure/machine.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 int run_devices(const CommonOptions& options) {
   const EngineConfig config = engine_config(options);
   const EngineInfo chosen = take(Engine::probe(config), "--backend " + options.backend);
+  const UsableCpus cpus = usable_cpus();
 
   struct Row {
     const char* name;
@@ -42,6 +44,10 @@ int run_devices(const CommonOptions& options) {
     json["simd"] = chosen.simd_target;
     json["cpu"] = cpu_name();
     json["workers"] = chosen.workers;
+    json["usable_cpus"] = {
+        {"count", cpus.count},
+        {"affinity", cpus.affinity},
+        {"quota", cpus.quota > 0.0 ? nlohmann::ordered_json(cpus.quota) : nullptr}};
     json["backend"] = backend_name(chosen.backend);
     json["backends"] = nlohmann::ordered_json::array();
     for (const Row& row : rows) {
@@ -59,6 +65,10 @@ int run_devices(const CommonOptions& options) {
   fmt::print("CPU       {}\n", machine_line());
   fmt::print("SIMD      {}\n", chosen.simd_target);
   fmt::print("workers   {}\n", chosen.workers);
+  fmt::print("CPUs      {} usable: {} in the affinity mask, {}\n", cpus.count, cpus.affinity,
+             cpus.quota > 0.0
+                 ? fmt::format("CPU time of {:.3g} from the control groups", cpus.quota)
+                 : "no limit from the control groups");
   for (const Gpu& gpu : gpus) fmt::print("GPU       {}\n", gpu_line(gpu.info, gpu.meter));
   fmt::print("backends\n");
   for (const Row& row : rows)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/common/common.h"
@@ -17,6 +18,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/output_file.h"
 #include "apps/io/video.h"
+#include "ocellus/options.h"
 
 namespace ocellus::app {
 namespace {
@@ -46,6 +48,24 @@ void check_subcommands(const CLI::App& program, int argc, char** argv) {
     }
     level = next;
   }
+}
+
+/// Names an option of `command` that does not exist, and the nearest one. Returns "" if the
+/// arguments that were not expected are no options. CLI11's own error lists arguments only.
+std::string unknown_option(const CLI::App& command, const std::vector<std::string>& unexpected) {
+  for (const std::string& argument : unexpected) {
+    if (argument.size() < 2 || argument[0] != '-') continue;
+    const std::size_t begin = argument.find_first_not_of('-');
+    const std::string flag = argument.substr(0, argument.find('='));
+    if (begin >= flag.size()) continue;
+    NearestName nearest(std::string_view(flag).substr(begin));
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& name : option->get_lnames()) nearest.consider(name);
+    return nearest.found().empty()
+               ? fmt::format("there is no option {}", flag)
+               : fmt::format("there is no option {}; the nearest is --{}", flag, nearest.found());
+  }
+  return "";
 }
 
 /// The parent may have closed a standard stream. Then the next file that is opened would take its
@@ -102,13 +122,18 @@ int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code
     return kDone;
   } catch (const CLI::ParseError& error) {
     std::string command = program.get_name();
-    for (const CLI::App* app = &program; !app->get_subcommands().empty();) {
+    const CLI::App* app = &program;
+    while (!app->get_subcommands().empty()) {
       app = app->get_subcommands().front();
       command += " " + app->get_name();
     }
-    if (reports)
-      tell(fmt::format("{}: {}\nSee '{} --help'.\n", program.get_name(), printable(error.what()),
-                       command));
+    std::string text;
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+      text = unknown_option(*app, program.remaining(true));
+    if (text.empty()) text = error.what();
+    if (reports) {
+      tell(fmt::format("{}: {}\nSee '{} --help'.\n", program.get_name(), printable(text), command));
+    }
     return kBadInput;
   }
   return exit_code;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "apps/cortex/bench.h"
 #include "apps/cortex/real_devices.h"
@@ -17,6 +16,7 @@
 #include "cortex/paper_network.h"
 #include "ocellus/cortical_network.h"
 #include "ocellus/cortical_placement.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -74,7 +74,7 @@ double active_inputs(const CorticalNetwork& network, const CorticalNetworkConfig
 
 int threads_of(const CortexBenchOptions& o) {
   if (o.common.threads > 0) return o.common.threads;
-  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, kMaxWorkers);
+  return std::min(usable_cpus().count, kMaxWorkers);
 }
 
 CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,

@@ -296,8 +296,11 @@ std::unique_ptr<FrameSource> open_frame_stream(const std::string& path,
     const std::string head(stream->peek(kY4mMagic.size()));
     if (head == kY4mMagic) return std::make_unique<Y4mStream>(std::move(stream), options.color);
     if (is_pnm(head)) return std::make_unique<PnmStream>(std::move(stream), options.color);
+    const std::string other = unread_image(stream->peek(kHeadBytes));
     stream->fail(head.empty() ? "contains no frame"
-                              : "begins neither as Y4M (YUV4MPEG2) nor as a PNM image (P1 to P6)");
+                 : !other.empty()
+                     ? other
+                     : "begins neither as Y4M (YUV4MPEG2) nor as a PNM image (P1 to P6)");
   } catch (const Stopped&) {
     throw InputError(fmt::format("{}: a signal ended the wait for its first frame", name));
   }

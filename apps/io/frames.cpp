@@ -11,6 +11,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/io/digit_sequence.h"
 #include "apps/io/frame_stream.h"
+#include "apps/io/input_file.h"
 #include "apps/io/numbered_name.h"
 #include "apps/io/output_file.h"
 #include "apps/io/test_scene.h"
@@ -206,7 +207,7 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (is_image_file(text))
     return std::make_unique<ImageFiles>(text, std::vector<std::string>{text}, 0, options.color);
   if (is_y4m_file(text)) return open_frame_stream(text, options);
-  if (const std::string kind = unread_image(text); !kind.empty())
+  if (const std::string kind = unread_image(first_bytes(text, kHeadBytes)); !kind.empty())
     throw InputError(fmt::format("{}: {}", text, kind));
   note_input(text);
   return open_video(text, options);

@@ -35,8 +35,6 @@ bool is_png(std::string_view head) {
 bool is_jpeg(std::string_view head) {
   return head.starts_with("\xff\xd8\xff");
 }
-constexpr std::size_t kHeadBytes = 16;
-
 constexpr const char* kReadFormats = "PNG, PGM, PPM, PBM and JPEG";
 
 /// The name of an image format that is not read, or null.
@@ -44,18 +42,25 @@ const char* unread_format(std::string_view head) {
   const auto at = [&](std::size_t position, std::string_view text) {
     return head.size() >= position + text.size() && head.substr(position, text.size()) == text;
   };
+  // GStreamer's libav plugin does not find the end of a GIF.
+  if (at(0, "GIF87a") || at(0, "GIF89a")) return "GIF";
+  if (at(0, "P7\n") || at(0, "P7\r\n")) return "PAM";
+  if (at(0, "PF\n") || at(0, "Pf\n")) return "PFM";
   if (at(0, "BM") && at(6, std::string_view("\0\0\0\0", 4))) return "BMP";
   if (at(0, std::string_view("II*\0", 4)) || at(0, std::string_view("MM\0*", 4))) return "TIFF";
   if (at(0, "RIFF") && at(8, "WEBP")) return "WebP";
-  if (at(4, "ftypheic") || at(4, "ftypheix") || at(4, "ftypmif1")) return "HEIF";
-  if (at(4, "ftypavif")) return "AVIF";
-  if (at(0, std::string_view("\0\0\0\x0cjP  ", 8))) return "JPEG 2000";
+  for (const char* brand : {"heic", "heix", "hevc", "heim", "mif1", "msf1"})
+    if (at(4, "ftyp") && at(8, brand)) return "HEIF";
+  if (at(4, "ftypavif") || at(4, "ftypavis")) return "AVIF";
+  if (at(0, std::string_view("\0\0\0\x0cjP  ", 8)) || at(0, "\xff\x4f\xff\x51")) return "JPEG 2000";
+  if (at(0, std::string_view("\0\0\0\x0cJXL ", 8)) || at(0, "\xff\x0a")) return "JPEG XL";
+  if (at(0, "qoif")) return "QOI";
+  if (at(0, "8BPS")) return "PSD";
+  if (at(0, "v/1\x01")) return "OpenEXR";
+  if (at(0, "#?RADIANCE")) return "Radiance HDR";
+  if (at(0, "\x8aMNG")) return "MNG";
+  if (at(0, "%PDF-")) return "PDF";
   return nullptr;
-}
-
-std::string unread_text(const char* format) {
-  return fmt::format("a {} image, which is not read; the formats are {}. Convert it to PNG", format,
-                     kReadFormats);
 }
 
 /// Width to height of a pixel in the upright image, such as "2 to 1". Empty for square ones, also
@@ -496,9 +501,13 @@ bool is_image_file(const std::string& path) {
          extension == ".pbm" || extension == ".jpg" || extension == ".jpeg";
 }
 
-std::string unread_image(const std::string& path) {
-  const char* const format = unread_format(first_bytes(path, kHeadBytes));
-  return format != nullptr ? unread_text(format) : "";
+std::string unread_image(std::string_view head) {
+  const char* const format = unread_format(head);
+  if (format == nullptr) return "";
+  return fmt::format(
+      "a {} image, which is not read; the formats are {}. Convert it to PNG, or to a video such as "
+      ".webm if it moves",
+      format, kReadFormats);
 }
 
 GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
@@ -513,8 +522,8 @@ GrayImage read_image(const std::string& path, std::vector<GrayImage>* color) {
     read_jpeg(file, image);
   else if (is_pnm(head))
     PnmReader<InputFile>(file).read(image);
-  else if (const char* const format = unread_format(head))
-    file.fail(unread_text(format));
+  else if (const std::string other = unread_image(head); !other.empty())
+    file.fail(other);
   else
     file.fail(
         fmt::format("not an image that is read: its first bytes are none of {}", kReadFormats));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ocellus/frame.h"
@@ -31,9 +32,12 @@ struct GrayImage {
 /// Whether the first bytes, or otherwise the extension, are those of a PNG, PNM or JPEG file.
 bool is_image_file(const std::string& path);
 
-/// If the first bytes are those of an image format that read_image does not read, such as BMP, what
+/// As many of a file's first bytes as tell its format.
+inline constexpr std::size_t kHeadBytes = 16;
+
+/// If the first bytes are those of an image format that read_image does not read, such as GIF, what
 /// it is and which formats are read. Otherwise empty.
-std::string unread_image(const std::string& path);
+std::string unread_image(std::string_view head);
 
 /// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. The orientation in the
 /// Exif data of a JPEG or PNG is applied. Transparency, and pixels that are not square (JFIF,

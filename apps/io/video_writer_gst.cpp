@@ -8,13 +8,13 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/io/output_file.h"
 #include "apps/io/pipeline_gst.h"
 #include "apps/io/video.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -206,7 +206,7 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
         path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
     // The encoder's threads wait for each other without sleeping, so on few CPUs a second one is
     // slower and takes the time of the operator.
-    const int threads = std::thread::hardware_concurrency() < 4 ? 1 : 2;
+    const int threads = usable_cpus().count < 4 ? 1 : 2;
     // The time base of the frame rate could not hold times in between.
     encoder = fmt::format(
         "vp8enc timebase=1/90000 deadline=1 cpu-used=8 threads={} end-usage=cq cq-level=20 "

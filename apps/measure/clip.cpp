@@ -7,6 +7,7 @@
 #include "apps/common/common.h"
 #include "apps/io/digit_sequence.h"
 #include "apps/io/test_scene.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -26,7 +27,7 @@ auto draw_scene(const Scene& scene, const ClipLimits& limits) {
   const int count = static_cast<int>(
       std::min({static_cast<std::size_t>(scene.frames()), limits.frames, fitting}));
   frames.resize(static_cast<std::size_t>(count));
-  const int threads = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, count);
+  const int threads = std::min(usable_cpus().count, count);
   std::vector<std::thread> pool;
   for (int t = 0; t < threads; ++t) {
     pool.emplace_back([&, t] {

@@ -22,6 +22,7 @@
 
 #include "apps/common/common.h"
 #include "apps/measure/limits_kernels.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus::app {
 namespace {
@@ -179,8 +180,12 @@ std::string cuda_version(int number) {
 
 nlohmann::ordered_json machine_json() {
   const std::string governor = cpu_governor();
+  const UsableCpus cpus = usable_cpus();
   return {{"cpu", cpu_name()},
           {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
+          {"usable_cpus", cpus.count},
+          {"cpu_quota",
+           cpus.quota > 0.0 ? nlohmann::ordered_json(cpus.quota) : nlohmann::ordered_json(nullptr)},
           {"governor",
            governor.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(governor)},
           {"virtual_machine", is_virtual_machine()},
@@ -190,11 +195,13 @@ nlohmann::ordered_json machine_json() {
 
 std::string machine_line() {
   const std::string governor = cpu_governor();
-  return fmt::format("{}, {}{}, {}; {}{}", cpu_name(),
-                     counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
-                     is_virtual_machine() ? " of a virtual machine" : "",
-                     governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor,
-                     system_name(), is_realtime_kernel() ? ", real-time kernel" : "");
+  const UsableCpus cpus = usable_cpus();
+  return fmt::format(
+      "{}, {}{}{}, {}; {}{}", cpu_name(), counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
+      is_virtual_machine() ? " of a virtual machine" : "",
+      cpus.quota > 0.0 ? fmt::format(", of which a control group grants {:.3g}", cpus.quota) : "",
+      governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor, system_name(),
+      is_realtime_kernel() ? ", real-time kernel" : "");
 }
 
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {

@@ -174,7 +174,8 @@ std::string with_name(const std::string& path, const std::string& error) {
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   auto info = read_kernel_file_info(path.c_str());
   if (!info) throw InputError(with_name(path, info.error().text));
-  info->kernels.path.assign(path);
+  if (!info->kernels.path.assign(path))
+    throw InputError(fmt::format("{}: the name is too long", path));
   const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
   const auto summary = std::make_unique<Summary>();
   summary->kernels = info->kernels;

@@ -5,7 +5,6 @@
 // Templates are 3x3. Cells that are three apart along x and y are updated together, in nine colors
 // one after the other. Dummy cells with output 0 surround the image. The host launches a kernel for
 // each group of cells that are updated together. The device does not decide when to stop.
-// what is updated together; nothing on the device decides when to stop.
 #pragma once
 
 #include <cstdint>

@@ -1,33 +1,102 @@
-// What the files of the C interface share: numbers and planes of the caller, and errors.
+// What the files of the C interface share: enumerators and planes of the caller, and errors.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
-#include <limits>
+#include <span>
 
 #include "core/failure.h"
+#include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/ocellus_c.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
 
-/// A number of the caller as an enumerator. A number that does not fit is one that no enumerator
-/// has.
+/// An enumerator of both interfaces.
 template <typename Enum>
-Enum enum_of(std::int32_t value) noexcept {
-  constexpr auto kUnknown = std::numeric_limits<std::uint8_t>::max();
-  const bool fits = value >= 0 && value <= kUnknown;
-  return static_cast<Enum>(fits ? static_cast<std::uint8_t>(value) : kUnknown);
+struct Enumerator {
+  std::int32_t number;
+  Enum value;
+  const char* name;  ///< in C
+};
+#define OCELLUS_ENUMERATOR(number, value) \
+  { number, value, #number }
+
+/// Every enumeration that C programs give to the library, complete and in its order.
+template <typename Enum>
+struct Enumerators;
+template <>
+struct Enumerators<PixelFormat> {
+  static constexpr std::array<Enumerator<PixelFormat>, kPixelFormats> kAll{
+      {OCELLUS_ENUMERATOR(OCELLUS_GRAY8, PixelFormat::kGray8),
+       OCELLUS_ENUMERATOR(OCELLUS_GRAY16, PixelFormat::kGray16),
+       OCELLUS_ENUMERATOR(OCELLUS_FLOAT32, PixelFormat::kFloat32),
+       OCELLUS_ENUMERATOR(OCELLUS_YUY2, PixelFormat::kYuy2),
+       OCELLUS_ENUMERATOR(OCELLUS_UYVY, PixelFormat::kUyvy),
+       OCELLUS_ENUMERATOR(OCELLUS_BGR, PixelFormat::kBgr),
+       OCELLUS_ENUMERATOR(OCELLUS_RGB, PixelFormat::kRgb),
+       OCELLUS_ENUMERATOR(OCELLUS_BGRX, PixelFormat::kBgrx),
+       OCELLUS_ENUMERATOR(OCELLUS_RGBX, PixelFormat::kRgbx)}};
+};
+template <>
+struct Enumerators<MemorySpace> {
+  static constexpr std::array<Enumerator<MemorySpace>, 3> kAll{
+      {OCELLUS_ENUMERATOR(OCELLUS_MEMORY_HOST, MemorySpace::kHost),
+       OCELLUS_ENUMERATOR(OCELLUS_MEMORY_PINNED, MemorySpace::kPinned),
+       OCELLUS_ENUMERATOR(OCELLUS_MEMORY_CUDA, MemorySpace::kCuda)}};
+};
+template <>
+struct Enumerators<DeviceWait> {
+  static constexpr std::array<Enumerator<DeviceWait>, 3> kAll{
+      {OCELLUS_ENUMERATOR(OCELLUS_WAIT_SPIN, DeviceWait::kSpin),
+       OCELLUS_ENUMERATOR(OCELLUS_WAIT_YIELD, DeviceWait::kYield),
+       OCELLUS_ENUMERATOR(OCELLUS_WAIT_BLOCK, DeviceWait::kBlock)}};
+};
+#undef OCELLUS_ENUMERATOR
+
+/// Whether the enumerators have the same numbers in both interfaces: 0, 1 and so on.
+template <typename Enum>
+constexpr bool same_numbers() noexcept {
+  std::int32_t next = 0;
+  return std::ranges::all_of(Enumerators<Enum>::kAll, [&next](const Enumerator<Enum>& one) {
+    return one.number == next++ && one.number == static_cast<std::int32_t>(one.value);
+  });
 }
 
-inline ImageView view_of(const ocellus_plane& plane) noexcept {
-  return {plane.data,
-          {plane.width, plane.height},
-          plane.stride,
-          enum_of<PixelFormat>(plane.format),
-          enum_of<MemorySpace>(plane.memory),
-          plane.stream};
+/// A number of the caller as an enumerator. `what`: its place in the call, such as "frame.memory".
+/// Errors: InvalidArgument (no enumerator has this number).
+template <typename Enum>
+Expected<Enum> enum_of(const char* what, std::int32_t number) noexcept {
+  static_assert(same_numbers<Enum>());
+  constexpr auto& kAll = Enumerators<Enum>::kAll;
+  if (number >= 0 && number < static_cast<std::int32_t>(kAll.size()))
+    return static_cast<Enum>(number);
+  char names[Error::kTextCapacity] = "";
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kAll.size() && at < sizeof(names); ++i) {
+    const char* const between = i == 0 ? "" : i + 1 == kAll.size() ? " or " : ", ";
+    at += static_cast<std::size_t>(
+        std::snprintf(names + at, sizeof(names) - at, "%s%s", between, kAll[i].name));
+  }
+  return invalid_argument("%s is %d; it must be %s", what, static_cast<int>(number), names);
+}
+
+/// A plane that is left out has no other members.
+inline Expected<ImageView> view_of(const ocellus_plane& plane, std::size_t index) noexcept {
+  if (plane.data == nullptr) return ImageView{};
+  char what[40];
+  std::snprintf(what, sizeof(what), "planes[%zu].format", index);
+  const Expected<PixelFormat> format = enum_of<PixelFormat>(what, plane.format);
+  if (!format) return tl::unexpected(format.error());
+  std::snprintf(what, sizeof(what), "planes[%zu].memory", index);
+  const Expected<MemorySpace> space = enum_of<MemorySpace>(what, plane.memory);
+  if (!space) return tl::unexpected(space.error());
+  return ImageView{plane.data,  {plane.width, plane.height}, plane.stride, *format, *space,
+                   plane.stream};
 }
 
 inline ocellus_status fail(const Error& error, ocellus_error* out) noexcept {

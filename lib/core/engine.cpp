@@ -9,15 +9,10 @@
 #include "core/backend.h"
 #include "core/engine_state.h"
 #include "core/log.h"
+#include "ocellus/cpus.h"
 
 namespace ocellus {
 namespace {
-
-int allowed_cpus() noexcept {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cpus));
-}
 
 bool cpu_allowed(int cpu) noexcept {
   cpu_set_t cpus;
@@ -40,7 +35,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
                    config.realtime_priority));
   }
   EngineInfo info;
-  info.workers = config.workers > 0 ? config.workers : std::min(allowed_cpus(), kMaxWorkers);
+  info.workers = config.workers > 0 ? config.workers : std::min(usable_cpus().count, kMaxWorkers);
   info.realtime_priority = config.realtime_priority;
   info.workers_only = config.workers_only;
   for (int i = 0; i < info.workers; ++i) {

@@ -1,8 +1,10 @@
 #include "ocellus/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "core/failure.h"
 #include "core/option_table.h"
@@ -12,14 +14,13 @@ namespace {
 
 using detail::shown;
 
-/// Compares names; `given` may have '-' in place of '_'.
+/// Words of a name may be separated by '_' or '-'.
+bool same_letter(char a, char b) noexcept {
+  return a == b || ((a == '-' || a == '_') && (b == '-' || b == '_'));
+}
+
 bool same_name(std::string_view name, std::string_view given) noexcept {
-  if (name.size() != given.size()) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const char letter = given[i] == '-' ? '_' : given[i];
-    if (name[i] != letter) return false;
-  }
-  return true;
+  return std::equal(name.begin(), name.end(), given.begin(), given.end(), same_letter);
 }
 
 /// Lists the words of a choice as "a, b or c". With `numbers`, lists them with the values of the
@@ -121,8 +122,65 @@ Expected<void> set_one(const Option& option, void* config, std::string_view text
   return {};
 }
 
-Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
-  char names[200] = "";
+/// Number of letters that are wrong, missing, too many or swapped with their neighbor. Names of
+/// more than kLongestName letters are not compared.
+constexpr std::size_t kLongestName = 64;
+std::size_t wrong_letters(std::string_view a, std::string_view b) noexcept {
+  if (a.size() > kLongestName || b.size() > kLongestName)
+    return std::numeric_limits<std::size_t>::max();
+  // rows[i % 3][j]: the distance of the first i letters of a and the first j letters of b
+  std::size_t rows[3][kLongestName + 1];
+  for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    const std::size_t* const before = rows[(i - 1) % 3];
+    std::size_t* const row = rows[i % 3];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t wrong = same_letter(a[i - 1], b[j - 1]) ? 0 : 1;
+      row[j] = std::min({before[j] + 1, row[j - 1] + 1, before[j - 1] + wrong});
+      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
+        row[j] = std::min(row[j], rows[(i - 2) % 3][j - 2] + 1);
+    }
+  }
+  return rows[a.size() % 3][b.size()];
+}
+
+bool contains(std::string_view name, std::string_view given) noexcept {
+  return std::search(name.begin(), name.end(), given.begin(), given.end(), same_letter) !=
+         name.end();
+}
+
+}  // namespace
+
+const Option* find_option(OptionTable table, std::string_view name) noexcept {
+  for (const Option& option : table)
+    if (same_name(option.name, name)) return &option;
+  return nullptr;
+}
+
+NearestName::NearestName(std::string_view given) noexcept
+    : given_(given), distance_(given.size() / 4 + 2) {}
+
+void NearestName::consider(std::string_view name) noexcept {
+  const std::size_t distance = wrong_letters(given_, name);
+  if (distance < distance_) {
+    found_ = name;
+    distance_ = distance;
+  } else if (found_.empty() && given_.size() >= 3 && contains(name, given_)) {
+    found_ = name;
+  }
+}
+
+namespace detail {
+
+tl::unexpected<Error> unknown_option(OptionTable table, std::string_view name) noexcept {
+  NearestName nearest(name);
+  for (const Option& option : table) nearest.consider(option.name);
+  if (!nearest.found().empty()) {
+    return invalid_argument("there is no option \"%.*s\"; the nearest is %.*s", shown(name),
+                            name.data(), shown(nearest.found()), nearest.found().data());
+  }
+  char names[145] = "";
   std::size_t at = 0;
   for (const Option& option : table) {
     const int wrote =
@@ -134,24 +192,14 @@ Expected<void> unknown_name(OptionTable table, std::string_view name) noexcept {
     }
     at += static_cast<std::size_t>(wrote);
   }
-  return detail::invalid_argument("there is no option \"%.*s\"; there are %s", shown(name),
-                                  name.data(), names);
+  return invalid_argument("there is no option \"%.*s\"; there are %s", shown(name), name.data(),
+                          names);
 }
-
-}  // namespace
-
-const Option* find_option(OptionTable table, std::string_view name) noexcept {
-  for (const Option& option : table)
-    if (same_name(option.name, name)) return &option;
-  return nullptr;
-}
-
-namespace detail {
 
 Expected<void> set_options(OptionTable table, void* config,
                            std::span<const OptionSetting> settings) noexcept {
   for (const OptionSetting& setting : settings)
-    if (find_option(table, setting.name) == nullptr) return unknown_name(table, setting.name);
+    if (find_option(table, setting.name) == nullptr) return unknown_option(table, setting.name);
   for (const Option& option : table) {
     for (const OptionSetting& setting : settings) {
       if (!same_name(option.name, setting.name)) continue;

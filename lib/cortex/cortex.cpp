@@ -38,10 +38,10 @@ Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
   CortexModelInfo info;
   info.parameters = table->shape.parameters;
   info.classes = table->shape.classes;
-  for (std::size_t i = 0; i < info.names.size(); ++i) info.names[i].assign(table->names[i]);
+  for (std::size_t i = 0; i < info.names.size(); ++i) info.names[i] = Text<32>(table->names[i]);
   info.hypercolumns = table->shape.hierarchy.hypercolumns;
   info.sharpness = table->sharpness;
-  info.note.assign(table->note);
+  info.note = Text<256>(table->note);
   return info;
 }
 

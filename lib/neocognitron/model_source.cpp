@@ -49,7 +49,10 @@ Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
   }
   ModelFile file;
   ModelHeader header;
-  plan.name.assign(name);
+  if (!plan.name.assign(name)) {
+    return invalid_argument("model has %zu characters; at most %zu are allowed", std::strlen(name),
+                            plan.name.capacity());
+  }
   if (Expected<void> read = read_table(name, plan.table, header, file); !read) return read;
   plan.array_hash = header.array_hash;
   return {};

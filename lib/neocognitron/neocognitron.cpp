@@ -37,9 +37,10 @@ Expected<CharacterModelInfo> Neocognitron::read_model_info(const char* model) no
     return tl::unexpected(read.error());
   CharacterModelInfo info;
   info.classes = plan->table.classes;
-  for (std::size_t i = 0; i < info.names.size(); ++i) info.names[i].assign(plan->table.names[i]);
+  for (std::size_t i = 0; i < info.names.size(); ++i)
+    info.names[i] = Text<32>(plan->table.names[i]);
   info.planes = plan->table.planes;
-  info.note.assign(plan->table.note);
+  info.note = Text<256>(plan->table.note);
   return info;
 }
 

@@ -49,7 +49,11 @@ Expected<FlowOutput> field_of(const ocellus_plane* planes, std::size_t count,
   } const used[] = {
       {"u", 0, flow.u, false}, {"v", 1, flow.v, false}, {"deviation", 3, flow.deviation, true}};
   for (const auto& plane : used) {
-    if (plane.index < count) plane.view = detail::view_of(planes[plane.index]);
+    if (plane.index < count) {
+      const Expected<ImageView> view = detail::view_of(planes[plane.index], plane.index);
+      if (!view) return tl::unexpected(view.error());
+      plane.view = *view;
+    }
     if (plane.view.data == nullptr) {
       if (plane.optional) continue;
       return invalid_argument("plane %s is missing; planes u and v are needed", plane.name);

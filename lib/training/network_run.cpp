@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <thread>
 #include <utility>
 
 #include "core/failure.h"
 #include "neocognitron/half.h"
 #include "neocognitron/references.h"
+#include "ocellus/cpus.h"
 #include "training/reference_learning.h"
 
 namespace ocellus {
@@ -16,7 +16,7 @@ namespace detail {
 
 int threads_of(int threads) noexcept {
   if (threads > 0) return threads;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return usable_cpus().count;
 }
 
 Error stopped_training() noexcept {

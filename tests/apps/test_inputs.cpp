@@ -290,7 +290,11 @@ TEST_F(Inputs, FormatsThatAreNotReadAreNamed) {
       {"BMP", std::string("BM\x36\x30\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0", 18)},
       {"TIFF", std::string("II*\0\x08\0\0\0\0\0\0\0\0\0\0\0", 16)},
       {"TIFF", std::string("MM\0*\0\0\0\x08\0\0\0\0\0\0\0\0", 16)},
-      {"WebP", std::string("RIFF\x10\0\0\0WEBPVP8 ", 16)}};
+      {"WebP", std::string("RIFF\x10\0\0\0WEBPVP8 ", 16)},
+      {"GIF", std::string("GIF89a\1\0\1\0\0\0\0\x2c\0\0", 16)},
+      {"PAM", "P7\nWIDTH 1\nHEIGHT 1\nDEPTH 1\nMAXVAL 255\nENDHDR\nx"},
+      {"PFM", "Pf\n1 1\n-1.0\nabcd"},
+      {"JPEG XL", std::string("\xff\x0a\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16)}};
   for (const auto& [format, bytes] : files) {
     const std::string file = write("x.img", bytes);
     for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{

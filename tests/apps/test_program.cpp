@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -15,6 +16,8 @@
 #include "apps/io/flow_file.h"
 #include "apps/io/image_io.h"
 #include "apps/io/test_scene.h"
+#include "ocellus/cpus.h"
+#include "ocellus/engine.h"
 #include "ocellus/version.h"
 #include "program_checks.h"
 
@@ -109,7 +112,16 @@ TEST(Program, ReportsWrongUsage) {
   expect_error({}, {"Usage"});
   expect_error({"flwo"}, {"flwo", "flow", "latency"});
   expect_error({"flow"}, {"FRAMES"});
-  expect_error({"flow", "test:32x32", "--nonsense"}, {"--nonsense", "ocellus flow --help"});
+  expect_error({"flow", "test:32x32", "--nonsense"},
+               {"there is no option --nonsense\n", "ocellus flow --help"});
+  expect_error({"flow", "test:32x32", "--windw", "9"},
+               {"there is no option --windw; the nearest is --window\n"});
+  expect_error({"flow", "test:32x32", "--window-sgma=2"},
+               {"there is no option --window-sgma; the nearest is --window-sigma\n"});
+  expect_error({"flow", "test:32x32", "-window", "9"},
+               {"there is no option -window; the nearest is --window\n"});
+  expect_error({"latency", "--pipeline", "flow windw=9", "--frames", "1"},
+               {"there is no option \"windw\"; the nearest is window\n"});
   expect_error({"compare"}, {"subcommand"});
   // Every comparison with NaN is false, so a range check by comparisons alone would accept it.
   expect_error({"latency", "--fps", "nan"}, {"--fps", "nan"});
@@ -199,6 +211,21 @@ TEST(Program, DevicesListsTheBackends) {
   EXPECT_EQ(devices["backends"][0]["name"], "cpu");
   EXPECT_EQ(devices["backends"][0]["available"], true);
   EXPECT_EQ(json_of({"devices", "--threads", "3"})["workers"], 3);
+  // The same numbers as the library, in the report and for people.
+  const UsableCpus cpus = usable_cpus();
+  const json quota = cpus.quota > 0.0 ? json(cpus.quota) : json(nullptr);
+  EXPECT_EQ(devices["usable_cpus"],
+            (json{{"count", cpus.count}, {"affinity", cpus.affinity}, {"quota", quota}}));
+  EXPECT_EQ(devices["machine"]["usable_cpus"], cpus.count);
+  EXPECT_EQ(devices["machine"]["cpu_quota"], quota);
+  if (devices["backend"] == "cpu") {
+    EXPECT_EQ(devices["workers"], std::min(cpus.count, kMaxWorkers));
+  }
+  const std::string text = run_program({"devices"}).out;
+  EXPECT_NE(text.find("CPUs      " + std::to_string(cpus.count) +
+                      " usable: " + std::to_string(cpus.affinity) + " in the affinity mask, "),
+            std::string::npos)
+      << text;
 }
 
 // Example failure: the field of another frame is written, or u and v have a wrong sign. The motion

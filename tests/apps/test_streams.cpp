@@ -221,6 +221,8 @@ TEST(PnmStream, ReadsImagesOneAfterTheOther) {
   EXPECT_NE(message_of([&] { read("P5\n9 9\n255\nab"); }).find("truncated: 9x9"),
             std::string::npos);
   EXPECT_NE(message_of([&] { read("hello world"); }).find("neither as Y4M"), std::string::npos);
+  EXPECT_NE(message_of([&] { read("P7\nWIDTH 1\nHEIGHT 1\n"); }).find("a PAM image"),
+            std::string::npos);
 }
 
 // Example failure: the bytes on standard output are not those of a file, or a report is among them.

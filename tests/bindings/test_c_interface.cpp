@@ -93,6 +93,18 @@ std::vector<std::uint8_t> frame_bytes() {
   return bytes;
 }
 
+/// Numbers that no enumeration has. As a byte, 256 is 0.
+constexpr std::int32_t kNoEnumerators[] = {-1, 9, 77, 255, 256, 258, INT32_MAX, INT32_MIN};
+constexpr const char* kFormats =
+    "OCELLUS_GRAY8, OCELLUS_GRAY16, OCELLUS_FLOAT32, OCELLUS_YUY2, OCELLUS_UYVY, OCELLUS_BGR, "
+    "OCELLUS_RGB, OCELLUS_BGRX or OCELLUS_RGBX";
+constexpr const char* kMemories =
+    "OCELLUS_MEMORY_HOST, OCELLUS_MEMORY_PINNED or OCELLUS_MEMORY_CUDA";
+
+std::string no_enumerator(const std::string& name, std::int32_t number, const char* valid) {
+  return name + " is " + std::to_string(number) + "; it must be " + valid;
+}
+
 class CInterface : public testing::TestWithParam<TextCase> {};
 
 // Fails when the C interface passes an option, a frame, a plane or a record on wrongly, or tells
@@ -234,6 +246,8 @@ TEST(CList, IsTheLibrarysList) {
   EXPECT_EQ(ocellus_operator_summary(operators().size()), nullptr);
   EXPECT_STREQ(ocellus_version(), version());
   EXPECT_STREQ(ocellus_status_name(OCELLUS_DEADLINE_MISSED), "DeadlineMissed");
+  for (const std::int32_t bad : {-1, 200, 255, 256, 256 + OCELLUS_SYSTEM})
+    EXPECT_STREQ(ocellus_status_name(bad), "Unknown");
 }
 
 /// An operator of a C program and what is needed to send it a frame.
@@ -402,8 +416,8 @@ TEST_F(COperator, Configuration) {
   refuse(c_config("flow", {{"window", nullptr}}), "flow: the value of option 0 is null");
   refuse(c_config("flow", {{"window", "9"}, {nullptr, "9"}}), "flow: the name of option 1 is null");
   refuse(c_config("flow", {}, {64, -1}), cpp_text({}, {64, -1}, PixelFormat::kGray8));
-  refuse(c_config("flow", {}, kSize, 77), cpp_text({}, kSize, static_cast<PixelFormat>(77)));
-  refuse(c_config("flow", {}, kSize, 256), cpp_text({}, kSize, static_cast<PixelFormat>(255)));
+  for (const std::int32_t bad : kNoEnumerators)
+    refuse(c_config("flow", {}, kSize, bad), no_enumerator("format", bad, kFormats));
   refuse(c_config("flow", std::vector<ocellus_option>(65, {"window", "9"})),
          "flow: option_count is 65; it must be at most 64");
   ocellus_operator_config null_options = c_config("flow");
@@ -426,8 +440,12 @@ TEST_F(COperator, Configuration) {
   many.workers = 65;
   refuse_engine(engine, Engine::probe(many).error().text);
   engine = {};
-  engine.device_wait = 3;
-  refuse_engine(engine, "device_wait is 3; it must be 0 to 2");
+  for (const std::int32_t bad : kNoEnumerators) {
+    engine.device_wait = bad;
+    refuse_engine(engine,
+                  no_enumerator("device_wait", bad,
+                                "OCELLUS_WAIT_SPIN, OCELLUS_WAIT_YIELD or OCELLUS_WAIT_BLOCK"));
+  }
   engine = {};
   engine.affinity_count = 1;
   refuse_engine(engine, "affinity is null, but affinity_count is 1");
@@ -513,13 +531,29 @@ TEST_F(COperator, FrameAndPlanes) {
   frame_ = frame;
   frame_.format = OCELLUS_GRAY16;
   refuse("frame.format is kGray16; the operator was made for kGray8");
-  frame_.format = 256;
-  refuse("frame.format is unknown; the operator was made for kGray8");
   frame_ = frame;
   frame_.memory = OCELLUS_MEMORY_CUDA;
   refuse(
       "frame is in cuda and output in host memory; the backend cpu reads and writes host memory");
   frame_ = frame;
+
+  for (const std::int32_t bad : kNoEnumerators) {
+    frame_.format = bad;
+    refuse(no_enumerator("frame.format", bad, kFormats));
+    frame_ = frame;
+    frame_.memory = bad;
+    refuse(no_enumerator("frame.memory", bad, kMemories));
+    frame_ = frame;
+    for (std::size_t p = 0; p < planes.size(); ++p) {
+      const std::string name = "planes[" + std::to_string(p) + "]";
+      planes_[p].format = bad;
+      refuse(no_enumerator(name + ".format", bad, kFormats));
+      planes_[p] = planes[p];
+      planes_[p].memory = bad;
+      refuse(no_enumerator(name + ".memory", bad, kMemories));
+      planes_ = planes;
+    }
+  }
 
   planes_.resize(1);
   refuse("output plane v is null");
@@ -538,7 +572,8 @@ TEST_F(COperator, FrameAndPlanes) {
   char record[8];
   expect(ocellus_operator_submit(made_.op, &frame_, planes_.data(), 3, record, &ticket_, &error_),
          OCELLUS_INVALID_ARGUMENT, "output.record is not null, but the operator has no record");
-  planes_.pop_back();  // the confidence is optional
+  // The confidence is optional. Nothing else is read of a plane that is left out.
+  planes_[2] = {nullptr, -1, -1, -1, -1, -1, nullptr};
   ASSERT_EQ(submit(), OCELLUS_OK);
   EXPECT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, nullptr), OCELLUS_OK);
 }
@@ -807,6 +842,9 @@ TEST_F(CMovingObjects, RefuseWhatIsWrong) {
   from[3].stride = 479;
   refuse(from, "plane deviation: stride is 479 bytes; it must be a multiple of 4 and at least 480");
   from = planes();
+  from[3].memory = 7;
+  refuse(from, no_enumerator("planes[3].memory", 7, kMemories));
+  from[3].memory = OCELLUS_MEMORY_HOST;
   from[0].memory = OCELLUS_MEMORY_CUDA;
   refuse(from, "plane u is in device memory; it must be in host memory");
   EXPECT_EQ(ocellus_moving_objects_find(finder_, nullptr, 4, &found_, &count_, &error_),

@@ -1,10 +1,16 @@
 """The Python package against the C++ library: results, memory, errors, loading. Comments say how a test
 would fail."""
+import copy
 import ctypes
+import decimal
+import dis
 import inspect
+import itertools
 import os
 import pathlib
+import pickle
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
@@ -196,8 +202,9 @@ class Flight(unittest.TestCase):
         operator.submit(FRAMES[0].copy())
         self.assertEqual(len(operator._in_flight), 1)
         dropped = next(iter(operator._in_flight.values()))._lease.memory
-        result = operator.wait(operator.submit(FRAMES[1].copy()))
-        self.assertIsNot(result._lease.memory, dropped)
+        ticket = operator.submit(FRAMES[1].copy())
+        operator.wait(ticket)
+        self.assertIsNot(ticket._lease.memory, dropped)
         operator.reset()
         self.assertEqual(len(operator._in_flight), 0)
 
@@ -310,6 +317,292 @@ class Flight(unittest.TestCase):
         self.assertEqual(operator.stats.bad_frames, 1)
 
 
+class Interrupted(Exception):
+    pass
+
+
+def interrupt(call, at):
+    """Calls a function. At its step number `at` in the package, an exception comes as from a signal handler.
+    Returns the result, or None and whether the exception came."""
+    steps = itertools.count()
+
+    def trace(frame, event, _):
+        if os.path.dirname(frame.f_code.co_filename) != os.path.dirname(_operator.__file__):
+            return None
+        if frame.f_code.co_name == "__del__":
+            return None  # Python prints exceptions there and goes on
+        frame.f_trace_opcodes = True
+        # CPython runs signal handlers after calls and in loops, and never just before a return.
+        returns = dis.opname[frame.f_code.co_code[max(frame.f_lasti, 0)]].startswith("RETURN")
+        if event == "opcode" and not returns and next(steps) == at:
+            raise Interrupted
+        return trace
+
+    sys.settrace(trace)
+    try:
+        return call(), False
+    except Interrupted:
+        return None, True
+    finally:
+        sys.settrace(None)
+
+
+class Signals(unittest.TestCase):
+    def setUp(self):
+        self.operator = Operator("halftone", size=(WIDTH, HEIGHT), backend="cpu", workers=1, depth=1)
+        self.expected = [self.operator(frame)[0].copy() for frame in FRAMES]
+
+    def check_result(self, result, number):
+        np.testing.assert_array_equal(result[0], self.expected[number])
+        self.assertEqual(self.operator.in_flight, ())
+        self.assertEqual(len(self.operator._in_flight), 0)
+
+    # Fails when an exception at any step of submit loses the frame, keeps one that was not taken, or lets
+    # the memory of a frame in flight go.
+    def test_submit(self):
+        taken = not_taken = 0
+        for at in itertools.count():
+            number = at % len(FRAMES)
+            ticket, interrupted = interrupt(lambda: self.operator.submit(FRAMES[number]), at)
+            flight = self.operator.in_flight
+            if not interrupted:
+                self.assertEqual(flight, (ticket,))
+                self.check_result(self.operator.wait(ticket), number)
+                break
+            if flight:
+                taken += 1
+                self.assertNotIn(flight[0]._lease.memory, self.operator._pool)
+                self.check_result(self.operator.wait(flight[0]), number)
+            else:
+                not_taken += 1
+                self.check_result(self.operator(FRAMES[number]), number)
+        self.assertGreater(taken, 3)
+        self.assertGreater(not_taken, 30)
+
+    # Fails when an exception at any step of wait loses the result.
+    def test_wait(self):
+        done = 0
+        for at in itertools.count():
+            number = at % len(FRAMES)
+            ticket = self.operator.submit(FRAMES[number], timestamp_ns=at)
+            result, interrupted = interrupt(lambda: self.operator.wait(ticket), at)
+            if not interrupted:
+                self.check_result(result, number)
+                break
+            self.assertEqual(self.operator.in_flight, (ticket,))
+            done += ticket._info.flags == 0
+            result = self.operator.wait(ticket)
+            self.assertEqual(result.frame.timestamp_ns, at)
+            self.check_result(result, number)
+            with self.assertRaisesRegex(Error, "is not in flight"):
+                self.operator.wait(ticket)
+        self.assertGreater(done, 30)
+
+    # Fails when a call that was interrupted leaves a frame in the list that cannot be waited for.
+    def test_cancel_and_reset(self):
+        for name in ("cancel", "reset"):
+            for at in itertools.count():
+                ticket = self.operator.submit(FRAMES[0])
+                call = self.operator.reset if name == "reset" else lambda: self.operator.cancel(ticket)
+                if not interrupt(call, at)[1]:
+                    break
+                for one in self.operator.in_flight:
+                    try:
+                        self.operator.wait(one)
+                    except Error as error:
+                        self.assertEqual(error.status, Status.INVALID_TICKET)
+                self.check_result(self.operator(FRAMES[1]), 1)
+            self.operator.reset()
+            self.assertGreater(at, 5)
+
+    # Fails when an exception during close destroys an object twice or never, or frees memory that the
+    # library still writes to.
+    def test_close(self):
+        closes = 0
+        handles = set(_library._handles)
+        for at in itertools.count():
+            operator = Operator("halftone", size=(WIDTH, HEIGHT), backend="cpu", workers=1)
+            operator.submit(FRAMES[0])
+            interrupted = interrupt(operator.close, at)[1]
+            if operator._handle:
+                self.assertEqual(len(operator._in_flight), 1)
+                self.assertIn(operator._handle, _library._handles)
+            else:
+                closes += 1
+                with self.assertRaisesRegex(Error, "the operator is closed"):
+                    operator.submit(FRAMES[0])
+            operator.close()
+            self.assertFalse(operator._handle or operator._engine_handle)
+            if not interrupted:
+                break
+        self.assertGreater(closes, 3)
+        self.assertGreater(at, closes)
+        # An exception may keep the empty handle, which is destroyed.
+        self.assertFalse(any(_library._handles - handles))
+
+    # Fails when the steps that the other tests try are not those at which real signals come.
+    def test_timer(self):
+        frames = hits = 0
+        armed = False
+
+        def strike(*_):
+            if armed:
+                raise Interrupted
+
+        before = signal.signal(signal.SIGALRM, strike)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.00037)
+            while frames < 200 and hits < 50:
+                number = frames % len(FRAMES)
+                ticket = None
+                try:
+                    armed = True
+                    ticket = self.operator.submit(FRAMES[number])
+                    result = self.operator.wait(ticket)
+                    armed = False
+                except Interrupted:
+                    armed = False
+                    hits += 1
+                    flight = self.operator.in_flight
+                    if not flight:  # the caller may have lost the result, or submit did not begin
+                        continue
+                    self.assertIn(ticket, (None, flight[0]))
+                    result = self.operator.wait(flight[0])
+                self.check_result(result, number)
+                frames += 1
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.check_result(self.operator(FRAMES[0]), 0)
+
+
+class Ownership(unittest.TestCase):
+    # Fails when a copy of what owns memory of the library exists: both would give it back.
+    def test_owners_are_not_copied(self):
+        operator = flow()
+        ticket = operator.submit(FRAMES[0])
+        objects = ocellus.MovingObjects(size=(WIDTH, HEIGHT))
+        for owner in (operator, ticket, objects, ticket._lease, operator._handle):
+            name = type(owner).__name__
+            copies = [copy.copy, copy.deepcopy]
+            copies += [lambda one, p=protocol: pickle.dumps(one, p) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+            for make in copies:
+                with self.subTest(name), self.assertRaisesRegex(TypeError, f"{name} cannot be copied or pickled"):
+                    make(owner)
+        for owner, again in ((operator, lambda: operator.__init__("flow", size=(8, 8))),
+                             (objects, lambda: objects.__init__(size=(8, 8)))):
+            with self.assertRaisesRegex(TypeError, "exists already; make another one"):
+                again()
+        self.assertEqual(operator.wait(ticket).u.shape, (HEIGHT, WIDTH))
+
+    # Fails when a class is added that owns memory and can be copied.
+    def test_every_class_with_a_destructor_is_an_owner(self):
+        found = set()
+        for module in (_library, _operator, sys.modules["ocellus._objects"]):
+            for name, one in vars(module).items():
+                if inspect.isclass(one) and ("__del__" in vars(one) or name == "Handle"):
+                    self.assertTrue(issubclass(one, _library.NotCopied), name)
+                    found.add(name)
+        self.assertEqual(found, {"Handle", "Operator", "MovingObjects", "_Lease"})
+
+    # Fails when a copy of a result shares the memory that the operator writes again, or loses a value.
+    def test_results_are_copied_with_their_memory(self):
+        operator = Operator("digits", size=(WIDTH, HEIGHT), backend="cpu")
+        result = operator(FRAMES[0], timestamp_ns=7)
+        self.assertEqual(copy.copy(result).scores.ctypes.data, result.scores.ctypes.data)
+        for made in (copy.deepcopy(result), pickle.loads(pickle.dumps(result))):
+            self.assertFalse(np.shares_memory(made.scores, result.scores))
+            np.testing.assert_array_equal(made.scores, result.scores)
+            self.assertEqual(made.frame, result.frame)
+            self.assertEqual(set(made.record), set(result.record))
+            for name, value in result.record.items():
+                np.testing.assert_array_equal(made.record[name], value)
+        self.assertEqual(pickle.loads(pickle.dumps(flow()(FRAMES[0]))).record, None)
+
+    # Fails when an error cannot leave a process of multiprocessing.
+    def test_errors_are_pickled(self):
+        for kind in (Error, ocellus.DeadlineMissed, ocellus.InvalidArgument):
+            made = pickle.loads(pickle.dumps(kind(Status.SYSTEM, "text")))
+            self.assertIs(type(made), kind)
+            self.assertEqual((made.status, made.text, str(made)), (Status.SYSTEM, "text", "text"))
+
+
+class Numbers(unittest.TestCase):
+    # Fails when a number that does not fit loses its upper bits.
+    def test_numbers_that_do_not_fit(self):
+        operator = flow()
+        wide = np.lib.stride_tricks.as_strided(FRAMES[0], (HEIGHT, 2**32 + WIDTH), (WIDTH, 1))
+        for make, text in (
+            (lambda: Operator("flow", size=(2**32 + 64, 48)), "the width of size is 4294967360; it must fit in 32 bits"),
+            (lambda: Operator("flow", size=(64, -(2**31) - 1)), "the height of size is -2147483649; it must fit in 32"),
+            (lambda: flow(window=2**32 + 9), "window is 4294967305; it must be odd, 3 to 31 pixels"),
+            (lambda: Operator("flow", size=(64, 48), workers=2**32 + 1), "workers is 4294967297; it must fit in 32 bits"),
+            (lambda: Operator("flow", size=(64, 48), workers=65), "workers is 65; it must be 0 (one per CPU) to 64"),
+            (
+                lambda: Operator("flow", size=(64, 48), realtime_priority=2**32),
+                "realtime_priority is 4294967296; it must fit in 32 bits",
+            ),
+            (lambda: Operator("flow", size=(64,)), "size is (64,); it must be (width, height)"),
+            (lambda: Operator("flow", size=64), "size is 64; it must be (width, height)"),
+            (lambda: operator.submit(wide), "the width of frame is 4294967360; it must fit in 32 bits"),
+            (
+                lambda: operator.submit(FRAMES[0], sequence=-1),
+                "sequence is -1; it must not be negative and must fit in 64 bits",
+            ),
+            (lambda: operator.submit(FRAMES[0], sequence=2**64), "sequence is 18446744073709551616; it must not"),
+            (
+                lambda: operator.submit(FRAMES[0], timestamp_ns=2**63),
+                "timestamp_ns is 9223372036854775808; it must fit in 64 bits",
+            ),
+            (lambda: ocellus.MovingObjects(size=(2**40, 48)), "the width of size is 1099511627776; it must fit in 32"),
+            (lambda: ocellus.MovingObjects(size=(64, 48), max_objects=2**32 + 9), "max_objects is 4294967305; it must"),
+            (lambda: ocellus.MovingObjects(size=(64, 48), min_area=2**32), "min_area is 4294967296; it must fit in 32"),
+            (lambda: ocellus.MovingObjects(size=(64, 48), min_motion=1e300), "min_motion is inf; it must be"),
+        ):
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                make()
+            self.assertIsInstance(caught.exception, ocellus.InvalidArgument)
+            self.assertEqual(str(caught.exception)[: len(text)], text)
+            self.assertEqual(caught.exception.status, Status.INVALID_ARGUMENT)
+        for make, text in (
+            (lambda: Operator("flow", size=(64.0, 48)), "the width of size is 64.0; it must be a whole number"),
+            (lambda: operator.submit(FRAMES[0], sequence="1"), "sequence is '1'; it must be a whole number"),
+        ):
+            with self.assertRaises(TypeError) as caught:
+                make()
+            self.assertEqual(str(caught.exception), text)
+        self.assertEqual(operator.in_flight, ())
+        first = operator(FRAMES[0], sequence=2**64 - 1, timestamp_ns=-(2**63))
+        self.assertEqual((first.frame.sequence, first.frame.timestamp_ns), (2**64 - 1, -(2**63)))
+        self.assertEqual(operator(FRAMES[0]).frame.sequence, 0)
+        self.assertEqual(Operator("flow", size=(np.int64(64), np.uint8(48))).info.size, (64, 48))
+
+    # Fails when a long timeout wraps to the past, or one that is over blocks.
+    def test_timeouts(self):
+        operator = flow()
+        for timeout in (60, 9.2e9, 9.3e9, 1e10, 1e30, float("inf"), 10**400, np.float32(60), decimal.Decimal(60)):
+            ticket = operator.submit(FRAMES[0])
+            self.assertEqual(operator.wait(ticket, timeout=timeout).u.shape, (HEIGHT, WIDTH))
+        big = support.moving_frames(1024, 768, 1, 0, 0)[0]
+        slow = Operator("flow", size=(1024, 768), backend="cpu")
+        for timeout in (0, 0.0, -1, -1e-9, -1e30, -float("inf"), -(10**400)):
+            for _ in range(50):  # on a busy machine the frame may be done before this thread runs again
+                ticket = slow.submit(big)
+                try:
+                    slow.wait(ticket, timeout=timeout)
+                except ocellus.DeadlineMissed:
+                    slow.wait(ticket)
+                    break
+            else:
+                self.fail(f"timeout={timeout} waits")
+        ticket = operator.submit(FRAMES[0])
+        with self.assertRaisesRegex(ValueError, "timeout is nan; it must be a number of seconds, or None"):
+            operator.wait(ticket, timeout=float("nan"))
+        with self.assertRaises(TypeError):
+            operator.wait(ticket, timeout=[1])
+        self.assertEqual(operator.wait(ticket).u.shape, (HEIGHT, WIDTH))
+
+
 class Interface(unittest.TestCase):
     # Fails when info or stats are not those of the operator.
     def test_info_and_stats(self):
@@ -334,7 +627,8 @@ class Interface(unittest.TestCase):
             (lambda: flow(window=np.int64(8)), "window is 8; it must be odd, 3 to 31 pixels"),
             (lambda: flow(preset="slow"), 'preset is "slow"; it must be '),
             (lambda: flow(normalize=3), 'normalize is "3"; it must be true or false'),
-            (lambda: flow(windows=9), 'there is no option "windows"; there are method, preset'),
+            (lambda: flow(windows=9), 'there is no option "windows"; the nearest is window'),
+            (lambda: flow(colors=9), 'there is no option "colors"; there are method, preset'),
             (lambda: flow(roi="1\0"), "roi: the text holds a NUL; none is allowed"),
             (lambda: flow(dtype=np.int32), "dtype is int32; it must be uint8, uint16 or float32"),
             (lambda: flow(color="yuv"), "color is 'yuv'; it must be None or one of yuy2, uyvy, bgr"),

@@ -26,8 +26,8 @@ for needed in ("appsrc", "appsink"):
 WIDTH, HEIGHT = 160, 120
 
 
-def run(elements, frames):
-    """Sends gray frames through elements and returns the buffers that come out."""
+def run(elements, frames, messages=None):
+    """Sends gray frames through elements and returns the buffers that come out. Appends the messages."""
     caps = f"video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT},framerate=25/1"
     pipeline = Gst.parse_launch(f"appsrc name=in format=time caps={caps} ! {elements} ! appsink name=out sync=false")
     source, sink = pipeline.get_by_name("in"), pipeline.get_by_name("out")
@@ -40,6 +40,8 @@ def run(elements, frames):
     buffers = []
     while (sample := sink.emit("try-pull-sample", 60 * Gst.SECOND)) is not None:
         buffers.append(sample.get_buffer())
+    while messages is not None and (message := pipeline.get_bus().pop()) is not None:
+        messages.append(message)
     pipeline.set_state(Gst.State.NULL)
     return buffers
 
@@ -117,6 +119,32 @@ class Metas(unittest.TestCase):
             self.assertEqual(digit.box, box)
             self.assertEqual(digit.confidence, record["confidence"][number])
         self.assertIsNone(ocellus.gst.flow(buffer))
+
+    # Fails when the values of a message are lost, above all those of its arrays.
+    def test_values_of_messages(self):
+        frames = [np.full((HEIGHT, WIDTH), 90, np.uint8) for _ in range(4)]
+        texture = support.moving_frames(40, 40, 1, 0, 0)[0]
+        for time, frame in enumerate(frames):
+            frame[40:80, 20 + 2 * time : 60 + 2 * time] = texture
+        messages = []
+        buffers = run("ocellusflow name=motion backend=cpu align=false objects=true post-messages=true", frames, messages)
+        found = [values for message in messages if (values := ocellus.gst.values(message)) is not None]
+        self.assertEqual(len(found), len(buffers))
+        self.assertEqual([values["timestamp"] for values in found], [buffer.pts for buffer in buffers])
+        self.assertEqual([values["warming-up"] for values in found], [True, False, False, False])
+        motion = ocellus.gst.flow(buffers[3])
+        self.assertAlmostEqual(found[3]["mean-u"], float(np.nanmean(motion.u)), places=4)
+        square = max(found[3]["objects"], key=lambda moving: moving["area"])
+        self.assertEqual(square["source"], "motion")
+        self.assertAlmostEqual(square["mean-u"], 2.0, delta=0.6)
+        self.assertLess(square["x"], 40)
+        self.assertGreater(square["x"] + square["width"], 50)
+        self.assertEqual(found[0]["objects"], [])
+        # Of another element, and without a structure.
+        element = Gst.ElementFactory.make("fakesink")
+        other = Gst.Message.new_element(element, Gst.Structure.new_empty("level"))
+        self.assertIsNone(ocellus.gst.values(other))
+        self.assertIsNone(ocellus.gst.values(Gst.Message.new_eos(element)))
 
     # Fails when a buffer without a meta, or something else, is read.
     def test_no_meta(self):

@@ -13,6 +13,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -492,11 +493,17 @@ TEST(Options, NamesAcceptHyphensAndUnderscores) {
       });
 }
 
-// Fails when an unknown name is accepted, or is refused without a list of the names.
+// Fails when an unknown name is accepted, or is refused without the nearest name or, if none is
+// near, without a list of the names.
 TEST(Options, UnknownNamesAreRefused) {
   for (const OperatorDescription& description : operators()) {
     SCOPED_TRACE(description.name);
-    for (const std::string bad : {"nonsense", "", "Depth", "dept", "depths", " depth"}) {
+    for (const std::string bad : {"Depth", "dept", "depths", " depth", "dpeth", "drpth"}) {
+      EXPECT_EQ(find_option(description.options, bad), nullptr);
+      EXPECT_EQ(refusal(OperatorConfig(description), bad, "1"),
+                "there is no option \"" + bad + "\"; the nearest is depth");
+    }
+    for (const std::string bad : {"nonsense", "", "xy", "ze"}) {
       EXPECT_EQ(find_option(description.options, bad), nullptr);
       const std::string text = refusal(OperatorConfig(description), bad, "1");
       expect_words(text, {"no option \"" + bad + "\""});
@@ -525,6 +532,25 @@ TEST(Options, UnknownNamesAreRefused) {
   const auto done = set_option(config, std::string(5000, 'x'), "1");
   ASSERT_FALSE(done);
   expect_words(done.error().text, {"there are method, preset"});
+}
+
+// Fails when another name than the nearest one is proposed, or one that is not near.
+TEST(Options, NearestName) {
+  const auto nearest = [](std::string_view given) {
+    NearestName search(given);
+    for (const Option& option : OpticalFlowConfig::options()) search.consider(option.name);
+    return std::string(search.found());
+  };
+  EXPECT_EQ(nearest("windw"), "window");
+  EXPECT_EQ(nearest("widnow"), "window");
+  EXPECT_EQ(nearest("window_sigm"), "window_sigma");
+  EXPECT_EQ(nearest("window-sgma"), "window_sigma");
+  EXPECT_EQ(nearest("confidence-treshold"), "confidence_threshold");
+  EXPECT_EQ(nearest("threshold"), "confidence_threshold");
+  EXPECT_EQ(nearest("color"), "");
+  EXPECT_EQ(nearest("backend"), "");
+  EXPECT_EQ(nearest(""), "");
+  EXPECT_EQ(nearest(std::string(5000, 'w')), "");
 }
 
 // ---- round trip
@@ -678,8 +704,15 @@ TEST(Options, KernelsAreAWordOrAFile) {
 
 // ---- Text
 
-// Fails when a text that is too long is cut off, or when a refused text changes the value.
+// Fails when a text that is too long is cut off or becomes an empty one, or when a refused text
+// changes the value.
 TEST(Text, RefusesTextThatIsTooLong) {
+  static_assert(std::is_constructible_v<Text<8>, const char(&)[8]>);
+  static_assert(!std::is_constructible_v<Text<8>, const char(&)[9]>);
+  static_assert(!std::is_constructible_v<Text<8>, const char*>);
+  static_assert(!std::is_constructible_v<Text<8>, std::string>);
+  constexpr Text<8> kLongest("1234567");
+  static_assert(kLongest.view() == "1234567");
   Text<8> text;
   EXPECT_TRUE(text.empty());
   EXPECT_EQ(Text<8>::capacity(), 7u);

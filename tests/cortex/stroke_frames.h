@@ -42,7 +42,7 @@ inline FrameBuffer stroke_frame(const LabeledImages& images, int columns, int ro
 inline CortexConfig stroke_config(const std::string& model, int columns, int rows) {
   CortexConfig config;
   config.size = {columns * kStrokeSide, rows * kStrokeSide};
-  config.model.assign(model.c_str());
+  EXPECT_TRUE(config.model.assign(model.c_str()));
   config.layout = CortexLayout::kTiles;
   config.tile_width = config.tile_height = kStrokeSide;
   config.ink = CortexInk::kLight;

@@ -333,14 +333,14 @@ TEST_P(CortexOperator, RefusesBadConfigurations) {
   bad.depth = 9;
   EXPECT_NE(text(bad, Status::kInvalidArgument).find("depth"), std::string::npos);
   bad = good;
-  bad.model.assign("");
+  EXPECT_TRUE(bad.model.assign(""));
   EXPECT_NE(text(bad, Status::kInvalidArgument).find("model is empty"), std::string::npos);
-  bad.model.assign("/no/such/model.ocellus");
+  EXPECT_TRUE(bad.model.assign("/no/such/model.ocellus"));
   EXPECT_NE(text(bad, Status::kIoError).find("/no/such/model.ocellus"), std::string::npos);
   std::ofstream(path_, std::ios::binary | std::ios::in | std::ios::out).seekp(70).put('\x7f');
   EXPECT_NE(text(good, Status::kCorruptFile).find(path_), std::string::npos);
   CortexConfig own = good;
-  own.model.assign("digits");
+  EXPECT_TRUE(own.model.assign("digits"));
   EXPECT_TRUE(Cortex::info_for(own));
 }
 

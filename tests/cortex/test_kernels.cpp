@@ -246,7 +246,7 @@ TEST_P(CortexKernels, EqualTheOperatorOnTheCpu) {
     CortexConfig config;
     config.size = {kTiles.width * made.tile.width + 2, kTiles.height * made.tile.height + 1};
     config.format = made.format;
-    config.model.assign(path.c_str());
+    EXPECT_TRUE(config.model.assign(path.c_str()));
     config.layout = CortexLayout::kTiles;
     config.tile_width = made.tile.width;
     config.tile_height = made.tile.height;

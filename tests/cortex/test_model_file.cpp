@@ -237,7 +237,7 @@ TEST_F(CortexFile, DamagedProbabilitiesAreFound) {
   const auto error_of_operator = [&](const Bytes& bytes, bool learn) -> std::string {
     CortexConfig config;
     config.size = {16, 16};
-    config.model.assign(write(bytes).c_str());
+    EXPECT_TRUE(config.model.assign(write(bytes).c_str()));
     config.learn = learn;
     EngineConfig settings;
     settings.backend.choice = BackendChoice::kCpu;

@@ -23,7 +23,7 @@ void learn(const std::string& path, const ocellus::LabeledImages& image, bool sa
   using namespace ocellus;
   CortexConfig config;
   config.size = {image.width, image.height};
-  config.model.assign(path.c_str());
+  if (!config.model.assign(path.c_str())) std::abort();
   config.ink = CortexInk::kLight;
   config.learn = true;
   EngineConfig settings;

@@ -127,7 +127,7 @@ void bank_to_frames(Bytes bytes) {
   for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
     SpatioTemporalFilterConfig filter;
     filter.kernels = info->kernels;
-    filter.kernels.path.assign(path);
+    if (!filter.kernels.path.assign(path)) std::abort();
     filter.size = size;
     filter.format = PixelFormat::kFloat32;
     filter.storage = storage;

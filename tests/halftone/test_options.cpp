@@ -45,7 +45,7 @@ std::string pgm_of(ImageSize size, bool wide) {
 CnnConfig begun_with(const std::string& path) {
   CnnConfig config;
   config.size = kSize;
-  config.chain.assign("hlf5");
+  EXPECT_TRUE(config.chain.assign("hlf5"));
   EXPECT_TRUE(config.initial.assign(path));
   return config;
 }
@@ -202,21 +202,21 @@ TEST(ChainOptions, MistakesAreReported) {
   CnnConfig good;
   good.size = kSize;
   CnnConfig config = good;
-  config.chain.assign("nonsense");
+  EXPECT_TRUE(config.chain.assign("nonsense"));
   expect_error(refusal<Cnn>(config), Status::kInvalidArgument, {"template: ", "nonsense"});
   config.chain = {};
   expect_error(refusal<Cnn>(config), Status::kInvalidArgument, {"template: "});
-  config.chain.assign("/no/such/file.ocellus");
+  EXPECT_TRUE(config.chain.assign("/no/such/file.ocellus"));
   expect_error(refusal<Cnn>(config), Status::kIoError, {"template: ", "/no/such/file.ocellus"});
   for (const char* bad : {"nonsense", "1.01", "-2", "nan", "0.5x", "Periodic", " periodic"}) {
     config = good;
-    config.boundary.assign(bad);
+    EXPECT_TRUE(config.boundary.assign(bad));
     expect_error(refusal<Cnn>(config), Status::kInvalidArgument,
                  {std::string("boundary is \"") + bad + "\"", "zero-flux", "periodic", "-1 to 1"});
   }
   for (const char* taken : {"", "zero-flux", "periodic", "-1", "0.25", "1"}) {
     config = good;
-    config.boundary.assign(taken);
+    EXPECT_TRUE(config.boundary.assign(taken));
     EXPECT_TRUE(Cnn::info_for(config)) << taken;
   }
   config = good;
@@ -280,7 +280,7 @@ TEST(ChainOptions, AHalftoneEqualsThatOfItsNetwork) {
   }
   HalftoneConfig config;
   config.size = kSize;
-  config.chain.assign("hlf5");
+  EXPECT_TRUE(config.chain.assign("hlf5"));
   CellularNetworkConfig network;
   network.size = kSize;
   network.stage_count = must(parse_cell_chain("hlf5", network.stages));

@@ -57,7 +57,7 @@ class NeocognitronConformance : public OnBackend {
     NeocognitronConfig config;
     config.size = size;
     config.format = format;
-    config.model.assign(path_);
+    EXPECT_TRUE(config.model.assign(path_));
     config.layout = CharacterLayout::kTiles;
     config.max_active = 1.0f;
     return config;
@@ -186,7 +186,7 @@ TEST_P(NeocognitronConformance, TheLargestCellCanDecide) {
   const FrameBuffer frame = mosaic(images, 3, PixelFormat::kGray8, false);
   NeocognitronConfig config = tiles(frame.frame().size);
   const Read interpolated = read(config, frame);
-  config.model.assign(path.c_str());
+  EXPECT_TRUE(config.model.assign(path.c_str()));
   const Read largest = read(config, frame);
   const NetworkReference reference(network);
   const std::size_t classes = network.names.size();
@@ -368,11 +368,11 @@ TEST(NeocognitronConfig, IsChecked) {
   EXPECT_EQ(error(config), "max_height is 20; it must be 0 or at least min_height, which is 30");
   config = {};
   config.size = {64, 48};
-  config.model.assign("");
+  EXPECT_TRUE(config.model.assign(""));
   EXPECT_EQ(error(config),
             "model is empty; it must be digits-small or digits, or the path of a model file "
             "(*.ocellus)");
-  config.model.assign("/no/such/file.ocellus");
+  EXPECT_TRUE(config.model.assign("/no/such/file.ocellus"));
   EXPECT_NE(error(config).find("/no/such/file.ocellus"), std::string::npos);
 }
 

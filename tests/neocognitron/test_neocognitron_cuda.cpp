@@ -289,8 +289,8 @@ NeocognitronConfig tile_config(const std::string& model, ImageSize tile, int col
   config.layout = CharacterLayout::kTiles;
   config.tile_width = tile.width;
   config.tile_height = tile.height;
-  config.model.assign(model == "digits-small" ? model.c_str()
-                                              : Models::instance().path(model).c_str());
+  EXPECT_TRUE(config.model.assign(
+      model == "digits-small" ? model.c_str() : Models::instance().path(model).c_str()));
   return config;
 }
 

@@ -434,7 +434,7 @@ TEST(KernelBankFile, GivesTheSameResultsAsItsKernels) {
     write_bank_of(path, made, size);
     auto info = read_kernel_file_info(path.c_str());
     ASSERT_TRUE(info) << info.error().text;
-    info->kernels.path.assign(path);
+    EXPECT_TRUE(info->kernels.path.assign(path));
     const std::vector<float> expected = filter_noise(made, size);
     ASSERT_FALSE(expected.empty());
     EXPECT_EQ(filter_noise(info->kernels, size), expected);
@@ -457,7 +457,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
   const auto create = [&](ImageSize image) -> Expected<void> {
     OpticalFlowConfig config = OpticalFlowConfig::with_kernels(image);
     config.kernels = info->kernels;
-    config.kernels.path.assign(path);
+    EXPECT_TRUE(config.kernels.path.assign(path));
     EngineConfig engine_config;
     engine_config.backend.choice = BackendChoice::kCpu;
     engine_config.memory = *OpticalFlow::footprint(*Engine::probe(engine_config), config);

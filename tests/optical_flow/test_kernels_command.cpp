@@ -30,7 +30,7 @@ class KernelsCommand : public testing::Test {
     EXPECT_TRUE(info) << info.error().text;
     if (!info) return {};
     taps.kernels = info->kernels;
-    info->kernels.path.assign(out_);
+    EXPECT_TRUE(info->kernels.path.assign(out_));
     const auto visited = visit_kernels(
         info->kernels, info->size.width > 0 ? info->size : ImageSize{1, 1},
         [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {

@@ -7,7 +7,15 @@
 docs/options.md lists them. The package needs the shared library libocellus_c.so, see `library_path`.
 """
 
-from ._library import Error, DeadlineMissed, Status, __version__, library_path, library_version
+from ._library import (
+    DeadlineMissed,
+    Error,
+    InvalidArgument,
+    Status,
+    __version__,
+    library_path,
+    library_version,
+)
 from ._objects import MovingObject, MovingObjects
 from ._operator import (
     CancelOutcome,
@@ -28,6 +36,7 @@ __all__ = [
     "Error",
     "FieldInfo",
     "FrameInfo",
+    "InvalidArgument",
     "MovingObject",
     "MovingObjects",
     "Operator",

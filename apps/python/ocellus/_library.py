@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import enum
+import functools
+import operator
 import os
 from ctypes import (
     POINTER,
@@ -55,9 +58,85 @@ class Error(Exception):
         self.status = status
         self.text = text
 
+    def __reduce__(self) -> tuple[type[Error], tuple[Status, str]]:
+        return type(self), (self.status, self.text)
+
+
+class InvalidArgument(Error, ValueError):
+    """An argument or an option is wrong."""
+
 
 class DeadlineMissed(Error):
     """The frame is not done yet. It stays in flight: wait for its ticket again, or call reset."""
+
+
+def invalid(text: str) -> InvalidArgument:
+    return InvalidArgument(Status.INVALID_ARGUMENT, text)
+
+
+def whole(kind: type[Any], name: str, value: Any) -> int:
+    """A whole number for a member of this type of ctypes, which by itself would drop the upper bits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
+    if kind(number).value != number:
+        unsigned = kind(-1).value > 0
+        limit = "must not be negative and must" if unsigned else "must"
+        raise invalid(f"{name} is {number}; it {limit} fit in {8 * ctypes.sizeof(kind)} bits")
+    return number
+
+
+def width_and_height(size: Any) -> tuple[int, int]:
+    try:
+        width, height = size
+    except (TypeError, ValueError):
+        raise invalid(f"size is {size!r}; it must be (width, height)") from None
+    return whole(c_int32, "the width of size", width), whole(c_int32, "the height of size", height)
+
+
+class NotCopied:
+    """Base of the classes that own an object of the library or its memory. A copy would give them back
+    twice."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"{name} cannot be copied or pickled, because it owns memory of the library; make another one")
+
+
+class Handle(NotCopied):
+    """An object of the library, which is destroyed once.
+
+    An exception of a signal handler can come between any two steps of Python. So the library writes the
+    pointer to memory that this object has already, and nothing lies between taking the pointer and
+    destroying it: one call of deque does both. Until then the handle stays in `_handles` with all that the
+    library uses, even if nobody else refers to it.
+    """
+
+    __slots__ = ("pointer", "keeps", "_destroy", "_alive")
+
+    def __init__(self, destroy: Any, keeps: Any = None) -> None:
+        self.pointer = c_void_p()
+        self.keeps = keeps
+        self._destroy = destroy
+        self._alive = {0: self.pointer}
+        _handles.add(self)
+
+    def __bool__(self) -> bool:
+        return 0 in self._alive
+
+    def destroy(self) -> None:
+        """Does nothing the second time."""
+        taken = iter(functools.partial(self._alive.pop, 0, None), None)
+        collections.deque(map(self._destroy, taken), maxlen=0)
+        # A signal handler may have called this between two steps of a call that uses the pointer.
+        self.pointer.value = None
+        _handles.discard(self)
+
+
+_handles: set[Handle] = set()
 
 
 class CError(Structure):
@@ -294,12 +373,17 @@ _NAMES = ("libocellus_c.so", "libocellus.so")
 
 _library: ctypes.CDLL | None = None
 
+_KINDS: dict[int, type[Error]] = {
+    Status.INVALID_ARGUMENT: InvalidArgument,
+    Status.DEADLINE_MISSED: DeadlineMissed,
+}
+
 
 def check(status: int, error: CError) -> None:
     """Raises the library's error after a call that failed."""
     if status == Status.OK:
         return
-    kind = DeadlineMissed if status == Status.DEADLINE_MISSED else Error
+    kind = _KINDS.get(status, Error)
     raise kind(Status(status), error.text.decode("utf-8", "replace"))
 
 

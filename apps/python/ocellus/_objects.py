@@ -8,7 +8,19 @@ from typing import Any, NamedTuple, Optional
 import numpy as np
 from numpy.typing import NDArray
 
-from ._library import CError, CMovingObject, CMovingObjectsConfig, CPlane, Error, Status, check, library
+from ._library import (
+    CError,
+    CMovingObject,
+    CMovingObjectsConfig,
+    CPlane,
+    Handle,
+    NotCopied,
+    check,
+    invalid,
+    library,
+    whole,
+    width_and_height,
+)
 from ._operator import _FORMATS
 
 
@@ -21,7 +33,7 @@ class MovingObject(NamedTuple):
     area: int  #: pixels that move
 
 
-class MovingObjects:
+class MovingObjects(NotCopied):
     """Finds the objects that move in the planes of the operator "flow".
 
     flow = ocellus.Operator("flow", size=(640, 480), deviation=True)
@@ -49,10 +61,21 @@ class MovingObjects:
             describes
         max_objects: 1 to 256; the largest are kept
         """
-        self._objects = ctypes.c_void_p()
+        if "_handle" in self.__dict__:
+            raise TypeError("the object exists already; make another one")
         self._lib = library()
-        self._shape = (size[1], size[0])
-        config = CMovingObjectsConfig(*size, min_motion, min_deviations, min_area, max_objects)
+        width, height = width_and_height(size)
+        self._shape = (height, width)
+        config = CMovingObjectsConfig(
+            width,
+            height,
+            min_motion,
+            min_deviations,
+            whole(ctypes.c_int32, "min_area", min_area),
+            whole(ctypes.c_int32, "max_objects", max_objects),
+        )
+        self._handle = Handle(self._lib.ocellus_moving_objects_destroy)
+        self._objects = self._handle.pointer
         error = CError()
         check(
             self._lib.ocellus_moving_objects_create(
@@ -93,8 +116,7 @@ class MovingObjects:
 
     def _plane(self, name: str, array: NDArray[Any]) -> CPlane:
         if array.dtype != np.float32 or array.shape != self._shape or array.strides[1] != array.itemsize:
-            raise Error(
-                Status.INVALID_ARGUMENT,
+            raise invalid(
                 f"{name} is an array of {array.dtype} of shape {array.shape} with the strides {array.strides}; "
                 f"it must be one of float32 of shape {self._shape} whose rows have no gaps",
             )
@@ -102,6 +124,5 @@ class MovingObjects:
         return CPlane(array.ctypes.data, array.shape[1], array.shape[0], array.strides[0], kind, 0, None)
 
     def __del__(self) -> None:
-        # The library is missing if it could not be loaded.
-        if getattr(self, "_lib", None) is not None:
-            self._lib.ocellus_moving_objects_destroy(self._objects)
+        if "_handle" in self.__dict__:
+            self._handle.destroy()

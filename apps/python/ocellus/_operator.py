@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -29,9 +30,14 @@ from ._library import (
     CStats,
     CTicket,
     Error,
+    Handle,
+    NotCopied,
     Status,
     check,
+    invalid,
     library,
+    whole,
+    width_and_height,
 )
 
 # The values of ocellus_format: first those of gray pixels, then those of pixels with color.
@@ -41,6 +47,8 @@ _COLOR_CHANNELS = {"yuy2": 2, "uyvy": 2, "bgr": 3, "rgb": 3, "bgrx": 4, "rgbx": 
 _FORMAT_NAMES = ("gray8", "gray16", "float32", *_COLOR_CHANNELS)
 # The values of ocellus_field_type.
 _FIELD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32), np.dtype(np.bool_))
+
+_PENDING = 2**32 - 1  #: flags of a frame that the library has not reported as done
 
 OptionValue = Union[str, bool, int, float, "os.PathLike[str]"]
 FieldValue = Union[int, float, bool, NDArray[Any]]
@@ -147,9 +155,10 @@ class _Memory:
         self.record = np.zeros(record_bytes, np.uint8)
         self.record_address = self.record.ctypes.data if record_bytes > 0 else None
         self.interfaces = [array.__array_interface__ for array in self.arrays]
+        self.record_interface = self.record.__array_interface__
 
 
-class _Lease:
+class _Lease(NotCopied):
     """Memory in use by a result. When the last array of the result is gone, the memory returns to the
     operator, which so neither allocates nor touches new pages for each frame."""
 
@@ -160,7 +169,8 @@ class _Lease:
         self.pool = pool
 
     def __del__(self) -> None:
-        self.pool.append(self.memory)
+        if hasattr(self, "pool"):  # __init__ may have been interrupted
+            self.pool.append(self.memory)
 
 
 class _View:
@@ -176,13 +186,14 @@ class _View:
 class Result(tuple[NDArray[Any], ...]):
     """The planes of a frame in the order of the operator's info, also by name: `result.u`.
 
-    The arrays lie in memory that the operator wrote. They stay unchanged as long as they exist.
+    The arrays lie in memory that the operator wrote. They stay unchanged as long as they exist. A result
+    can be pickled; the copy has memory of its own.
     """
 
     frame: FrameInfo  #: which frame it is, and its times
     _names: tuple[str, ...]
     _fields: tuple[tuple[FieldInfo, int], ...]
-    _lease: _Lease
+    _record: Optional[NDArray[np.uint8]]
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         names = self.__dict__.get("_names", ())
@@ -194,23 +205,24 @@ class Result(tuple[NDArray[Any], ...]):
     def record(self) -> Optional[dict[str, FieldValue]]:
         """The values of the record's fields by name: a number, or a copy of an array of numbers. None
         if the operator has no record."""
-        if not self._fields:
+        if self._record is None:
             return None
-        memory = self._lease.memory.record
         values: dict[str, FieldValue] = {}
         for field, offset in self._fields:
-            array = np.frombuffer(memory, field.dtype, field.capacity, offset)
+            array = np.frombuffer(self._record, field.dtype, field.capacity, offset)
             values[field.name] = array[0].item() if field.capacity == 1 else array.copy()
         return values
 
 
-class Ticket:
+class Ticket(NotCopied):
     """A frame in flight. It keeps the frame and the memory of the result."""
 
-    __slots__ = ("_ticket", "_frame", "_lease")
+    __slots__ = ("_ticket", "_info", "_frame", "_lease")
 
-    def __init__(self, ticket: CTicket, frame: NDArray[Any], lease: _Lease) -> None:
-        self._ticket = ticket
+    def __init__(self, frame: NDArray[Any], lease: _Lease) -> None:
+        # The library fills in these two. So they tell how far a call came that an exception interrupted.
+        self._ticket = CTicket()
+        self._info = CFrameInfo(flags=_PENDING)
         self._frame = frame
         self._lease = lease
 
@@ -221,9 +233,26 @@ class Ticket:
         return number
 
 
+def _deadline(timeout: Optional[float]) -> int:
+    """The library's deadline that is so many seconds from now."""
+    if timeout is None:
+        return NEVER
+    try:
+        seconds = float(timeout)
+    except OverflowError:  # of a whole number
+        seconds = math.inf if timeout > 0 else 0.0
+    if math.isnan(seconds):
+        raise invalid("timeout is nan; it must be a number of seconds, or None")
+    if seconds <= 0.0:
+        return 0
+    wait = seconds * 1e9
+    now = time.monotonic_ns()
+    return NEVER if wait >= float(NEVER - now) else now + int(wait)
+
+
 def _encoded(name: str, text: str) -> bytes:
     if "\0" in text:
-        raise Error(Status.INVALID_ARGUMENT, f"{name}: the text holds a NUL; none is allowed")
+        raise invalid(f"{name}: the text holds a NUL; none is allowed")
     return os.fsencode(text)
 
 
@@ -250,16 +279,16 @@ def _config_of(
 ) -> COperatorConfig:
     kind = np.dtype(dtype)
     if kind not in _FORMATS:
-        raise Error(Status.INVALID_ARGUMENT, f"dtype is {kind}; it must be uint8, uint16 or float32")
+        raise invalid(f"dtype is {kind}; it must be uint8, uint16 or float32")
     pixel_format = _FORMATS[kind]
     if color is not None:
         if color not in _COLOR_CHANNELS:
             names = ", ".join(_COLOR_CHANNELS)
-            raise Error(Status.INVALID_ARGUMENT, f"color is {color!r}; it must be None or one of {names}")
+            raise invalid(f"color is {color!r}; it must be None or one of {names}")
         if kind != np.uint8:
-            raise Error(Status.INVALID_ARGUMENT, f"dtype is {kind}; with a color it must be uint8")
+            raise invalid(f"dtype is {kind}; with a color it must be uint8")
         pixel_format = _FORMAT_NAMES.index(color)
-    width, height = size
+    width, height = width_and_height(size)
     black, white = (0.0, 0.0) if gray_range is None else gray_range
     pairs = (COption * len(options))()
     for pair, (option, value) in zip(pairs, options.items()):
@@ -279,7 +308,7 @@ def operators() -> dict[str, str]:
     return found
 
 
-class Operator:
+class Operator(NotCopied):
     """An operator for frames of one size, on an engine of its own.
 
     The calls for one operator must not run at the same time, except wait with submit. The package
@@ -311,22 +340,27 @@ class Operator:
             them; None: all
         gray_range: gray values of black and white, in units of 8-bit gray; None: 0 and 255
         backend: "auto", "cpu", "cuda" or "cuda:N"
-        workers: threads that compute; 0: as many as the process has CPUs
+        workers: threads that compute; 0: as many as CPUs that the affinity mask and the limit of the
+            container allow
         realtime_priority: 1 to 99: SCHED_FIFO for these threads; 0: none
         options: the operator's options, with underscores: window=9, preset="fast"
         """
-        self._engine = ctypes.c_void_p()
-        self._operator = ctypes.c_void_p()
+        if "_handle" in self.__dict__:
+            raise TypeError("the operator exists already; make another one")
         self._lib = lib = library()
+        # Frames in flight by the ids of their tickets. The engine reads and writes their memory.
         self._in_flight: dict[int, Ticket] = {}
+        self._engine_handle = Handle(lib.ocellus_engine_destroy)
+        self._handle = Handle(lib.ocellus_operator_destroy, self._in_flight)
+        self._engine, self._operator = self._engine_handle.pointer, self._handle.pointer
         self._pool: list[_Memory] = []
         self._count = 0
         self._error = error = CError()
         config = _config_of(name, size, dtype, color, gray_range, options)
         engine = CEngineConfig()
         engine.backend = _encoded("backend", backend)
-        engine.workers = workers
-        engine.realtime_priority = realtime_priority
+        engine.workers = whole(ctypes.c_int32, "workers", workers)
+        engine.realtime_priority = whole(ctypes.c_int32, "realtime_priority", realtime_priority)
         check(
             lib.ocellus_engine_create(
                 ctypes.byref(engine), ctypes.byref(config), 1, ctypes.byref(self._engine), ctypes.byref(error)
@@ -385,9 +419,7 @@ class Operator:
         names = [plane.name for plane in all_planes]
         for name in planes or ():
             if name not in names:
-                raise Error(
-                    Status.INVALID_ARGUMENT, f"there is no plane {name!r}; there are {', '.join(names)}"
-                )
+                raise invalid(f"there is no plane {name!r}; there are {', '.join(names)}")
         self._planes = [(planes is None or plane.name in planes, plane) for plane in all_planes]
         self._names = tuple(plane.name for wanted, plane in self._planes if wanted)
         self._fields = tuple(fields)
@@ -419,73 +451,87 @@ class Operator:
         channels = self._channels
         if pixels.ndim != len(self._shape) or (channels is not None and pixels.shape[2] != channels):
             what = "a gray image" if channels is None else f"an image in {self.info.pixel_format}"
-            raise Error(
-                Status.INVALID_ARGUMENT,
-                f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}",
-            )
+            raise invalid(f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}")
         kind = _FORMATS.get(pixels.dtype)
         if channels is not None:
             kind = self._format if kind == 0 else None
         if kind is None:
-            raise Error(
-                Status.INVALID_ARGUMENT,
-                f"frame has the type {pixels.dtype}; it must be {self.info.dtype}",
-            )
+            raise invalid(f"frame has the type {pixels.dtype}; it must be {self.info.dtype}")
         apart = pixels.itemsize if channels is None else channels
         if pixels.strides[1] != apart or (channels is not None and pixels.strides[2] != 1):
-            raise Error(
-                Status.INVALID_ARGUMENT,
-                "the pixels of a row of frame do not lie side by side; pass numpy.ascontiguousarray(frame)",
-            )
-        number = self._count if sequence is None else sequence
+            raise invalid("the pixels of a row of frame do not lie side by side; pass numpy.ascontiguousarray(frame)")
+        number = self._count if sequence is None else whole(ctypes.c_uint64, "sequence", sequence)
         raw = CFrame(
             pixels.ctypes.data,
-            pixels.shape[1],
-            pixels.shape[0],
+            whole(ctypes.c_int32, "the width of frame", pixels.shape[1]),
+            whole(ctypes.c_int32, "the height of frame", pixels.shape[0]),
             pixels.strides[0],
             kind,
             0,
             None,
             number,
-            timestamp_ns,
+            whole(ctypes.c_int64, "timestamp_ns", timestamp_ns),
         )
         pool = self._pool
         memory = pool.pop() if pool else _Memory(self._planes, self._record_bytes)
-        lease = _Lease(memory, pool)
-        ticket, error = CTicket(), CError()
-        status = self._lib.ocellus_operator_submit(
-            self._operator,
-            ctypes.byref(raw),
-            memory.planes,
-            len(memory.planes),
-            memory.record_address,
-            ctypes.byref(ticket),
-            ctypes.byref(error),
-        )
-        if status != 0:
-            check(status, error)
-        self._count = number + 1
-        made = Ticket(ticket, pixels, lease)
-        self._in_flight[ticket.number] = made
-        return made
+        ticket, error = Ticket(pixels, _Lease(memory, pool)), CError()
+        key = id(ticket)
+        try:
+            # Before the library has it, because a signal handler's exception may follow that at once.
+            self._in_flight[key] = ticket
+            status = self._lib.ocellus_operator_submit(
+                self._operator,
+                ctypes.byref(raw),
+                memory.planes,
+                len(memory.planes),
+                memory.record_address,
+                ctypes.byref(ticket._ticket),
+                ctypes.byref(error),
+            )
+            if status != 0:
+                check(status, error)
+            self._count = (number + 1) % 2**64
+            return ticket
+        except BaseException:
+            # No call comes before the entry is gone, because the next signal could follow it.
+            if ticket._ticket.number == 0:  # the library has not taken the frame
+                self._in_flight.pop(key, None)
+            raise
 
     def wait(self, ticket: Ticket, timeout: Optional[float] = None) -> Result:
         """Waits until the frame is done and returns its result.
 
-        timeout: seconds; 0 looks and does not block; None waits until the frame is done. When it is
-            over, wait raises DeadlineMissed, and the frame stays in flight.
+        timeout: seconds; 0 and less look and do not block; None and infinity wait until the frame is done.
+            When it is over, wait raises DeadlineMissed, and the frame stays in flight.
         """
         self._check_open()
-        deadline = NEVER if timeout is None else time.monotonic_ns() + int(timeout * 1e9)
-        raw, error = CFrameInfo(), CError()
-        status = self._lib.ocellus_operator_wait(
-            self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
-        )
-        if status != 0:
-            check(status, error)
-        self._in_flight.pop(ticket._ticket.number, None)
-        lease = ticket._lease
-        result = Result([np.asarray(_View(one, lease)) for one in lease.memory.interfaces])
+        deadline = _deadline(timeout)
+        raw, error = ticket._info, CError()
+        key = id(ticket)
+        in_flight = key in self._in_flight
+        try:
+            # An earlier call, which a signal handler's exception interrupted, may have found it done.
+            if raw.flags == _PENDING or not in_flight:
+                status = self._lib.ocellus_operator_wait(
+                    self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
+                )
+                if status != 0:
+                    if status == Status.INVALID_TICKET:
+                        self._in_flight.pop(key, None)
+                    check(status, error)
+            result = self._result_of(ticket)
+            self._in_flight.pop(key, None)
+            return result
+        except BaseException:
+            # A signal handler's: the frame is done, and the caller does not have its result.
+            if in_flight and raw.flags != _PENDING:
+                self._in_flight[key] = ticket
+            raise
+
+    def _result_of(self, ticket: Ticket) -> Result:
+        raw, lease = ticket._info, ticket._lease
+        memory = lease.memory
+        result = Result([np.asarray(_View(one, lease)) for one in memory.interfaces])
         result.frame = FrameInfo(
             raw.sequence,
             raw.timestamp_ns,
@@ -499,8 +545,18 @@ class Operator:
         )
         result._names = self._names
         result._fields = self._fields
-        result._lease = lease
+        result._record = np.asarray(_View(memory.record_interface, lease)) if self._fields else None
         return result
+
+    @property
+    def in_flight(self) -> tuple[Ticket, ...]:
+        """The frames that were submitted and not waited for, the oldest first.
+
+        An exception of a signal handler, such as KeyboardInterrupt, may leave submit or wait after the
+        library took the frame. The frame is in this list then, and wait returns its result.
+        """
+        tickets = [ticket for ticket in tuple(self._in_flight.values()) if ticket.number != 0]
+        return tuple(sorted(tickets, key=lambda ticket: ticket.number))
 
     def cancel(self, ticket: Ticket) -> CancelOutcome:
         """Gives a frame back that has not begun, so that a newer one can take its place. It leaves no
@@ -511,10 +567,11 @@ class Operator:
         status = self._lib.ocellus_operator_cancel(
             self._operator, ticket._ticket, ctypes.byref(raw), ctypes.byref(error)
         )
-        check(status, error)
         outcome = CancelOutcome(raw.value)
-        if outcome is CancelOutcome.CANCELED:
-            self._in_flight.pop(ticket._ticket.number, None)
+        # A ticket that is not valid may be that of a call that was interrupted.
+        if status == Status.INVALID_TICKET or (status == 0 and outcome is CancelOutcome.CANCELED):
+            self._in_flight.pop(id(ticket), None)
+        check(status, error)
         return outcome
 
     def fileno(self) -> int:
@@ -574,16 +631,13 @@ class Operator:
 
     def close(self) -> None:
         """Waits for the frames in flight and gives the memory back. Results stay valid."""
-        # The frames in flight write to memory that the tickets keep.
-        operator, self._operator = self._operator, ctypes.c_void_p()
-        self._lib.ocellus_operator_destroy(operator)
-        engine, self._engine = self._engine, ctypes.c_void_p()
-        self._lib.ocellus_engine_destroy(engine)
-        self._in_flight.clear()
+        self._handle.destroy()
+        self._engine_handle.destroy()
+        self._in_flight.clear()  # until now the library wrote to their memory
 
     def _check_open(self) -> None:
-        if not self._operator:
-            raise Error(Status.INVALID_ARGUMENT, "the operator is closed")
+        if not self._handle:
+            raise invalid("the operator is closed")
 
     def __enter__(self) -> Operator:
         return self
@@ -597,6 +651,6 @@ class Operator:
         self.close()
 
     def __del__(self) -> None:
-        # The library is missing if it could not be loaded.
-        if getattr(self, "_lib", None) is not None:
+        # Without a library there are no handles.
+        if "_handle" in self.__dict__:
             self.close()

@@ -1,10 +1,15 @@
-"""The results of the GStreamer elements: the metas of a Gst.Buffer.
+"""The results of the GStreamer elements: the metas of a Gst.Buffer, and the values of a Gst.Message.
 
     def probe(pad, info):
         motion = ocellus.gst.flow(info.get_buffer())
         if motion is not None:
             print(motion.u.mean(), motion.v.mean())
         return Gst.PadProbeReturn.OK
+
+    def on_message(bus, message):
+        values = ocellus.gst.values(message)
+        if values is not None and "objects" in values:
+            print([(moving["x"], moving["y"]) for moving in values["objects"]])
 
 It needs PyGObject and GStreamer, and not the shared library of Ocellus. The structs are those of
 ocellus/gst/flow_meta.h and ocellus/gst/digits_meta.h.
@@ -13,6 +18,7 @@ ocellus/gst/flow_meta.h and ocellus/gst/digits_meta.h.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from ctypes import POINTER, Structure, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, NamedTuple, Optional
 
@@ -252,3 +258,33 @@ def digits(buffer: Any) -> Optional[Digits]:
         meta.pts,
         meta.compute_time,
     )
+
+
+def values(message: Any) -> Optional[dict[str, Any]]:
+    """The values in the element message of `post-messages=true` by their names, or None for another
+    message.
+
+    Numbers, booleans and texts are those of Python, an array is a list, and a structure in it, such as
+    one of `objects`, `characters` or `patches`, is a dict again. PyGObject's Gst.Structure.get_value
+    cannot read the arrays.
+    """
+    structure = message.get_structure()
+    if structure is None or not structure.get_name().startswith("ocellus"):
+        return None
+    return _values(structure)
+
+
+def _values(structure: Any) -> dict[str, Any]:
+    names = (structure.nth_field_name(number) for number in range(structure.n_fields()))
+    return {name: _value(structure, name) for name in names}
+
+
+def _value(structure: Any, name: str) -> Any:
+    if structure.get_field_type(name).name != "GstValueArray":
+        return structure.get_value(name)
+    array = structure.get_array(name)[1]
+    with warnings.catch_warnings():
+        # GObject.ValueArray is deprecated, and GStreamer gives nothing else.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        items = [array.get_nth(number) for number in range(array.n_values)]
+    return [_values(item) if hasattr(item, "n_fields") else item for item in items]

@@ -18,9 +18,9 @@ namespace ocellus {
 
 /// Describes one template of the library.
 struct CellTemplateInfo {
-  const char* name;         ///< for chains, in lower case
-  const char* description;  ///< what the template computes
-  const char* source;       ///< name in the source, and how and why the values differ from it
+  const char* name{};         ///< for chains, in lower case
+  const char* description{};  ///< what the template computes
+  const char* source{};       ///< name in the source, and how and why the values differ from it
   /// True if `from_continuous_time` made the values. The other templates are discrete-time
   /// templates, have no feedback in continuous time, or were designed anew, as `source` says.
   bool converted = false;

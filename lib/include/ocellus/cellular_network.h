@@ -105,7 +105,7 @@ enum class CellPolarity : std::uint8_t { kBlackIsOne, kWhiteIsOne };
 
 /// A template and its parameters of execution.
 struct CellStage {
-  CellTemplate weights;  ///< discrete-time weights, -16383 to 16383 each
+  CellTemplate weights{};  ///< discrete-time weights, -16383 to 16383 each
   /// Values that are added to `weights.threshold`, one for each cell: floats, of the frame's size.
   /// Read at creation and not kept. Null for none.
   const float* threshold_plane = nullptr;
@@ -145,17 +145,17 @@ struct CellStage {
 
 /// Configuration of CellularNetwork: the images and a chain of stages.
 struct CellularNetworkConfig {
-  ImageSize size;  ///< 1x1 to 16384x16384
+  ImageSize size{};  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
   /// Format of the output, which holds gray values. kFloat32 has the range 0 to 255, as for input.
   PixelFormat output_format = PixelFormat::kGray8;
   int depth = 1;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
   /// Range of input gray values. Values beyond black or white are clamped.
-  GrayRange input_range;
+  GrayRange input_range{};
   /// Range of output gray values. The levels are spaced evenly from black to white and rounded to
   /// the format's integers, halves up (kFloat32: to the nearest float).
-  GrayRange output_range;
+  GrayRange output_range{};
 
   int stage_count = 0;  ///< 1 to 16 stages, which run one after the other
   std::array<CellStage, kMaxCellStages> stages{};

@@ -31,15 +31,15 @@ enum class ChainUpdate : std::uint8_t {
 
 /// The options that Cnn and Halftone share. For the values see CellularNetworkConfig and CellStage.
 struct ChainConfig {
-  ImageSize size;  ///< 1x1 to 16384x16384
+  ImageSize size{};  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
   PixelFormat output_format = PixelFormat::kGray8;
-  GrayRange input_range;
-  GrayRange output_range;
+  GrayRange input_range{};
+  GrayRange output_range{};
   int depth = 1;  ///< frames in flight, 1 to 8
 
   /// The chain as text; see `parse_cell_chain`. The option is called `template`.
-  Text<kMaxOptionText> chain;
+  Text<kMaxOptionText> chain{};
   ChainStart start = ChainStart::kTemplate;
   std::uint32_t seed = 1;  ///< kNoise
   bool warm_start = false;
@@ -50,16 +50,16 @@ struct ChainConfig {
 
 /// Configuration of Cnn.
 struct CnnConfig : ChainConfig {
-  CnnConfig() noexcept { chain.assign("edge"); }
+  CnnConfig() noexcept { chain = Text<kMaxOptionText>("edge"); }
 
   /// "zero-flux", "periodic", a number from -1 to 1 for fixed cells, or empty for the boundary of
   /// the templates.
-  Text<32> boundary;
+  Text<32> boundary{};
   ChainUpdate update = ChainUpdate::kTemplate;
   int color_spacing = 0;  ///< up to 9; 0: that of the templates
   /// Path of a binary PGM file with the initial state of the first stage, of the frames' size. If
   /// empty, `start` applies.
-  Text<kMaxOptionText> initial;
+  Text<kMaxOptionText> initial{};
 
   /// The table of options: all members except size, formats and ranges.
   static OptionTable options() noexcept;

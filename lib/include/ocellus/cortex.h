@@ -47,7 +47,7 @@ enum class CortexInk : std::uint8_t {
 };
 
 struct CortexConfig {
-  ImageSize size;                            ///< 1x1 to 16384x16384, and at least a tile
+  ImageSize size{};                          ///< 1x1 to 16384x16384, and at least a tile
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames
   int depth = 1;                             ///< frames in flight, 1 to 8
   /// The name of a model of the library, or the path of a model file.
@@ -77,12 +77,12 @@ struct CortexRecord {
 
 /// A model in words and numbers.
 struct CortexModelInfo {
-  CortexParameters parameters;
+  CortexParameters parameters{};
   int classes = 0;
   std::array<Text<32>, kMaxCortexClasses> names{};  ///< of the classes
   int hypercolumns = 0;                             ///< of all levels
   float sharpness = 0.0f;                           ///< in (d)
-  Text<256> note;                                   ///< where the model comes from
+  Text<256> note{};                                 ///< where the model comes from
 };
 
 /// The model file of a classifier that is part of the library, 64-byte aligned; empty if the

@@ -65,8 +65,8 @@ namespace ocellus {
 enum class CortexReadOut : std::uint8_t { kBayes, kDelta };
 
 struct CortexTraining {
-  CortexParameters parameters;  ///< width and height are those of the images
-  int feature_images = 40000;   ///< shown to each hypercolumn, 1 to 1e8
+  CortexParameters parameters{};  ///< width and height are those of the images
+  int feature_images = 40000;     ///< shown to each hypercolumn, 1 to 1e8
   CortexRule rule = CortexRule::kHebb;
   float least_rate = 0.002f;  ///< kHebb: 1e-4 to 1
   int batch = 128;            ///< kBcpnn: images of an update, 1 to 1e6
@@ -91,24 +91,24 @@ struct CortexTraining {
   std::uint64_t seed = 1;
   int threads = 0;  ///< 0: one for each CPU that the process may use
   /// Called from time to time by the thread that trains. False: stop.
-  std::function<bool(const char* what, double share)> progress;
+  std::function<bool(const char* what, double share)> progress{};
 };
 
 /// A classifier that has learned.
 struct TrainedCortex {
-  CortexParameters parameters;
-  CortexRule rule = CortexRule::kHebb;   ///< by which the features were learned
-  std::vector<std::string> names;        ///< of the classes
-  std::vector<std::int8_t> weights;      ///< w of all levels, [hypercolumn][input][minicolumn]
-  std::vector<std::int32_t> bias;        ///< b, [hypercolumn][minicolumn]
-  std::vector<std::int16_t> read_out;    ///< R, [hypercolumn][minicolumn][class]
-  std::vector<std::int32_t> class_bias;  ///< r, [class]
+  CortexParameters parameters{};
+  CortexRule rule = CortexRule::kHebb;     ///< by which the features were learned
+  std::vector<std::string> names{};        ///< of the classes
+  std::vector<std::int8_t> weights{};      ///< w of all levels, [hypercolumn][input][minicolumn]
+  std::vector<std::int32_t> bias{};        ///< b, [hypercolumn][minicolumn]
+  std::vector<std::int16_t> read_out{};    ///< R, [hypercolumn][minicolumn][class]
+  std::vector<std::int32_t> class_bias{};  ///< r, [class]
   /// Pixels (y * width + x) of the free fields, ascending: [hypercolumn][input]
-  std::vector<std::uint16_t> fields;
+  std::vector<std::uint16_t> fields{};
   float sharpness = 0.0f;  ///< in (d), above 0, at most 1000
   /// P of an operator that learned, in units of 2^-31, [hypercolumn][minicolumn][input]; 0 for
   /// minicolumns that are only room. Empty: the model does not have it.
-  std::vector<std::uint32_t> probabilities;
+  std::vector<std::uint32_t> probabilities{};
 };
 // The arrays have room for a multiple of 32 minicolumns in each hypercolumn.
 

@@ -117,7 +117,7 @@ struct CorticalNetworkConfig {
   int lgn_threshold = 128;  ///< gray levels, 1 to 255
   int level_count = 0;      ///< 1 to kMaxCorticalLevels
   std::array<CorticalLevel, kMaxCorticalLevels> levels{};
-  HebbianLearning learning;
+  HebbianLearning learning{};
   int feedback_rounds = 0;     ///< of a step that does not learn, 0 to 100
   int feedback_tolerance = 1;  ///< F in (b), 1 to 1000
   std::uint64_t seed = 1;

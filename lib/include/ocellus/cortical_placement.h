@@ -86,7 +86,7 @@ struct MeasuredLevel {
 
 struct PlacementDevice {
   PlacementKind kind = PlacementKind::kGpu;
-  std::string name;                         ///< for errors and reports
+  std::string name{};                       ///< for errors and reports
   double speed = 1.0;                       ///< v, above 0; not used with measured times
   std::uint64_t memory = kUnlimitedMemory;  ///< bytes for the network, with all that it needs
   double launch_s = PlacementReference{}.gpu_launch_s;  ///< not used with measured times
@@ -94,7 +94,8 @@ struct PlacementDevice {
   double link_latency_s = PlacementReference{}.link_latency_s;      ///< 0 or more; of a GPU
   /// Of both directions at once, their sum; above 0; of a GPU. For streaming.
   double link_both_bytes_per_s = PlacementReference{}.link_bytes_per_s;
-  std::vector<MeasuredLevel> measured;  ///< one for each level of the network; empty: not measured
+  std::vector<MeasuredLevel>
+      measured{};  ///< one for each level of the network; empty: not measured
 };
 
 /// What a hypercolumn of a level takes, by the model.
@@ -133,18 +134,18 @@ struct PlacementPart {
   double seconds = 0.0;         ///< of a step
   /// Empty if all is resident. Otherwise the first turn is what remains in the memory; it may be
   /// empty.
-  std::vector<PlacementTurn> turns;
+  std::vector<PlacementTurn> turns{};
 };
 
 /// A device of a placement.
 struct PlacedDevice {
   PlacementKind kind = PlacementKind::kGpu;
-  std::string name;
+  std::string name{};
 };
 
 struct CorticalPlacement {
   /// Split levels first, then the levels where parts meet, then those of the CPU.
-  std::vector<PlacementPart> parts;
+  std::vector<PlacementPart> parts{};
   int levels = 0;
   int split_levels = 0;  ///< the first split_levels levels are split, or on one device
   int cpu_level = 0;     ///< from this one on, the CPU computes all levels; `levels`: none
@@ -165,9 +166,9 @@ struct CorticalPlacement {
   /// hypercolumns which no window covers have one, too.
   int device(int level, int hypercolumn) const noexcept;
 
-  std::vector<PlacedDevice> devices;  ///< as given to place_cortical_network
-  std::vector<CorticalLevel> shapes;  ///< of the levels
-  std::vector<ImageSize> grids;
+  std::vector<PlacedDevice> devices{};  ///< as given to place_cortical_network
+  std::vector<CorticalLevel> shapes{};  ///< of the levels
+  std::vector<ImageSize> grids{};
 };
 
 /// Errors: InvalidArgument (those of CorticalNetwork::create for the hierarchy; a level that is

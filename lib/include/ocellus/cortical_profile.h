@@ -47,7 +47,7 @@ Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetw
 
 /// What is measured of a GPU; the members are those of PlacementDevice.
 struct MeasuredDevice {
-  std::vector<MeasuredLevel> measured;
+  std::vector<MeasuredLevel> measured{};
   double link_bytes_per_s = 0.0;
   double link_both_bytes_per_s = 0.0;
   double link_latency_s = 0.0;

@@ -59,9 +59,10 @@ inline constexpr std::int16_t kAnyCpu = -2;
 
 /// Configuration of an engine.
 struct EngineConfig {
-  BackendSpec backend;
+  BackendSpec backend{};
   /// Largest number of threads that compute CPU frames at once, including a waiting caller. 0: as
-  /// many as the process may use (its affinity mask), at most kMaxWorkers.
+  /// many as `usable_cpus` (ocellus/cpus.h) counts, at most kMaxWorkers. That is the affinity mask
+  /// and the CPU limit of a container.
   int workers = 0;
   /// CPU number for each worker thread, kSpreadCpu or kAnyCpu. Only the first `workers` entries are
   /// read. A thread that waits without a deadline computes, too, where it runs; see `workers_only`.
@@ -82,7 +83,7 @@ struct EngineConfig {
   int device_copy_threads = 0;
   /// Sum of the footprints of all operators and buffers that will exist on the engine at once.
   /// There can be at most 256 of them.
-  Footprint memory;
+  Footprint memory{};
   /// Locks the host block into memory (mlock). Otherwise every page is touched at creation but may
   /// be swapped out later.
   bool lock_memory = false;

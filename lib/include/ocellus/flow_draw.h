@@ -56,7 +56,7 @@ struct OverlayConfig {
   /// Motion at full color saturation, pixels per frame. 0: `grown_flow_scale` of the field.
   float max_motion = 0.0f;
   bool legend = false;  ///< a color wheel and its largest motion, at the lower right
-  Rect roi;             ///< position of the flow field in the image; empty: the whole image
+  Rect roi{};           ///< position of the flow field in the image; empty: the whole image
 
   /// All members but `objects` and `roi` by name, with their ranges.
   static OptionTable options() noexcept;

@@ -126,7 +126,7 @@ struct ImageView {
 /// One input image. The operator uses it from `submit` until `wait` reports the frame as done.
 struct Frame {
   const void* data = nullptr;  ///< first pixel of the first row
-  ImageSize size;              ///< must be the operator's size
+  ImageSize size{};            ///< must be the operator's size
   std::ptrdiff_t stride = 0;   ///< bytes from row to row, at least row_bytes(format, width)
   PixelFormat format = PixelFormat::kGray8;
   MemorySpace space = MemorySpace::kHost;

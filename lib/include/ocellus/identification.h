@@ -48,7 +48,7 @@ struct IdentificationConfig {
   /// PSF and edge: a degraded picture, whose power spectrum tells how strong the details are. The
   /// default, no picture, takes the mean spectrum of photographs for `identify_from_psf` and the
   /// picture with the edge for `identify_from_edge`.
-  ImageView picture;
+  ImageView picture{};
 };
 
 /// What the identification found. Gray values are in units of 8 bits (white is 255).
@@ -86,9 +86,9 @@ struct IdentificationReport {
 
 /// A filter that `analyze_filter` takes, and how it was found.
 struct Identification {
-  RestorationFilter filter;
-  FilterProperties properties;  ///< of `filter`: the proof of its stability
-  IdentificationReport report;
+  RestorationFilter filter{};
+  FilterProperties properties{};  ///< of `filter`: the proof of its stability
+  IdentificationReport report{};
 };
 
 /// A blur kernel (point spread function). The value at row `height / 2`, column `width / 2` belongs
@@ -96,7 +96,7 @@ struct Identification {
 struct Psf {
   int width = 0;
   int height = 0;
-  std::vector<double> values;  ///< row-major
+  std::vector<double> values{};  ///< row-major
 };
 
 /// A Gaussian with standard deviation `sigma`, above 0 and at most 7 pixels. Errors:

@@ -75,7 +75,7 @@ struct KernelConfig {
   KernelCallback callback = nullptr;  ///< kCallback
   void* user = nullptr;               ///< kCallback: first argument of the callback
   /// kFile: path of the file, which must have the same form, taps, convolutions and terms.
-  Text<kMaxOptionText> path;
+  Text<kMaxOptionText> path{};
 
   /// kPerPixel: the image that the kernels are made for, when the frames are a part of it; 0x0: the
   /// frames are the whole image. C++ only, without an option.

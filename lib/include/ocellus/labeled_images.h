@@ -12,12 +12,12 @@ inline constexpr int kMaxImageClasses = 256;
 
 /// Images of one size with their classes.
 struct LabeledImages {
-  int width = 0;                      ///< 8 to 1024 pixels
-  int height = 0;                     ///< 8 to 1024 pixels
-  std::vector<std::uint8_t> ink;      ///< 0: background, 255: ink; image after image, row after row
-  std::vector<std::uint16_t> labels;  ///< class of each image, 0 to kMaxImageClasses - 1
+  int width = 0;                    ///< 8 to 1024 pixels
+  int height = 0;                   ///< 8 to 1024 pixels
+  std::vector<std::uint8_t> ink{};  ///< 0: background, 255: ink; image after image, row after row
+  std::vector<std::uint16_t> labels{};  ///< class of each image, 0 to kMaxImageClasses - 1
   /// Names of the classes, 1 to 31 printable characters without spaces; empty: "0", "1" and so on.
-  std::vector<std::string> names;
+  std::vector<std::string> names{};
 
   std::size_t count() const noexcept { return labels.size(); }
 };

@@ -33,10 +33,10 @@ struct Footprint {
 
 /// Use of an engine's memory blocks.
 struct MemoryUse {
-  Footprint capacity;  ///< sizes of the blocks
-  Footprint used;      ///< bytes in pieces that operators and buffers hold now
-  Footprint peak;      ///< largest value of `used` so far
-  int pieces = 0;      ///< number of pieces of host and device memory in use
+  Footprint capacity{};  ///< sizes of the blocks
+  Footprint used{};      ///< bytes in pieces that operators and buffers hold now
+  Footprint peak{};      ///< largest value of `used` so far
+  int pieces = 0;        ///< number of pieces of host and device memory in use
 };
 
 }  // namespace ocellus

@@ -15,7 +15,7 @@
 namespace ocellus {
 
 struct MovingObject {
-  Rect box;             ///< in pixels of the flow planes
+  Rect box{};           ///< in pixels of the flow planes
   float u = 0.0f;       ///< mean motion to the right, pixels per frame
   float v = 0.0f;       ///< mean motion down, pixels per frame
   std::int64_t area{};  ///< pixels that move, a multiple of those of a cell
@@ -25,7 +25,7 @@ struct MovingObject {
 inline constexpr int kMaxMovingObjects = 256;
 
 struct MovingObjectsConfig {
-  ImageSize size;           ///< of the flow planes, 1x1 to 16384x16384
+  ImageSize size{};         ///< of the flow planes, 1x1 to 16384x16384
   float min_motion = 1.0f;  ///< pixels per frame, 0 or more: less is not motion
   /// 0 or more: motion below this multiple of its standard deviation is noise. It has an effect
   /// only if the field has the plane `deviation`.

@@ -52,7 +52,7 @@ struct TextFields {
 };
 
 struct NeocognitronConfig {
-  ImageSize size;                            ///< 1x1 to 16384x16384, and at least a tile
+  ImageSize size{};                          ///< 1x1 to 16384x16384, and at least a tile
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames
   int depth = 1;                             ///< frames in flight, 1 to 8
   /// The name of a model of the library, or the path of a model file.
@@ -60,7 +60,7 @@ struct NeocognitronConfig {
   CharacterLayout layout = CharacterLayout::kFind;
   /// kFind: fields with text; none: the whole frame. kBoxes: boxes of characters, at least one. All
   /// lie in the frame and have at least 8x8 pixels.
-  TextFields fields;
+  TextFields fields{};
   /// kTiles: size of a tile, 8 to 1024 pixels. Whole tiles are read row after row, from the upper
   /// left corner of the frame on.
   int tile_width = 28;
@@ -113,7 +113,7 @@ struct CharacterModelInfo {
   int classes = 0;
   std::array<Text<32>, kMaxCharacterClasses> names{};  ///< of the classes
   std::array<int, kNeocognitronStages> planes{};       ///< of US1 to US4
-  Text<256> note;                                      ///< where the model comes from
+  Text<256> note{};                                    ///< where the model comes from
 };
 
 /// Planes of the result: "scores", kMaxCharacters rows of floats, one row for a character and one

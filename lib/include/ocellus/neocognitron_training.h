@@ -70,25 +70,25 @@ struct ReferenceTuning {
 struct TrainingCheckpoint {
   std::uint64_t images_hash = 0;
   std::uint64_t settings_hash = 0;
-  int stage = 1;                              ///< the last complete one, 1 to 3
-  std::array<int, 2> planes{};                ///< K2 and K3; 0: not learned
-  std::array<std::vector<float>, 2> weights;  ///< of stages 2 and 3, as in TrainedNeocognitron
+  int stage = 1;                                ///< the last complete one, 1 to 3
+  std::array<int, 2> planes{};                  ///< K2 and K3; 0: not learned
+  std::array<std::vector<float>, 2> weights{};  ///< of stages 2 and 3, as in TrainedNeocognitron
   // Stage 4.
-  int passes = 0;                     ///< complete ones; those of the tuning follow the others
-  std::uint64_t position = 0;         ///< images that the next pass has learned
-  int added = 0;                      ///< references that the next pass has added
-  std::vector<std::uint16_t> labels;  ///< class of each reference, the oldest first
-  std::vector<float> references;      ///< a(v, kappa, k) of each reference, one after another
-  std::vector<double> squares;        ///< b(k)^2
+  int passes = 0;                       ///< complete ones; those of the tuning follow the others
+  std::uint64_t position = 0;           ///< images that the next pass has learned
+  int added = 0;                        ///< references that the next pass has added
+  std::vector<std::uint16_t> labels{};  ///< class of each reference, the oldest first
+  std::vector<float> references{};      ///< a(v, kappa, k) of each reference, one after another
+  std::vector<double> squares{};        ///< b(k)^2
   /// Sums of a(v, kappa, i) a(v, kappa, j) / c(v) for references j < i of one class, in the order
   /// of i, then of j.
-  std::vector<double> products;
-  std::vector<float> smallest_products;  ///< bounds of the read-out, one for each reference
+  std::vector<double> products{};
+  std::vector<float> smallest_products{};  ///< bounds of the read-out, one for each reference
 };
 
 struct NeocognitronTraining {
-  NeocognitronParameters parameters;
-  PatchNormalization normalization;
+  NeocognitronParameters parameters{};
+  PatchNormalization normalization{};
   std::array<FeatureLearning, 2> features{
       {{0.66f, 2.5f, 0.5f, 32, 4000}, {0.67f, 2.5f, 0.5f, 96, 4000}}};
   /// An image whose class wins by less over every other class becomes a reference. Below 0, it
@@ -100,7 +100,7 @@ struct NeocognitronTraining {
   int passes = 1;  ///< over all images, at most; it ends when all are recognized
   /// Distorted copies of each image, from which stage 4 learns, too: 0 to 100.
   int copies = 0;
-  ReferenceTuning tuning;
+  ReferenceTuning tuning{};
   float rotation = 8.0f;  ///< of the copies and while tuning: at most, degrees
   float scale = 0.1f;     ///< logarithm of the factors along x and y, at most
   float shear = 0.15f;    ///< at most
@@ -113,26 +113,26 @@ struct NeocognitronTraining {
   /// to 1e6
   int calibration_copies = 2000;
   /// Called from time to time by the thread that trains. False: stop.
-  std::function<bool(const char* what, double share)> progress;
+  std::function<bool(const char* what, double share)> progress{};
   /// Called at the end of each stage, in stage 4 after each `checkpoint_images` images, and when
   /// `progress` stops stage 4. False: stop.
-  std::function<bool(const TrainingCheckpoint& state)> checkpoint;
+  std::function<bool(const TrainingCheckpoint& state)> checkpoint{};
   std::uint64_t checkpoint_images = 16384;     ///< 1 or more; rounded up to a multiple of 16
   const TrainingCheckpoint* resume = nullptr;  ///< where to go on; null: at the begin
 };
 
 /// A network that has learned.
 struct TrainedNeocognitron {
-  NeocognitronParameters parameters;
-  PatchNormalization normalization;
-  std::vector<std::string> names;                 ///< of the classes
+  NeocognitronParameters parameters{};
+  PatchNormalization normalization{};
+  std::vector<std::string> names{};               ///< of the classes
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   /// a(v, kappa, k) / b(k) of each S-layer at [(v * planes below + kappa) * planes + k], rounded to
   /// binary16
-  std::array<std::vector<float>, kNeocognitronStages> weights;
-  std::vector<std::uint16_t> labels;  ///< class of each reference, in ascending order
-  std::vector<float> lengths;         ///< b(k) of each reference before the division
-  ConfidenceCalibration calibration;
+  std::array<std::vector<float>, kNeocognitronStages> weights{};
+  std::vector<std::uint16_t> labels{};  ///< class of each reference, in ascending order
+  std::vector<float> lengths{};         ///< b(k) of each reference before the division
+  ConfidenceCalibration calibration{};
 };
 
 /// Errors: InvalidArgument (a parameter, or images, labels and the state to resume that do not
@@ -161,7 +161,7 @@ Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
 
 /// A character in a frame.
 struct LabeledBox {
-  Rect box;
+  Rect box{};
   std::uint16_t label = 0;
 };
 

@@ -2,25 +2,43 @@
  * for other languages. It is plain C99 and gives what OperatorHandle gives in C++
  * (ocellus/operator.h).
  *
- *     ocellus_option options[] = {{"preset", "fast"}};
- *     ocellus_operator_config config = {.name = "flow", .width = 640, .height = 480,
- *                                       .options = options, .option_count = 1};
- *     ocellus_engine* engine;
- *     ocellus_operator* flow;
- *     ocellus_error error;
- *     if (ocellus_engine_create(NULL, &config, 1, &engine, &error) != OCELLUS_OK) ...
- *     if (ocellus_operator_create(engine, &config, &flow, &error) != OCELLUS_OK) ...
- *     for (...) {
- *       if (ocellus_operator_submit(flow, &frame, planes, 3, NULL, &ticket, &error) != OCELLUS_OK)
- * ... if (ocellus_operator_wait(flow, ticket, OCELLUS_NEVER, NULL, &error) != OCELLUS_OK) ...
+ *     #include <ocellus/ocellus_c.h>
+ *     #include <stdio.h>
+ *
+ *     static unsigned char gray[480][640];
+ *     static float u[480][640], v[480][640];
+ *
+ *     int main(void) {
+ *       const ocellus_option options[] = {{"preset", "fast"}};
+ *       const ocellus_operator_config config = {
+ *           .name = "flow", .width = 640, .height = 480, .options = options, .option_count = 1};
+ *       const ocellus_frame frame = {.data = gray, .width = 640, .height = 480, .stride = 640};
+ *       const ocellus_plane planes[] = {
+ *           {.data = u, .width = 640, .height = 480, .stride = 2560, .format = OCELLUS_FLOAT32},
+ *           {.data = v, .width = 640, .height = 480, .stride = 2560, .format = OCELLUS_FLOAT32}};
+ *       ocellus_engine* engine = NULL;
+ *       ocellus_operator* flow = NULL;
+ *       ocellus_ticket ticket;
+ *       ocellus_error error;
+ *
+ *       ocellus_status status = ocellus_engine_create(NULL, &config, 1, &engine, &error);
+ *       if (status == OCELLUS_OK) status = ocellus_operator_create(engine, &config, &flow, &error);
+ *       for (int i = 0; i < 10 && status == OCELLUS_OK; ++i) {  // a new image comes into gray
+ *         status = ocellus_operator_submit(flow, &frame, planes, 2, NULL, &ticket, &error);
+ *         if (status == OCELLUS_OK)
+ *           status = ocellus_operator_wait(flow, ticket, OCELLUS_NEVER, NULL, &error);
+ *       }
+ *       if (status != OCELLUS_OK) fprintf(stderr, "%s\n", error.text);
+ *       ocellus_operator_destroy(flow);
+ *       ocellus_engine_destroy(engine);
+ *       return status;
  *     }
- *     ocellus_operator_destroy(flow);
- *     ocellus_engine_destroy(engine);
  *
  * Errors. A function that can fail returns a status and takes a pointer to an ocellus_error, which
  * may be null. After a failure the error has the status and a text that says what is wrong and what
  * is valid. After a success the error is not changed. A null pointer where none is allowed is an
- * InvalidArgument. A failed call does not write to its other results.
+ * InvalidArgument, and so is a number that no enumerator has. A failed call does not write to its
+ * other results.
  *
  * Memory. Only ocellus_engine_create, ocellus_operator_create and ocellus_moving_objects_create
  * allocate. Texts that the library returns are never freed.
@@ -97,6 +115,14 @@ enum {
   OCELLUS_MEMORY_CUDA = 2    /**< device memory; `stream` orders its use, see ocellus/frame.h */
 };
 
+/** How `wait` waits for a CUDA device. */
+typedef int32_t ocellus_device_wait;
+enum {
+  OCELLUS_WAIT_SPIN = 0,  /**< polls: shortest delay, one CPU busy */
+  OCELLUS_WAIT_YIELD = 1, /**< polls and yields to other threads in between */
+  OCELLUS_WAIT_BLOCK = 2  /**< sleeps: no CPU busy, about 50 us slower */
+};
+
 /** Largest number of planes of an operator. */
 #define OCELLUS_MAX_PLANES 8
 /** Largest number of options in a configuration. */
@@ -123,15 +149,17 @@ typedef struct ocellus_operator_config {
 
 /** Configuration of an engine. Zero is the default of every member. */
 typedef struct ocellus_engine_config {
-  const char* backend;       /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
-  int32_t workers;           /**< threads that compute CPU frames; 0: all CPUs of the process */
+  const char* backend; /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
+  /** Threads that compute CPU frames; 0: as many as CPUs that the affinity mask and the limit of
+   * the container allow. */
+  int32_t workers;
   int32_t realtime_priority; /**< 1 to 99: SCHED_FIFO at this priority; 0: no real-time policy */
   int32_t lock_memory;       /**< not 0: locks the memory of the engine (mlock) */
   /** CPU of each worker; -1: a share of the CPUs that no other worker may use; -2: any CPU;
-      null: -1 for all */
+   * null: -1 for all. */
   const int16_t* affinity;
-  size_t affinity_count;       /**< at most 64; -1 for workers behind it */
-  int32_t device_wait;         /**< CUDA: 0 polls, 1 polls and yields, 2 sleeps */
+  size_t affinity_count; /**< at most 64; -1 for workers behind it */
+  ocellus_device_wait device_wait;
   int32_t device_stream_sets;  /**< CUDA: operators that may overlap on the device; 0: 4 */
   int32_t device_copy_threads; /**< CUDA: threads that help to copy, 0 to 16 */
 } ocellus_engine_config;

@@ -1,8 +1,9 @@
 // OpenCV: frames and planes from cv::Mat, and cv::Mat from planes, without a copy. The header is
 // optional: ocellus/ocellus.h does not include it, and the library does not use OpenCV. It needs
-// OpenCV 4, of which only opencv_core is linked.
+// OpenCV 4 or 5, of which only opencv_core is linked.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <opencv2/core/mat.hpp>
@@ -51,11 +52,21 @@ inline Expected<PixelFormat> checked_format(const cv::Mat& mat, bool color) noex
     if (mat.type() == mat_type(format)) return format;
   if (color && mat.type() == CV_8UC3) return PixelFormat::kBgr;
   if (color && mat.type() == CV_8UC4) return PixelFormat::kBgrx;
-  constexpr const char* kDepths[] = {"8U", "8S", "16U", "16S", "32S", "32F", "64F", "16F"};
-  return tl::unexpected(make_error(
-      Status::kInvalidArgument, "the cv::Mat has the type CV_%sC%d; it must have %s",
-      kDepths[mat.depth()], mat.channels(),
-      color ? "CV_8UC1, CV_16UC1, CV_32FC1, CV_8UC3 or CV_8UC4" : "CV_8UC1, CV_16UC1 or CV_32FC1"));
+  // The names of OpenCV 5, whose first eight are those of OpenCV 4.
+  constexpr std::array kDepths = {"8U",  "8S",   "16U",  "16S", "32S", "32F", "64F",
+                                  "16F", "16BF", "Bool", "64U", "64S", "32U"};
+  const char* const valid =
+      color ? "CV_8UC1, CV_16UC1, CV_32FC1, CV_8UC3 or CV_8UC4" : "CV_8UC1, CV_16UC1 or CV_32FC1";
+  const auto depth = static_cast<std::size_t>(mat.depth());
+  if (depth >= kDepths.size()) {
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument,
+                   "the cv::Mat has an unknown type: depth %zu, channels %d; it must have %s",
+                   depth, mat.channels(), valid));
+  }
+  return tl::unexpected(make_error(Status::kInvalidArgument,
+                                   "the cv::Mat has the type CV_%sC%d; it must have %s",
+                                   kDepths[depth], mat.channels(), valid));
 }
 
 }  // namespace detail

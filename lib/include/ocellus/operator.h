@@ -32,7 +32,7 @@ inline constexpr std::size_t kMaxRecordBytes = 4096;
 /// A plane that an operator writes.
 struct PlaneInfo {
   const char* name = "";  ///< static storage, as all texts here
-  ImageSize size;
+  ImageSize size{};
   PixelFormat format = PixelFormat::kFloat32;  ///< type of the elements
   bool optional = false;                       ///< true if the caller may leave the plane out
   /// Number of different values, from the format's smallest to its largest; 0: any.
@@ -62,7 +62,7 @@ struct RecordInfo {
 /// What an operator takes and produces. It does not change after creation.
 struct OperatorInfo {
   const char* name = "";  ///< name in error texts and on timelines
-  ImageSize size;         ///< size of the frames
+  ImageSize size{};       ///< size of the frames
   PixelFormat format = PixelFormat::kGray8;
   int plane_count = 1;  ///< output planes, 1 to kMaxOutputPlanes; the first is not optional
   std::array<PlaneInfo, kMaxOutputPlanes> planes{};

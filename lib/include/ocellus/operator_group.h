@@ -28,7 +28,7 @@ inline constexpr int kMaxGroupCameras = 256;
 
 /// A finished frame of a camera.
 struct GroupResult {
-  FrameInfo info;
+  FrameInfo info{};
   int engine = 0;  ///< number of the engine that computed it
 };
 

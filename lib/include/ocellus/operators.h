@@ -25,7 +25,7 @@ struct OperatorDescription {
   /// Name of the command, of the element (after "ocellus") and in a pipeline.
   const char* name = "";
   const char* summary = "";  ///< one sentence without the final period
-  OptionTable options;
+  OptionTable options{};
 
   void (*construct)(void* config) noexcept = nullptr;  ///< constructs the default configuration
   void (*set_input)(void* config, ImageSize size, PixelFormat format,

@@ -99,17 +99,17 @@ struct PyramidConfig {
 
 /// The defaults are those of the preset kFast.
 struct OpticalFlowConfig {
-  ImageSize size;  ///< 1x1 to 16384x16384
+  ImageSize size{};  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  Rect roi;       ///< empty: whole image; flow is computed and written only here
+  Rect roi{};     ///< empty: whole image; flow is computed and written only here
   int depth = 1;  ///< frames in flight, 1 to 8
 
   FlowMethod method = FlowMethod::kPyramid;
   /// The preset that the configuration started from; has no effect itself.
   FlowPreset preset = FlowPreset::kFast;
-  KernelConfig kernels;                                     ///< kKernels
+  KernelConfig kernels{};                                   ///< kKernels
   CoefficientStorage storage = CoefficientStorage::kFloat;  ///< kKernels with per-pixel kernels
-  PyramidConfig pyramid;                                    ///< kPyramid
+  PyramidConfig pyramid{};                                  ///< kPyramid
 
   int window = 11;  ///< Lucas-Kanade window, odd, 3 to 31 pixels
   WindowWeight window_weight = WindowWeight::kBox;

@@ -26,9 +26,9 @@ enum class OptionType : std::uint8_t {
 
 /// A word that an option of type kChoice accepts.
 struct OptionChoice {
-  const char* word;
-  int value;  ///< value of the member
-  const char* help;
+  const char* word{};
+  int value{};  ///< value of the member
+  const char* help{};
 };
 
 /// A text inside a configuration. Texts that are too long are refused, not cut off.
@@ -37,14 +37,19 @@ struct Text {
   char data[Capacity] = {};  ///< NUL-terminated
 
   constexpr Text() noexcept = default;
-  /// A text that is too long or contains a NUL gives an empty one.
-  constexpr explicit Text(std::string_view text) noexcept { assign(text); }
+  /// An array that fits, such as a literal. A longer one does not compile.
+  template <std::size_t N>
+  requires(N <= Capacity) constexpr explicit Text(const char (&text)[N]) noexcept {
+    std::copy_n(text, N - 1, data);
+  }
+  /// A text whose length is not known may not fit: use `assign`, which tells.
+  explicit Text(std::string_view text) = delete;
   constexpr std::string_view view() const noexcept { return data; }
   constexpr const char* c_str() const noexcept { return data; }
   constexpr bool empty() const noexcept { return data[0] == '\0'; }
   static constexpr std::size_t capacity() noexcept { return Capacity - 1; }
   /// Returns false and changes nothing if the text is too long or contains a NUL.
-  constexpr bool assign(std::string_view text) noexcept {
+  [[nodiscard]] constexpr bool assign(std::string_view text) noexcept {
     if (text.size() >= Capacity || text.find('\0') != std::string_view::npos) return false;
     std::fill(std::copy(text.begin(), text.end(), data), data + Capacity, '\0');
     return true;
@@ -93,11 +98,30 @@ const Option* find_option(OptionTable table, std::string_view name) noexcept;
 
 /// An option by name, and its value as text.
 struct OptionSetting {
-  std::string_view name;
-  std::string_view value;
+  std::string_view name{};
+  std::string_view value{};
+};
+
+/// Finds the name that was probably meant by one that does not exist, for error texts. Looks for
+/// few letters that are wrong, missing, too many or swapped, or else for a name that contains the
+/// given one. '-' counts as '_'.
+class NearestName {
+ public:
+  explicit NearestName(std::string_view given) noexcept;
+
+  void consider(std::string_view name) noexcept;
+  /// The nearest of the names that were considered; "" if none is near.
+  std::string_view found() const noexcept { return found_; }
+
+ private:
+  std::string_view given_;
+  std::string_view found_;
+  std::size_t distance_;  ///< of the names that are not near
 };
 
 namespace detail {
+/// The error for a name that is not in the table. Names the nearest option.
+tl::unexpected<Error> unknown_option(OptionTable table, std::string_view name) noexcept;
 Expected<void> set_options(OptionTable table, void* config,
                            std::span<const OptionSetting> settings) noexcept;
 void get_option(const Option& option, const void* config, char* text,
@@ -111,9 +135,10 @@ Expected<void> check_options(OptionTable table, const void* config) noexcept;
 /// before the options that modify it. An option that is not named keeps its value or takes the
 /// preset's value.
 ///
-/// Errors: InvalidArgument for an unknown name, for a value that cannot be parsed or is out of
-/// range, and for an option that has no meaning in this configuration. The text names the option.
-/// After an error `config` may be partly changed and must not be used.
+/// Errors: InvalidArgument for an unknown name, which names the nearest option; for a value that
+/// cannot be parsed or is out of range, and for an option that has no meaning in this
+/// configuration. The text names the option. After an error `config` may be partly changed and must
+/// not be used.
 template <typename Config>
 Expected<void> set_options(Config& config, std::span<const OptionSetting> settings) noexcept {
   return detail::set_options(Config::options(), &config, settings);
@@ -129,11 +154,7 @@ Expected<void> set_option(Config& config, std::string_view name, std::string_vie
 template <typename Config>
 Expected<Text<kMaxOptionText>> get_option(const Config& config, std::string_view name) noexcept {
   const Option* const option = find_option(Config::options(), name);
-  if (option == nullptr) {
-    return tl::unexpected(make_error(Status::kInvalidArgument, "there is no option \"%.*s\"",
-                                     static_cast<int>(std::min<std::size_t>(name.size(), 60)),
-                                     name.data()));
-  }
+  if (option == nullptr) return detail::unknown_option(Config::options(), name);
   Text<kMaxOptionText> text;
   detail::get_option(*option, &config, text.data, sizeof(text.data));
   return text;

@@ -26,7 +26,7 @@ struct OverlayImage {
   };
 
   Format format = Format::kGray8;
-  ImageSize size;
+  ImageSize size{};
   std::array<std::uint8_t*, 3> planes{};    ///< Y; U and V, or UV interleaved; or pixels
   std::array<std::ptrdiff_t, 3> strides{};  ///< bytes
 };

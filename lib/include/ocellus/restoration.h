@@ -34,7 +34,7 @@ enum class RestorationSchedule : std::uint8_t {
 };
 
 struct RestorationConfig {
-  ImageSize size;                            ///< 1x1 to 16384x16384
+  ImageSize size{};                          ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames and of the result
   int depth = 1;                             ///< frames in flight, 1 to 8
   /// The name of a filter of the library (`find_restoration_filter`) or the path of a filter file.

@@ -21,11 +21,11 @@ namespace ocellus {
 
 /// Configuration of SpatioTemporalFilter.
 struct SpatioTemporalFilterConfig {
-  ImageSize size;  ///< 1x1 to 16384x16384
+  ImageSize size{};  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  Rect roi;       ///< empty: whole image
+  Rect roi{};     ///< empty: whole image
   int depth = 1;  ///< frames in flight, 1 to 8
-  KernelConfig kernels;
+  KernelConfig kernels{};
   CoefficientStorage storage = CoefficientStorage::kFloat;
 
   /// The table of options: all members except size and format.

@@ -21,9 +21,9 @@ namespace ocellus {
 /// Configuration of WindowFlow. Members with the names of OpticalFlowConfig have its meaning and
 /// ranges.
 struct WindowFlowConfig {
-  ImageSize size;  ///< of one plane of derivatives; 1x1 to 16384x16384
-  Rect roi;        ///< empty: the whole plane; flow is computed and written only here
-  int depth = 1;   ///< frames in flight, 1 to 8
+  ImageSize size{};  ///< of one plane of derivatives; 1x1 to 16384x16384
+  Rect roi{};        ///< empty: the whole plane; flow is computed and written only here
+  int depth = 1;     ///< frames in flight, 1 to 8
   int window = 11;
   WindowWeight window_weight = WindowWeight::kBox;
   float window_sigma = 4.0f;

@@ -64,7 +64,7 @@ enum class HaloTransfer : std::uint8_t {
 struct FlowClusterConfig {
   /// `method` must be kKernels, `format` kGray8 or kGray16, `roi` empty, `deviation`
   /// false. `depth` has no effect.
-  OpticalFlowConfig flow;
+  OpticalFlowConfig flow{};
   /// Regions side by side and below each other; their product is the number of ranks. 0 and 0: one
   /// column.
   int columns = 0;
@@ -136,7 +136,7 @@ struct ClusterEvent {
 
 /// A result on the root. The planes belong to the cluster and are valid until `release`.
 struct ClusterField {
-  FlowOutput planes;
+  FlowOutput planes{};
   std::uint64_t frame = 0;  ///< counted from 0 in the order of `submit`
   /// As in FrameInfo.
   std::uint64_t sequence = 0;
