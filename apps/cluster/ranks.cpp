@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "apps/common/threads.h"
 namespace ocellus::app {
 namespace {
 
@@ -85,7 +86,7 @@ EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
 }
 
 EndsAfterRoot::EndsAfterRoot()
-    : watch_([this] {
+    : watch_(start_thread("the thread that watches for signals", [this] {
         constexpr std::chrono::milliseconds kStep{50};
         std::chrono::milliseconds left{3000};
         while (!over_ && left.count() > 0) {
@@ -93,7 +94,7 @@ EndsAfterRoot::EndsAfterRoot()
           if (stop_signal() != 0) left -= kStep;
         }
         if (!over_) end_by_signal(stop_signal());
-      }) {}
+      })) {}
 
 EndsAfterRoot::~EndsAfterRoot() {
   over_ = true;
