@@ -122,11 +122,13 @@ class Stats(NamedTuple):
 
     frames: int
     bad_frames: int
+    #: frames of which wait raised DeadlineMissed with a timeout above 0; each one counts once
     missed_deadlines: int
-    p50_ns: int
+    p50_ns: int  #: 17179869184: longer than 17179869183; the same for p99_ns
     p99_ns: int
     max_ns: int
     canceled_frames: int  #: frames that cancel dropped; no other number counts them
+    overflow: int  #: of frames, those that took longer than 17179869183 ns
 
 
 class _Memory:
@@ -476,7 +478,10 @@ class Operator:
             over, wait raises DeadlineMissed, and the frame stays in flight.
         """
         self._check_open()
-        deadline = NEVER if timeout is None else time.monotonic_ns() + int(timeout * 1e9)
+        if timeout is None:
+            deadline = NEVER
+        else:
+            deadline = time.monotonic_ns() + int(timeout * 1e9) if timeout > 0 else 0
         raw, error = CFrameInfo(), CError()
         status = self._lib.ocellus_operator_wait(
             self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
@@ -570,6 +575,7 @@ class Operator:
             raw.p99_ns,
             raw.max_ns,
             raw.canceled_frames,
+            raw.overflow,
         )
 
     def close(self) -> None:
