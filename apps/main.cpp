@@ -37,8 +37,9 @@ int run(int argc, char** argv) {
       "2 wrong usage or bad input; 130 after Ctrl-C; 143 after SIGTERM.\n"
       "On the first Ctrl-C, latency and the commands of operators finish the current frame and\n"
       "stop. latency then reports the frames that it measured; the others finish their video.\n"
-      "train writes its state if --checkpoint names a file. No incomplete file remains. A second\n"
-      "Ctrl-C ends the program immediately.");
+      "train writes its state if --checkpoint names a file. Once train network has learned, it\n"
+      "only ends its tests. No incomplete file remains. A second Ctrl-C ends the program\n"
+      "immediately.");
 
   int exit_code = kDone;
   add_devices_command(program, exit_code);

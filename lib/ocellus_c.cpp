@@ -453,6 +453,6 @@ ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_st
   if (stats == nullptr) return fail_null("stats", error);
   const OperatorStats from = op->handle.stats();
   *stats = {from.frames, from.bad_frames, from.missed_deadlines, from.p50_ns,
-            from.p99_ns, from.max_ns,     from.canceled_frames};
+            from.p99_ns, from.max_ns,     from.canceled_frames,  from.overflow};
   return OCELLUS_OK;
 }

@@ -2,12 +2,14 @@
 
 #include <utility>
 
+#include "apps/common/threads.h"
+
 namespace ocellus::app {
 
 FrameReader::FrameReader(FrameInput& input, FramePointer first, std::size_t capacity)
     : input_(input), capacity_(capacity) {
   queue_.push_back(std::move(first));
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("the thread that reads frames", [this] { run(); });
 }
 
 FrameReader::~FrameReader() {
@@ -68,7 +70,7 @@ void FrameReader::rethrow() {
 
 FieldWriter::FieldWriter(std::function<void(FrameField&)> write, std::size_t fields)
     : write_(std::move(write)), capacity_(fields) {
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("the thread that writes fields", [this] { run(); });
 }
 
 FieldWriter::~FieldWriter() {

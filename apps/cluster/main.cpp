@@ -1,5 +1,4 @@
 // The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include <cstdio>
@@ -10,7 +9,6 @@
 #include "apps/cluster/ranks.h"
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/printable.h"
 #include "apps/common/program.h"
 
 namespace {
@@ -49,8 +47,7 @@ int run_with_mpi(int argc, char** argv) {
     code = run(argc, argv);
   } catch (const std::exception& error) {
     // Errors of the command line are those of all ranks.
-    if (rank_of(MPI_COMM_WORLD) == 0)
-      tell(fmt::format("ocellus-cluster: {}\n", printable(error.what())));
+    if (rank_of(MPI_COMM_WORLD) == 0) tell_error("ocellus-cluster", error);
   }
   std::fflush(stdout);
   if (stop_signal() == 0) MPI_Finalize();

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "apps/common/input_error.h"
+#include "apps/common/threads.h"
 #include "ocellus/cpus.h"
 
 namespace ocellus::app {
@@ -112,7 +113,7 @@ EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {
 }
 
 EndsAfterRoot::EndsAfterRoot()
-    : watch_([this] {
+    : watch_(start_thread("the thread that watches for signals", [this] {
         constexpr std::chrono::milliseconds kStep{50};
         std::chrono::milliseconds left{3000};
         while (!over_ && left.count() > 0) {
@@ -120,7 +121,7 @@ EndsAfterRoot::EndsAfterRoot()
           if (stop_signal() != 0) left -= kStep;
         }
         if (!over_) end_by_signal(stop_signal());
-      }) {}
+      })) {}
 
 EndsAfterRoot::~EndsAfterRoot() {
   over_ = true;

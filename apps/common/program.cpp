@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,12 @@ void keep_standard_streams() {
   }
 }
 
+/// Takes no memory.
+void tell_parts(const char* name, const char* rest) noexcept {
+  std::fputs(name, stderr);
+  std::fputs(rest, stderr);
+}
+
 }  // namespace
 
 int run_program(const char* name, const std::function<int()>& run) {
@@ -86,19 +93,34 @@ int run_program(const char* name, const std::function<int()>& run) {
   handle_signals();
   protect_inputs();
   int code = kBadInput;
+  bool memory = true;
   try {
     code = run();
   } catch (const std::exception& error) {
-    tell(fmt::format("{}: {}\n", name, printable(error.what())));
+    memory = tell_error(name, error);
   }
   // A full disk or a closed pipe must not be reported as success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    tell(fmt::format("{}: stdout could not be written\n", name));
+    tell_parts(name, ": stdout could not be written\n");
     code = kBadInput;
   }
   if (const int signal = stop_signal()) end_by_signal(signal);
-  if (source_left_behind()) std::_Exit(code);
+  // Without memory, exit handlers of libraries end the process by a signal.
+  if (source_left_behind() || !memory) std::_Exit(code);
   return code;
+}
+
+bool tell_error(const char* name, const std::exception& error) noexcept {
+  if (dynamic_cast<const std::bad_alloc*>(&error) == nullptr) {
+    try {
+      tell(fmt::format("{}: {}\n", name, printable(error.what())));
+      return true;
+    } catch (const std::exception&) {
+      // The text of the error needs memory that the system does not give.
+    }
+  }
+  tell_parts(name, ": the system gave no memory\n");
+  return false;
 }
 
 void set_up_program(CLI::App& program) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <functional>
 
 namespace ocellus::app {
@@ -10,6 +11,10 @@ namespace ocellus::app {
 /// after the program's name. A full disk or a closed pipe behind stdout is an error. Ends the
 /// process by the signal that asked it to stop.
 int run_program(const char* name, const std::function<int()>& run);
+
+/// Prints an error on stderr, after the program's name, also while the system gives no memory.
+/// Returns whether it gives some.
+bool tell_error(const char* name, const std::exception& error) noexcept;
 
 /// Adds --version and --help, and requires a subcommand.
 void set_up_program(CLI::App& program);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 #include "apps/common/interrupt.h"
@@ -73,7 +74,16 @@ LabeledImages read_labeled_images(const TrainingFiles& files) {
   return images;
 }
 
-bool TrainingWatch::operator()(const char* what, double share) {
+bool TrainingWatch::operator()(const char* what, double share) noexcept {
+  try {
+    show(what, share);
+  } catch (const std::bad_alloc&) {
+    progress_.reset();
+  }
+  return stop_signal() == 0;
+}
+
+void TrainingWatch::show(const char* what, double share) {
   constexpr std::int64_t kTotal = 1000;
   if (what_ != what) {
     what_ = what;
@@ -81,7 +91,6 @@ bool TrainingWatch::operator()(const char* what, double share) {
     progress_.emplace(what_, kTotal);
   }
   progress_->update(static_cast<std::int64_t>(share * kTotal));
-  return stop_signal() == 0;
 }
 
 void require_writable(const std::string& path) {

@@ -33,13 +33,16 @@ void check_training_files(const TrainingFiles& files);
 /// Reads the images, with bright ink, their labels and the names of the classes. Throws InputError.
 LabeledImages read_labeled_images(const TrainingFiles& files);
 
-/// What a command shows while it computes, and whether it must stop.
+/// What a command shows while it computes, and whether it must stop. The library calls it, through
+/// which no exception may pass: without memory, nothing is shown.
 class TrainingWatch {
  public:
-  bool operator()(const char* what, double share);
+  bool operator()(const char* what, double share) noexcept;
   void end() { progress_.reset(); }
 
  private:
+  void show(const char* what, double share);
+
   std::string what_;
   std::optional<Progress> progress_;
 };

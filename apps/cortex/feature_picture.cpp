@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "apps/common/rounding.h"
 #include "apps/io/image_io.h"
 
 namespace ocellus::app {
@@ -70,7 +71,7 @@ void write_feature_picture(const std::string& path, const TrainedCortex& cortex)
     for (std::size_t input = 0; input < drawn.pixels.size(); ++input) {
       const double weight =
           weights[input * stride + static_cast<std::size_t>(m)] / double{kCortexWeightScale};
-      const auto gray = static_cast<std::uint8_t>(std::lround(255.0 / (1.0 + std::exp(-weight))));
+      const std::uint8_t gray = nearest_byte(255.0 / (1.0 + std::exp(-weight)));
       const int x = left + drawn.pixels[input] % drawn.width * kScale;
       const int y = top + drawn.pixels[input] / drawn.width * kScale;
       for (int row = y; row < y + kScale; ++row)

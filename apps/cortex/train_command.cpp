@@ -96,22 +96,25 @@ void run_train(const TrainCortexOptions& options) {
   TrainingWatch watch;
   training.progress = std::ref(watch);
   const auto begin = std::chrono::steady_clock::now();
-  Expected<TrainedCortex> trained = train_cortex(images, training);
-  watch.end();
-  if (!trained && stop_signal() != 0) {  // main ends by the signal
+  const auto stopped = [&] {  // main ends by the signal
+    watch.end();
     tell("ocellus: stopped; no model was written\n");
-    return;
-  }
+  };
+  Expected<TrainedCortex> trained = train_cortex(images, training);
+  if (!trained && stop_signal() != 0) return stopped();
   const TrainedCortex cortex = take(std::move(trained), "train");
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::size_t right = 0;
   if (validation.count() > 0) {
-    const std::vector<CortexAnswer> answers =
-        take(classify(cortex, validation, training.threads), "--validation");
-    for (std::size_t i = 0; i < answers.size(); ++i)
-      right += answers[i].label == validation.labels[i] ? 1 : 0;
+    const Expected<std::vector<CortexAnswer>> answers =
+        classify(cortex, validation, training.threads, std::ref(watch));
+    if (!answers && stop_signal() != 0) return stopped();
+    if (!answers) throw InputError(answers.error().text);
+    for (std::size_t i = 0; i < answers->size(); ++i)
+      right += (*answers)[i].label == validation.labels[i] ? 1 : 0;
   }
+  watch.end();
   const std::string note =
       !options.note.empty()
           ? options.note

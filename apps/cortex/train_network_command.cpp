@@ -166,8 +166,10 @@ struct Result {
   std::size_t count = 0;
 };
 
-Result test(const TrainNetworkOptions& o, CorticalNetwork& network, const TopLabels& labels,
-            const LabeledImages& images, bool disturbed, int rounds) {
+/// None: `watch` stopped it.
+std::optional<Result> test(const TrainNetworkOptions& o, CorticalNetwork& network,
+                           const TopLabels& labels, const LabeledImages& images, bool disturbed,
+                           int rounds, TrainingWatch& watch) {
   Result result;
   result.images = disturbed ? "disturbed" : "clean";
   result.feedback_rounds = rounds;
@@ -177,6 +179,8 @@ Result test(const TrainNetworkOptions& o, CorticalNetwork& network, const TopLab
   const std::size_t pixels = pixels_of(images);
   std::vector<std::uint8_t> image(pixels);
   for (std::size_t i = 0; i < result.count; ++i) {
+    if (!watch("testing", static_cast<double>(i) / static_cast<double>(result.count)))
+      return std::nullopt;
     std::copy_n(images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels), pixels,
                 image.begin());
     disturbance.apply(image, images.width, images.height);
@@ -223,6 +227,34 @@ void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
   fmt::print("{}: {} steps\n", printable(o.out), network.steps());
 }
 
+/// Labels the minicolumns of the highest level by the images that were learned, and counts right
+/// answers to the others. Returns false if `watch` stopped it.
+bool label_and_test(const TrainNetworkOptions& o, const LabeledImages& images,
+                    const LabeledImages& tested, CorticalNetwork& network, TopLabels& labels,
+                    std::vector<Result>& results, TrainingWatch& watch) {
+  const std::size_t pixels = pixels_of(images);
+  const std::size_t shown = shown_of(images, o.first);
+  take(network.set_feedback(0, o.feedback_tolerance), "--feedback-rounds");
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (!watch("labeling", static_cast<double>(i) / static_cast<double>(shown))) return false;
+    network.step(images.ink.data() + i * pixels, images.width, false);
+    labels.count(network, images.labels[i]);
+  }
+  if (tested.count() == 0) return true;
+  std::vector<int> rounds{0};
+  if (o.feedback_rounds > 0) rounds.push_back(o.feedback_rounds);
+  for (const bool disturbed : {false, true}) {
+    if (disturbed && o.noise <= 0.0 && o.occlusion == 0) continue;
+    for (const int feedback : rounds) {
+      const std::optional<Result> result =
+          test(o, network, labels, tested, disturbed, feedback, watch);
+      if (!result) return false;
+      results.push_back(*result);
+    }
+  }
+  return true;
+}
+
 void run_train_network(const TrainNetworkOptions& o) {
   check_training_files(o);
   LabeledImages images = read_labeled_images(o);
@@ -253,26 +285,24 @@ void run_train_network(const TrainNetworkOptions& o) {
   const auto begin = std::chrono::steady_clock::now();
   const std::size_t pixels = pixels_of(images);
   const std::size_t shown = shown_of(images, o.first);
-  const auto show = [&](std::size_t i, bool learn) {
+  const auto learn = [&](std::size_t i) {
     const std::uint8_t* const image = images.ink.data() + i * pixels;
     if (on_cpu)
-      on_cpu->step(image, images.width, learn);
+      on_cpu->step(image, images.width, true);
     else
-      take(placed->network().step(image, images.width, learn), "--devices");
+      take(placed->network().step(image, images.width, true), "--devices");
   };
   for (int pass = 0; pass < o.passes; ++pass) {
     for (std::size_t i = 0; i < shown; ++i) {
-      if (i % 256 == 0 &&
-          !watch("learning",
-                 (pass + static_cast<double>(i) / static_cast<double>(shown)) / o.passes)) {
+      const double share = static_cast<double>(i) / static_cast<double>(shown);
+      if (!watch("learning", (pass + share) / o.passes)) {
         watch.end();
         tell("ocellus: stopped; no network was written\n");
         return;
       }
-      show(i, true);
+      learn(i);
     }
   }
-  watch.end();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (placed != nullptr) {
@@ -281,24 +311,20 @@ void run_train_network(const TrainNetworkOptions& o) {
     on_cpu = take(CorticalNetwork::load_file(o.out.c_str()), o.out);
   }
   CorticalNetwork& network = *on_cpu;
+  // Written before the rest, which may take long and changes nothing in it.
+  take(network.set_feedback(o.feedback_rounds, o.feedback_tolerance), "--feedback-rounds");
+  take(network.save_file(o.out.c_str()), o.out);
   int classes = 0;
   for (const std::uint16_t label : images.labels) classes = std::max(classes, label + 1);
   for (const std::uint16_t label : tested.labels) classes = std::max(classes, label + 1);
   TopLabels labels(network, static_cast<std::size_t>(classes));
-  for (std::size_t i = 0; i < shown; ++i) {
-    show(i, false);
-    labels.count(network, images.labels[i]);
-  }
   std::vector<Result> results;
-  const bool disturbs = o.noise > 0.0 || o.occlusion > 0;
-  for (const bool disturbed : {false, true}) {
-    if (tested.count() == 0 || (disturbed && !disturbs)) continue;
-    results.push_back(test(o, network, labels, tested, disturbed, 0));
-    if (o.feedback_rounds > 0)
-      results.push_back(test(o, network, labels, tested, disturbed, o.feedback_rounds));
+  const bool done = label_and_test(o, images, tested, network, labels, results, watch);
+  watch.end();
+  if (!done) {
+    tell(fmt::format("ocellus: stopped; {} was written, but not tested\n", printable(o.out)));
+    return;
   }
-  take(network.set_feedback(o.feedback_rounds, o.feedback_tolerance), "--feedback-rounds");
-  take(network.save_file(o.out.c_str()), o.out);
   print_report(o, network, labels, seconds, results);
 }
 
@@ -361,7 +387,7 @@ void add_train_network_command(CLI::App& train, int& exit_code) {
   add_json_option(*command, o->json);
   command->footer(
       "The labels do not take part in the learning: each minicolumn of the highest level gets the\n"
-      "class of most images that it wins. Ctrl-C stops.");
+      "class of most images that it wins. Ctrl-C stops; after learning, the network is written.");
   command->callback([o, &exit_code] {
     run_train_network(*o);
     exit_code = kDone;

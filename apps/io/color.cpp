@@ -1,14 +1,8 @@
 #include "apps/io/color.h"
 
+#include "apps/common/rounding.h"
+
 namespace ocellus::app {
-namespace {
-
-std::uint8_t in_8_bits(float value) {
-  return static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0f, 255.0f)));
-}
-
-}  // namespace
-
 std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
   const ImageSize size = color[0].size;
   std::vector<std::uint8_t> rgb;
@@ -16,7 +10,8 @@ std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
               static_cast<std::size_t>(size.height));
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x)
-      for (const GrayImage& plane : color) rgb.push_back(in_8_bits(plane.brightness(x, y)));
+      for (const GrayImage& plane : color)
+        rgb.push_back(nearest_byte(double{plane.brightness(x, y)}));
   return rgb;
 }
 
@@ -28,7 +23,7 @@ std::vector<GrayImage> with_luma(const std::vector<GrayImage>& color, const Gray
     for (int x = 0; x < before.size.width; ++x, ++i) {
       const float change = after.brightness(x, y) - before.brightness(x, y);
       for (std::size_t c = 0; c < 3; ++c)
-        changed[c].pixels[i] = in_8_bits(color[c].brightness(x, y) + change);
+        changed[c].pixels[i] = nearest_byte(double{color[c].brightness(x, y) + change});
     }
   }
   return changed;
@@ -52,9 +47,9 @@ void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& colo
   std::size_t i = 0;
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x)
-      picture.image.pixels[i++] =
-          in_8_bits(0.299f * color[0].brightness(x, y) + 0.587f * color[1].brightness(x, y) +
-                    0.114f * color[2].brightness(x, y));
+      picture.image.pixels[i++] = nearest_byte(double{0.299f * color[0].brightness(x, y) +
+                                                      0.587f * color[1].brightness(x, y) +
+                                                      0.114f * color[2].brightness(x, y)});
   make_chroma(color, picture.chroma_u, picture.chroma_v);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "apps/common/rounding.h"
 #include "apps/io/frames.h"
 
 namespace ocellus::app {
@@ -34,7 +35,7 @@ void make_half(ImageSize size, const At& at, std::vector<std::uint8_t>& half) {
           count += 1.0f;
         }
       }
-      half.push_back(static_cast<std::uint8_t>(std::lround(std::clamp(sum / count, 0.0f, 255.0f))));
+      half.push_back(nearest_byte(double{sum / count}));
     }
   }
 }

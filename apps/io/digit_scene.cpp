@@ -5,6 +5,7 @@
 #include <numbers>
 #include <random>
 
+#include "apps/common/rounding.h"
 #include "apps/io/digit_strokes.h"
 
 namespace ocellus::app {
@@ -119,7 +120,7 @@ void draw_digit(int digit, Random& random, std::uint8_t* out) {
         }
       }
       const double cover = std::clamp(0.5 * thickness - distance + 0.5, 0.0, 1.0);
-      out[y * kDrawnSide + x] = static_cast<std::uint8_t>(std::lround(255 * cover));
+      out[y * kDrawnSide + x] = nearest_byte(255 * cover);
     }
   }
 }
@@ -381,7 +382,7 @@ DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& d
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const double level = config.light_ink ? 255 - levels[i] : levels[i];
     const double noisy = level + config.noise * random.normal();
-    scene.image.pixels[i] = static_cast<std::uint8_t>(std::lround(std::clamp(noisy, 0.0, 255.0)));
+    scene.image.pixels[i] = nearest_byte(noisy);
   }
   return scene;
 }

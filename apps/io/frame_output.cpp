@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "apps/common/printable.h"
+#include "apps/common/rounding.h"
 #include "apps/io/color.h"
 #include "apps/io/frame_stream.h"
 #include "apps/io/output_file.h"
@@ -25,8 +26,7 @@ constexpr double kChromaOfLimited = 224.0 / 219.0;
 void rescale(std::uint8_t* values, std::size_t count, double from, double to, double scale) {
   std::array<std::uint8_t, 256> table;
   for (std::size_t v = 0; v < table.size(); ++v) {
-    const double scaled = std::floor(to + (static_cast<double>(v) - from) * scale + 0.5);
-    table[v] = static_cast<std::uint8_t>(std::clamp(scaled, 0.0, 255.0));
+    table[v] = nearest_byte(to + (static_cast<double>(v) - from) * scale);
   }
   for (std::size_t i = 0; i < count; ++i) values[i] = table[values[i]];
 }
@@ -214,9 +214,7 @@ void FrameOutput::write_picture_png(const std::string& path) const {
   const std::uint8_t* const v = u + half_width * ((height + 1) / 2);
   std::vector<std::uint8_t> rgb;
   rgb.reserve(3 * width * height);
-  const auto add = [&rgb](double value) {
-    rgb.push_back(static_cast<std::uint8_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0)));
-  };
+  const auto add = [&rgb](double value) { rgb.push_back(nearest_byte(value)); };
   for (std::size_t y = 0; y < height; ++y) {
     for (std::size_t x = 0; x < width; ++x) {
       const std::size_t chroma = y / 2 * half_width + x / 2;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "apps/common/printable.h"
+#include "apps/common/rounding.h"
 #include "apps/io/byte_stream.h"
 #include "apps/io/color.h"
 #include "apps/io/input_file.h"
@@ -206,8 +207,7 @@ class Y4mStream : public StreamFrames {
     }
     frame.range = range_;
     frame.timed = true;
-    frame.timestamp_ns =
-        static_cast<std::int64_t>(std::llround(static_cast<double>(number_) / fps() * 1e9));
+    frame.timestamp_ns = nearest_nanoseconds(static_cast<double>(number_) / fps());
   }
 
   void take_plane(ImageSize size, std::vector<std::uint8_t>& to) {

@@ -18,6 +18,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
+#include "apps/common/rounding.h"
 #include "apps/io/image_target.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
@@ -335,11 +336,8 @@ void set_ycc(ImageTarget& image, std::size_t index, const std::uint8_t* ycc) {
   const double y = ycc[0];
   const double cb = ycc[1] - 128.0;
   const double cr = ycc[2] - 128.0;
-  const auto byte = [](double value) {
-    return static_cast<std::uint32_t>(std::clamp(std::floor(value + 0.5), 0.0, 255.0));
-  };
-  image.set(index, ycc[0], byte(y + 1.402 * cr), byte(y - 0.344136 * cb - 0.714136 * cr),
-            byte(y + 1.772 * cb));
+  image.set(index, ycc[0], nearest_byte(y + 1.402 * cr),
+            nearest_byte(y - 0.344136 * cb - 0.714136 * cr), nearest_byte(y + 1.772 * cb));
 }
 
 /// `row` has space for three bytes per pixel.

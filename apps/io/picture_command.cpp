@@ -8,6 +8,7 @@
 #include "apps/common/device_list.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/common/rounding.h"
 
 namespace ocellus::app {
 
@@ -16,7 +17,7 @@ GrayImage in_8_bits(const GrayImage& image) {
   std::size_t i = 0;
   for (int y = 0; y < image.size.height; ++y)
     for (int x = 0; x < image.size.width; ++x)
-      out.pixels[i++] = static_cast<std::uint8_t>(std::lround(image.brightness(x, y)));
+      out.pixels[i++] = nearest_byte(double{image.brightness(x, y)});
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "apps/common/common.h"
+#include "apps/common/rounding.h"
 #include "apps/io/scene_text.h"
 
 namespace ocellus::app {
@@ -175,7 +176,7 @@ GrayImage TestScene::frame(int t) const {
           static_cast<std::size_t>(y) * static_cast<std::size_t>(size_.width) +
           static_cast<std::size_t>(x);
       if (format_ == PixelFormat::kGray8) {
-        image.pixels[index] = static_cast<std::uint8_t>(std::lround(value));
+        image.pixels[index] = nearest_byte(value);
       } else {
         const auto wide = static_cast<std::uint16_t>(std::lround(value * 257.0));
         std::memcpy(image.pixels.data() + 2 * index, &wide, 2);

@@ -12,13 +12,13 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "apps/common/common.h"
 #include "apps/common/interlaced.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/common/threads.h"
 #include "apps/io/color.h"
 #include "apps/io/input_file.h"
 #include "apps/io/pipeline_gst.h"
@@ -73,11 +73,8 @@ class RunningPipeline {
   /// Throws InputError if the thread cannot be started. The state of the pipeline is not known yet.
   RunningPipeline(const std::string& path, GstOwned<GstElement> pipeline)
       : element_(pipeline.get()), state_(std::make_shared<State>()) {
-    try {
-      thread_ = std::thread(run, state_, pipeline.get());
-    } catch (const std::system_error& error) {
-      throw InputError(fmt::format("{}: its thread cannot be started: {}", path, error.what()));
-    }
+    thread_ = start_thread(path + ": its thread",
+                           [state = state_, element = element_] { run(state, element); });
     static_cast<void>(pipeline.release());  // the thread releases it
   }
 

@@ -1,10 +1,10 @@
 #include "apps/measure/clip.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "apps/common/common.h"
+#include "apps/common/threads.h"
 #include "apps/io/digit_sequence.h"
 #include "apps/io/test_scene.h"
 #include "ocellus/cpus.h"
@@ -28,14 +28,10 @@ auto draw_scene(const Scene& scene, const ClipLimits& limits) {
       std::min({static_cast<std::size_t>(scene.frames()), limits.frames, fitting}));
   frames.resize(static_cast<std::size_t>(count));
   const int threads = std::min(usable_cpus().count, count);
-  std::vector<std::thread> pool;
-  for (int t = 0; t < threads; ++t) {
-    pool.emplace_back([&, t] {
-      for (int i = t + 1; i < count; i += threads)
-        frames[static_cast<std::size_t>(i)] = scene.frame(i);
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
+  run_on_threads(threads, [&](int t) {
+    for (int i = t + 1; i < count; i += threads)
+      frames[static_cast<std::size_t>(i)] = scene.frame(i);
+  });
   return frames;
 }
 

@@ -15,6 +15,7 @@
 #include "apps/io/image_io.h"
 #include "apps/io/input_file.h"
 #include "apps/measure/curve_plot.h"
+#include "apps/measure/histogram_text.h"
 
 namespace ocellus::app {
 namespace {
@@ -55,10 +56,17 @@ struct Row {
   std::string name;
   std::int64_t frames = 0;
 
-  /// Nothing if too few frames tell it. Older reports hold such percentiles.
+  /// None if too few frames tell it, or if the histogram does not. Older reports hold such
+  /// percentiles.
   std::optional<double> percentile(double percent, const char* member) const {
     if (!percentile_is_known(frames, percent)) return std::nullopt;
-    return number_at(*run, member);
+    const std::optional<double> value = number_at(*run, member);
+    return value && *value < kHighestMs ? value : std::nullopt;
+  }
+  /// As text or as JSON.
+  Json shown(double percent, const char* member) const {
+    if (const std::optional<double> value = percentile(percent, member)) return *value;
+    return percentile_is_known(frames, percent) ? Json(kBeyondHistogram) : Json(nullptr);
   }
 };
 
@@ -87,7 +95,9 @@ std::vector<Row> rows_of(const std::vector<Report>& reports) {
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (const Json& run : reports[i].json["runs"]) {
       const auto frames = number_at(run, "/frames");
-      if (!frames || !number_at(run, "/latency_ms/p50") || !number_at(run, "/latency_ms/max"))
+      const Json::json_pointer median("/latency_ms/p50");
+      if (!frames || !number_at(run, "/latency_ms/max") || !run.contains(median) ||
+          !(run.at(median).is_number() || run.at(median) == kBeyondHistogram))
         throw InputError(fmt::format("{}: a run has no frames or no latency_ms", reports[i].name));
       rows.push_back({i, &run, fmt::format("{}, {}", reports[i].name, text_at(run, "/memory")),
                       static_cast<std::int64_t>(*frames)});
@@ -112,13 +122,21 @@ std::vector<std::string> differences(const std::vector<Report>& reports) {
   return names;
 }
 
-std::string cell(std::optional<double> value) {
+std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{:.3f}", *value) : "-";
 }
+std::string cell(const Json& value) {
+  return value.is_string()
+             ? value.get<std::string>()
+             : cell(value.is_null() ? std::nullopt : std::optional(value.get<double>()));
+}
 
-/// The median relative to that of the first row.
-double ratio(const Row& row, const Row& first) {
-  return *number_at(*row.run, "/latency_ms/p50") / *number_at(*first.run, "/latency_ms/p50");
+/// The median relative to that of the first row; none if a histogram does not tell one of them.
+std::optional<double> ratio(const Row& row, const Row& first) {
+  const std::optional<double> own = row.percentile(50.0, "/latency_ms/p50");
+  const std::optional<double> other = first.percentile(50.0, "/latency_ms/p50");
+  if (!own || !other) return std::nullopt;
+  return *own / *other;
 }
 
 void plot(const Options& o, const std::vector<Report>& reports, const std::vector<Row>& rows) {
@@ -160,13 +178,11 @@ int compare_latency(const Options& o) {
       nlohmann::ordered_json one = {{"report", o.files[row.report]},
                                     {"memory", text_at(*row.run, "/memory")},
                                     {"frames", row.frames}};
-      for (const auto& [percent, member] : kPercentiles) {
-        const auto value = row.percentile(percent, member);
-        one[fmt::format("p{:g}", percent)] =
-            value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-      }
+      for (const auto& [percent, member] : kPercentiles)
+        one[fmt::format("p{:g}", percent)] = row.shown(percent, member);
       one["max"] = *number_at(*row.run, "/latency_ms/max");
-      one["p50_ratio"] = ratio(row, rows.front());
+      const std::optional<double> of_first = ratio(row, rows.front());
+      one["p50_ratio"] = of_first ? nlohmann::ordered_json(*of_first) : nullptr;
       json["runs"].push_back(std::move(one));
     }
     print_json(json);
@@ -187,10 +203,10 @@ int compare_latency(const Options& o) {
   for (const Row& row : rows) {
     fmt::print("{:<{}}", printable(row.name, kMostOfValue), width);
     for (const auto& [percent, member] : kPercentiles)
-      fmt::print(" {:>9}", cell(row.percentile(percent, member)));
-    fmt::print(" {:>9} {:>9} {:>8} {:>8} {:>10.3f}\n", cell(number_at(*row.run, "/latency_ms/max")),
+      fmt::print(" {:>9}", cell(row.shown(percent, member)));
+    fmt::print(" {:>9} {:>9} {:>8} {:>8} {:>10}\n", cell(number_at(*row.run, "/latency_ms/max")),
                cell(number_at(*row.run, "/jitter_ms/deviation")), row.frames,
-               text_at(*row.run, "/misses"), ratio(row, rows.front()));
+               text_at(*row.run, "/misses"), cell(ratio(row, rows.front())));
   }
   if (!o.plot.empty()) fmt::print("written: {}\n", printable(o.plot));
   return kDone;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "apps/common/threads.h"
+
 namespace ocellus::app {
 
 // The part of NVML's interface that is used here. NVML keeps these numbers and layouts stable. They
@@ -266,7 +268,7 @@ GpuSampler::GpuSampler(const GpuMeter& meter, std::chrono::milliseconds every)
   }
   // The first sample allocates what the thread needs, before the measurement begins.
   std::unique_lock<std::mutex> lock(mutex_);
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("the thread that reads the power of the GPU", [this] { run(); });
   wake_.wait(lock, [this] { return activity_.samples > 0; });
 }
 

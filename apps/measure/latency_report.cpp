@@ -6,6 +6,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
+#include "apps/measure/histogram_text.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/svg_plot.h"
 
@@ -27,27 +28,34 @@ std::string percentile_name(double percent) {
   return fmt::format("p{:g}", percent);
 }
 
-/// A percentile that too few values tell is null.
+/// A percentile that too few values tell is null, and one beyond the histogram a text.
 nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
   nlohmann::ordered_json json = {{"min", ms(h.min_ns())}, {"mean", h.mean_ns() * 1e-6}};
   for (const double percent : kShownPercents) {
-    json[percentile_name(percent)] = percentile_is_known(as_signed(h.count()), percent)
-                                         ? nlohmann::ordered_json(ms(h.percentile_ns(percent)))
-                                         : nlohmann::ordered_json(nullptr);
+    nlohmann::ordered_json& value = json[percentile_name(percent)];
+    if (!percentile_is_known(as_signed(h.count()), percent)) continue;
+    const std::optional<double> known = percentile_ms(h, percent);
+    value = known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json(kBeyondHistogram);
   }
   json["max"] = ms(h.max_ns());
+  json["overflow"] = h.overflow();
   return json;
 }
 
 void print_histogram(const std::string& name, const LatencyHistogram& h) {
   fmt::print("  {:<24}", name);
   for (const double percent : kShownPercents) {
-    if (percentile_is_known(as_signed(h.count()), percent))
-      fmt::print(" {:>9.3f}", ms(h.percentile_ns(percent)));
-    else
-      fmt::print(" {:>9}", "-");
+    std::string text = "-";
+    if (percentile_is_known(as_signed(h.count()), percent)) {
+      const std::optional<double> known = percentile_ms(h, percent);
+      text = known ? fmt::format("{:.3f}", *known) : kBeyondHistogram;
+    }
+    fmt::print(" {:>9}", text);
   }
-  fmt::print(" {:>9.3f}\n", ms(h.max_ns()));
+  fmt::print(" {:>9.3f}", ms(h.max_ns()));
+  if (h.overflow() > 0)
+    fmt::print("  {}: {}", kBeyondHistogram, counted(as_signed(h.overflow()), "frame"));
+  fmt::print("\n");
 }
 
 /// Tells which columns have a dash, and why.

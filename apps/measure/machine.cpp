@@ -17,10 +17,10 @@
 #include <functional>
 #include <set>
 #include <sstream>
-#include <thread>
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/threads.h"
 #include "apps/measure/limits_kernels.h"
 #include "ocellus/cpus.h"
 
@@ -62,19 +62,15 @@ double best_seconds(int threads, int passes, const std::function<void(int)>& wor
   const auto slots = static_cast<std::size_t>(threads * passes);
   std::vector<Clock::time_point> begins(slots);
   std::vector<Clock::time_point> ends(slots);
-  std::vector<std::thread> pool;
-  for (int t = 0; t < threads; ++t) {
-    pool.emplace_back([&, t] {
-      for (int pass = 0; pass < passes; ++pass) {
-        const auto slot = static_cast<std::size_t>(pass * threads + t);
-        gate.arrive_and_wait();
-        begins[slot] = Clock::now();
-        work(t);
-        ends[slot] = Clock::now();
-      }
-    });
-  }
-  for (std::thread& thread : pool) thread.join();
+  run_on_threads(threads, [&](int t) {
+    for (int pass = 0; pass < passes; ++pass) {
+      const auto slot = static_cast<std::size_t>(pass * threads + t);
+      gate.arrive_and_wait();
+      begins[slot] = Clock::now();
+      work(t);
+      ends[slot] = Clock::now();
+    }
+  });
   double best = 1e9;
   for (int pass = 0; pass < passes; ++pass) {
     const auto first = static_cast<std::ptrdiff_t>(pass * threads);

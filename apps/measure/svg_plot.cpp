@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "apps/common/common.h"
+#include "apps/measure/histogram_text.h"
 #include "apps/measure/svg_shapes.h"
 
 namespace ocellus::app {
@@ -16,6 +18,10 @@ using namespace svg;
 
 constexpr const char* kFills[] = {"#a9cbe8", "#f3d9a4", "#cfdfb8"};
 constexpr const char* kBudget = "#c7392f";
+
+std::string shown(const std::optional<double>& ms, const char* unit) {
+  return ms ? short_number(*ms) + unit : kBeyondHistogram;
+}
 
 std::string distribution_frame(const Axis& x, const Axis& y) {
   std::vector<std::pair<double, std::string>> y_ticks;
@@ -46,6 +52,11 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
     last_x = px;
     last_y = py;
   }
+  // The histogram does not tell where between its end and the longest one these frames lie.
+  if (histogram.overflow() > 0) {
+    const double px = x.at(static_cast<double>(histogram.max_ns()) * 1e-6);
+    path += fmt::format("L{:.1f} {:.1f}L{:.1f} {:.1f}", px, last_y, px, y.from);
+  }
   out += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\"/>\n",
       path, color);
@@ -54,8 +65,8 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
   for (const double percent : {50.0, 90.0, 99.0, 99.9, 99.99}) {
     const double share = 1.0 - percent / 100.0;
     if (!percentile_is_known(static_cast<std::int64_t>(histogram.count()), percent)) break;
-    const double ms = static_cast<double>(histogram.percentile_ns(percent)) * 1e-6;
-    const double px = x.at(ms);
+    const std::optional<double> ms = percentile_ms(histogram, percent);
+    const double px = x.at(ms.value_or(kHighestMs));
     const double py = y.at(share);
     out += fmt::format(
         "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"white\" stroke=\"{}\" "
@@ -65,7 +76,7 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
     last_label = py;
     const bool right = px < x.to - 110.0;
     out += text_at(px + (right ? 9.0 : -9.0), py + 4.0, right ? "start" : "end", kInk, 11,
-                   fmt::format("p{:g}  {} ms", percent, short_number(ms)),
+                   fmt::format("p{:g}  {}", percent, shown(ms, " ms")),
                    " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
   }
   return out;
@@ -150,11 +161,11 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
     for (const double percent : {50.0, 99.0, 99.9}) {
       const auto frames = static_cast<std::int64_t>(series.histogram->count());
       if (!percentile_is_known(frames, percent)) continue;
-      const double ms = static_cast<double>(series.histogram->percentile_ns(percent)) * 1e-6;
-      values += fmt::format("{}p{:g} {}", values.empty() ? ": " : ", ", percent, short_number(ms));
+      values += fmt::format("{}p{:g} {}", values.empty() ? ": " : ", ", percent,
+                            shown(percentile_ms(*series.histogram, percent), " ms"));
     }
     svg += text_at(32.0 + 305.0 * static_cast<double>(i), kHeight - 12.0, "start", line, 11,
-                   series.name + values + (values.empty() ? "" : " ms"), " font-weight=\"600\"");
+                   series.name + values, " font-weight=\"600\"");
   }
   if (with_budget) {
     const double budget_x = ccdf_x.at(plot.budget_ms);

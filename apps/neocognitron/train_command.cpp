@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -192,15 +193,15 @@ void run_train(const TrainOptions& options) {
   const StopsEarly stops;
   TrainingWatch watch;
   training.progress = std::ref(watch);
-  std::string write_error;  // the library takes no exceptions
+  std::exception_ptr write_error;  // the library takes no exceptions
   if (!options.checkpoint.empty()) {
     training.checkpoint = [&](const TrainingCheckpoint& now) {
       try {
         write_file(options.checkpoint, encode_checkpoint(now));
-      } catch (const InputError& error) {
-        write_error = error.what();
+      } catch (...) {
+        write_error = std::current_exception();
       }
-      return write_error.empty();
+      return write_error == nullptr;
     };
   }
   const auto stopped = [&] {
@@ -213,7 +214,7 @@ void run_train(const TrainOptions& options) {
   Expected<TrainedNeocognitron> trained =
       from ? extend_neocognitron(*from, images.training, training)
            : train_neocognitron(images.training, training);
-  if (!trained && !write_error.empty()) throw InputError(write_error);
+  if (!trained && write_error) std::rethrow_exception(write_error);
   if (!trained && stop_signal() != 0) return stopped();  // main ends by the signal
   TrainedNeocognitron network = take(std::move(trained), "train");
   const double seconds =

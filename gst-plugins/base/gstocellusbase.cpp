@@ -579,7 +579,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
       "stats", "Statistics",
       "Since the last start: frames, misses (missed budgets), dropped, copies (of pictures), "
       "and p50, p99 and max of the time from the arrival of a frame to its result, in "
-      "nanoseconds",
+      "nanoseconds; overflow (frames above 17179869183 ns, where p50 and p99 are 17179869184)",
       GST_TYPE_STRUCTURE, kRead);
   properties[PROP_POST_MESSAGES] = g_param_spec_boolean(
       "post-messages", "Post messages", "Post an element message for each frame with a result",

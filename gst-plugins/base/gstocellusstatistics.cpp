@@ -39,7 +39,8 @@ GstStructure* Statistics::to_structure() const {
                            G_TYPE_UINT64, counts_.misses, "dropped", G_TYPE_UINT64, counts_.dropped,
                            "copies", G_TYPE_UINT64, counts_.copies, "p50", G_TYPE_UINT64,
                            percentile(50.0), "p99", G_TYPE_UINT64, percentile(99.0), "max",
-                           G_TYPE_UINT64, static_cast<guint64>(histogram_.max_ns()), nullptr);
+                           G_TYPE_UINT64, static_cast<guint64>(histogram_.max_ns()), "overflow",
+                           G_TYPE_UINT64, static_cast<guint64>(histogram_.overflow()), nullptr);
 }
 
 }  // namespace gst_ocellus

@@ -61,9 +61,10 @@ class LineReader {
     std::copy(bytes_ + begin_, bytes_ + end_, bytes_);
     end_ -= begin_;
     begin_ = 0;
+    const std::size_t room = std::min(sizeof(bytes_) - end_, sizeof(bytes_));
     ssize_t got = 0;
     do {
-      got = read(file_, bytes_ + end_, sizeof(bytes_) - end_);
+      got = read(file_, bytes_ + end_, room);
     } while (got < 0 && errno == EINTR);
     if (got <= 0) return false;
     end_ += static_cast<std::size_t>(got);

@@ -17,7 +17,7 @@ int LatencyHistogram::bucket_of(std::int64_t ns) noexcept {
   if (ns < kLinear) return static_cast<int>(std::max<std::int64_t>(ns, 0));
   const int octave = std::bit_width(static_cast<std::uint64_t>(ns)) - 11;  // 1 for 2048 to 4095
   const int step = static_cast<int>(ns >> octave);                         // 1024 to 2047
-  return std::min(kLinear + (octave - 1) * kSteps + (step - kSteps), kBuckets - 1);
+  return kLinear + (octave - 1) * kSteps + (step - kSteps);
 }
 
 std::int64_t LatencyHistogram::bucket_upper_ns(int bucket) noexcept {
@@ -29,12 +29,14 @@ std::int64_t LatencyHistogram::bucket_upper_ns(int bucket) noexcept {
 
 void LatencyHistogram::record(std::int64_t duration_ns) noexcept {
   const std::int64_t ns = std::max<std::int64_t>(duration_ns, 0);
-  ++counts_[static_cast<std::size_t>(bucket_of(ns))];
+  if (ns > kHighestNs)
+    ++overflow_;
+  else
+    ++counts_[static_cast<std::size_t>(bucket_of(ns))];
   min_ = count_ == 0 ? ns : std::min(min_, ns);
   max_ = std::max(max_, ns);
   sum_ += static_cast<double>(ns);
   ++count_;
-  if (ns > kHighestNs) ++overflow_;
 }
 
 void LatencyHistogram::reset() noexcept {
@@ -74,7 +76,7 @@ std::int64_t LatencyHistogram::percentile_ns(double percent) const noexcept {
     // Minimum and maximum are exact; the upper limit of a bucket may lie outside of them.
     if (seen >= rank) return std::clamp(bucket_upper_ns(bucket), min_, max_);
   }
-  return max_;
+  return limited < 100.0 ? kHighestNs + 1 : max_;
 }
 
 }  // namespace ocellus

@@ -165,11 +165,27 @@ Expected<ModelHeader> ModelFile::header(void* buffer, std::size_t capacity) noex
     return tl::unexpected(got.error());
   Expected<ModelHeader> header = parse_model_header(*kind_, buffer, available, bytes_);
   if (!header) return header;
-  at_ = header->arrays_at;
-  left_ = header->array_bytes;
+  arrays_at_ = header->arrays_at;
+  array_bytes_ = header->array_bytes;
   array_hash_ = header->array_hash;
-  XXH64_reset(&hash_, 0);
+  begin_arrays();
   return header;
+}
+
+void ModelFile::begin_arrays() noexcept {
+  at_ = arrays_at_;
+  left_ = array_bytes_;
+  XXH64_reset(&hash_, 0);
+}
+
+Expected<void> ModelFile::verify_arrays() noexcept {
+  std::uint8_t piece[16384];
+  while (left_ > 0) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), left_));
+    if (Expected<void> got = read(piece, bytes); !got) return got;
+  }
+  begin_arrays();
+  return {};
 }
 
 Expected<void> ModelFile::read(void* buffer, std::size_t bytes) noexcept {

@@ -114,6 +114,11 @@ class ModelFile {
   /// CorruptFile.
   Expected<ModelHeader> header(void* buffer, std::size_t capacity) noexcept;
 
+  /// Reads all arrays through a buffer of fixed size, compares their checksum, and goes back to
+  /// their begin. A caller that takes memory for the arrays calls it first, so a damaged file costs
+  /// none. Errors: IoError, CorruptFile.
+  Expected<void> verify_arrays() noexcept;
+
   /// Reads the next bytes of the arrays, at most `left()`. Reading the last byte completes the
   /// checksum. Do not use the data before all of it has been read. Errors: IoError, CorruptFile.
   Expected<void> read(void* buffer, std::size_t bytes) noexcept;
@@ -122,6 +127,7 @@ class ModelFile {
   std::uint64_t left() const noexcept { return left_; }
 
  private:
+  void begin_arrays() noexcept;
   Expected<void> read_at(void* buffer, std::size_t bytes, std::uint64_t at) const noexcept;
 
   const ModelKind* kind_ = nullptr;
@@ -129,6 +135,8 @@ class ModelFile {
   std::uint64_t bytes_ = 0;  // length of the file
   std::uint64_t at_ = 0;     // offset of the next byte to read
   std::uint64_t left_ = 0;
+  std::uint64_t arrays_at_ = 0;
+  std::uint64_t array_bytes_ = 0;
   std::uint64_t array_hash_ = 0;
   XXH64_state_t hash_;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <utility>
@@ -156,6 +157,7 @@ class OperatorState {
     std::uint64_t sequence = 0;
     std::int64_t timestamp_ns = 0;
     std::int64_t submitted_ns = 0;
+    bool late = false;  ///< it counts in missed_deadlines_
   };
 
   /// Returns the slot that holds this ticket (or kFree), or -1. The search starts at slot `first`.
@@ -231,6 +233,7 @@ Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& ou
   slot.sequence = in.sequence;
   slot.timestamp_ns = in.timestamp_ns;
   slot.submitted_ns = now_ns();
+  slot.late = false;
   slot.ticket.store(number, std::memory_order_release);
   if (Expected<void> begun = instance_->submit(index, in, out); !begun) {
     slot.ticket.store(kFree, std::memory_order_release);
@@ -267,7 +270,10 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown(ticket);
     if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
-    ++missed_deadlines_;
+    if (deadline.time() >
+            Deadline::Clock::time_point(std::chrono::nanoseconds(slot.submitted_ns)) &&
+        !std::exchange(slot.late, true))
+      ++missed_deadlines_;
     return tl::unexpected(
         make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
                    static_cast<unsigned long long>(ticket.number)));
@@ -369,6 +375,7 @@ OperatorStats OperatorState::stats() const noexcept {
   stats.p99_ns = latency_.percentile_ns(99.0);
   stats.max_ns = latency_.max_ns();
   stats.canceled_frames = canceled_frames_;
+  stats.overflow = latency_.overflow();
   return stats;
 }
 

@@ -55,6 +55,8 @@ Expected<Footprint> Cortex::footprint(const EngineInfo& engine,
                                       const CortexConfig& config) noexcept {
   const auto plan = make_cortex_plan(config);
   if (!plan) return tl::unexpected(plan.error());
+  if (const Expected<void> verified = detail::verify_cortex_file(**plan); !verified)
+    return tl::unexpected(verified.error());
   return detail::footprint_of(make_cortex(engine, **plan));
 }
 

@@ -290,7 +290,7 @@ Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) 
     Expected<CorticalNetworkConfig> config = config_of(**table);
     if (!config) return tl::unexpected(config.error());
     config->workers = workers;
-    // The length is checked before memory is taken.
+    // The length and the checksum are checked before memory is taken.
     NetworkPlan plan;
     if (const Expected<void> made = make_network_plan(*config, plan); !made)
       return corrupt_file("cortical network: %s", made.error().text);
@@ -301,6 +301,7 @@ Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) 
           static_cast<unsigned long long>(header->array_bytes), plan.hierarchy.hypercolumns,
           static_cast<unsigned long long>(bytes.wins_at() + bytes.wins));
     }
+    if (const Expected<void> verified = file.verify_arrays(); !verified) return verified;
     const Expected<NetworkStore*> store = maker.make(*config, (*table)->steps());
     if (!store) return tl::unexpected(store.error());
     return read_arrays(file, plan, **store);

@@ -114,6 +114,19 @@ Expected<void> read_cortex_table(const char* model, CortexTable& table,
   return {};
 }
 
+Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept {
+  const char* const model = plan.model.c_str();
+  if (!library_cortex_model(model).empty()) return {};
+  const std::unique_ptr<CortexTable> table(new (std::nothrow) CortexTable);
+  if (table == nullptr) return no_memory_for_model();
+  ModelFile file;
+  if (const Expected<ModelHeader> header = read_model_table(model, *table, file); !header)
+    return tl::unexpected(header.error());
+  if (const Expected<void> verified = file.verify_arrays(); !verified)
+    return with_path(kCortexKind, model, verified.error());
+  return {};
+}
+
 Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept {
   const char* const model = plan.model.c_str();
   const std::unique_ptr<CortexTable> table(new (std::nothrow) CortexTable);

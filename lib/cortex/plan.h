@@ -40,6 +40,10 @@ Expected<void> save_cortex(const char* path, const CortexPlan& plan,
 Expected<void> read_cortex_table(const char* model, CortexTable& table,
                                  std::uint64_t& array_hash) noexcept;
 
+/// Compares the arrays of a file with their checksum, before memory is taken for them. Errors:
+/// IoError, CorruptFile.
+Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept;
+
 /// Reads the arrays to `to`, which has room for `places_of(plan.table.shape, plan.learns).bytes`,
 /// and checks their values. P is derived from the weights if the model does not have it. Errors:
 /// IoError, CorruptFile (also if the file is no longer the one that was planned with), OutOfMemory.

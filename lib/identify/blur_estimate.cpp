@@ -183,7 +183,7 @@ Expected<BlurEstimate> estimate_blur(const Picture& degraded, const Picture& sha
         std::min(degraded.width - std::abs(shift.x), degraded.height - std::abs(shift.y));
     const int radius = std::min(kLargestRadius, shortest / 6);
     estimate = estimate_at(degraded, sharp, shift, radius);
-    if (estimate.explained < 0.5) break;
+    if (!(estimate.explained >= 0.5)) break;  // for NaN, too
     const int dx = static_cast<int>(std::lround(estimate.centroid_x));
     const int dy = static_cast<int>(std::lround(estimate.centroid_y));
     if (dx == 0 && dy == 0) break;

@@ -7,10 +7,14 @@
 
 namespace ocellus::detail {
 
-/// The nearest number, ties to even. `value` is -65504 to 65504.
+inline constexpr float kMostHalf = 65504.0f;
+
+/// The nearest number from -65504 to 65504, ties to even; NaN becomes 0.
 inline std::uint16_t half_from_float(float value) noexcept {
-  if (value == 0.0f) return 0;
   if (value < 0.0f) return static_cast<std::uint16_t>(0x8000 | half_from_float(-value));
+  // A comparison with NaN is false.
+  if (!(value > 0.0f)) return 0;
+  value = std::min(value, kMostHalf);
   int exponent = 0;
   std::frexp(value, &exponent);
   // Numbers near `value` are multiples of 2^spacing.

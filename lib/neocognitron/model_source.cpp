@@ -58,6 +58,19 @@ Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
   return {};
 }
 
+Expected<void> verify_model_file(const ModelPlan& plan) noexcept {
+  const char* const name = plan.name.c_str();
+  if (!library_model(name).empty()) return {};
+  const std::unique_ptr<NeocognitronTable> table(new (std::nothrow) NeocognitronTable);
+  if (table == nullptr) return tl::unexpected(no_memory_for_model());
+  ModelFile file;
+  ModelHeader header;
+  if (Expected<void> read = read_table(name, *table, header, file); !read) return read;
+  if (const Expected<void> verified = file.verify_arrays(); !verified)
+    return with_path(kNeocognitronKind, name, verified.error());
+  return {};
+}
+
 Expected<void> ModelArrays::read_arrays(const ModelPlan& plan) noexcept {
   const char* const name = plan.name.c_str();
   places_ = arrays_of(plan.table);

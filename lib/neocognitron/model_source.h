@@ -21,6 +21,10 @@ struct ModelPlan {
 /// Reads the table. Errors: InvalidArgument (empty name), IoError, CorruptFile.
 Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept;
 
+/// Compares the arrays of a file with their checksum, before memory is taken for them. Errors:
+/// IoError, CorruptFile.
+Expected<void> verify_model_file(const ModelPlan& plan) noexcept;
+
 /// The arrays of a model in memory.
 class ModelArrays {
  public:

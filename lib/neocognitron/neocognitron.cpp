@@ -54,6 +54,8 @@ Expected<Footprint> Neocognitron::footprint(const EngineInfo& engine,
                                             const NeocognitronConfig& config) noexcept {
   const auto plan = detail::make_neocognitron_plan(config);
   if (!plan) return tl::unexpected(plan.error());
+  if (const Expected<void> verified = detail::verify_model_file((*plan)->model); !verified)
+    return tl::unexpected(verified.error());
   return detail::footprint_of(detail::make_neocognitron(engine, **plan));
 }
 

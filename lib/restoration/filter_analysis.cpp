@@ -97,6 +97,12 @@ Expected<FilterProperties> analyze_filter(const RestorationFilter& filter) noexc
                                 std::numeric_limits<double>::infinity(), work.get())
             .total;
   }
+  // Infinite: no length is proven, which the next loop tells.
+  if (properties.absolute_gain > kMaxFilterGain && std::isfinite(properties.absolute_gain)) {
+    return detail::invalid_argument(
+        "the filter can multiply an image by %g; the factor must be at most %g",
+        properties.absolute_gain, kMaxFilterGain);
+  }
   for (int q = 0; q < kFilterQuadrants; ++q) {
     const Quadrant quadrant = quadrant_of(filter, q);
     const double tolerance = kResponseTolerance / kFilterQuadrants * properties.absolute_gain;

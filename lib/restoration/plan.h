@@ -38,9 +38,10 @@ constexpr int border_position(int position, int length, RestorationBorder border
   return folded < length ? folded : period - folded;
 }
 
-/// Limits a value to 0 to `most` and adds a half, so that a conversion to a whole number rounds.
+/// Limits a value to 0 to `most` and adds a half, so that a conversion to a whole number rounds. A
+/// comparison with NaN is false, so NaN becomes 0.
 constexpr float ready_to_round(float value, float most) noexcept {
-  const float limited = value < 0.0f ? 0.0f : value > most ? most : value;
+  const float limited = !(value > 0.0f) ? 0.0f : value > most ? most : value;
   return limited + 0.5f;
 }
 

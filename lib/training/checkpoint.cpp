@@ -12,6 +12,7 @@
 #include "core/failure.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron_training_generated.h"
+#include "training/memory.h"
 
 namespace ocellus {
 namespace detail {
@@ -95,9 +96,23 @@ std::uint64_t array_bytes(const TrainingCheckpoint& state) {
   return bytes;
 }
 
-/// The numbers of the table. The arrays get their sizes, which `available` bytes can hold.
-Expected<void> parse_table(const file::NeocognitronTraining& from, std::uint64_t available,
-                           TrainingCheckpoint& state) {
+/// The numbers of elements of the arrays, in their order.
+using ArrayCounts = std::array<std::uint64_t, 7>;
+
+/// Whether a network can have so many elements, whatever its parameters.
+bool is_possible(const ArrayCounts& counts, const file::NeocognitronTraining& from) {
+  constexpr std::uint64_t kMostRows = std::uint64_t{kMaxWindowTaps} * kMaxFeaturePlanes;
+  const std::uint64_t k2 = from.planes()->Get(0);
+  const std::uint64_t k3 = from.planes()->Get(1);
+  const std::uint64_t references = from.references();
+  return k2 <= kMaxFeaturePlanes && k3 <= kMaxFeaturePlanes && references <= kMaxReferences &&
+         counts[0] <= kMaxWindowTaps * kEdgePlanes * k2 && counts[1] <= kMaxWindowTaps * k2 * k3 &&
+         from.rows() <= kMostRows && from.products() <= references * references;
+}
+
+/// The numbers of the table, and those of the elements, which `available` bytes hold.
+Expected<ArrayCounts> parse_table(const file::NeocognitronTraining& from, std::uint64_t available,
+                                  TrainingCheckpoint& state) {
   const auto* const planes = from.planes();
   const auto* const weights = from.weights();
   if (planes == nullptr || planes->size() != 2 || weights == nullptr || weights->size() != 2)
@@ -118,26 +133,27 @@ Expected<void> parse_table(const file::NeocognitronTraining& from, std::uint64_t
   state.passes = static_cast<int>(from.passes());
   state.added = static_cast<int>(from.added());
   const std::uint64_t references = from.references();
-  const std::array<std::uint64_t, 7> counts{
-      weights->Get(0), weights->Get(1), references * from.rows(), references, from.products(),
-      references,      references};
-  // Before anything is allocated.
+  const ArrayCounts counts{weights->Get(0), weights->Get(1), references * from.rows(),
+                           references,      from.products(), references,
+                           references};
+  if (!is_possible(counts, from)) {
+    return corrupt_file(
+        "training checkpoint: its table has %llu and %llu weights, %u references of %u weights and "
+        "%llu products; no network has so many",
+        static_cast<unsigned long long>(counts[0]), static_cast<unsigned long long>(counts[1]),
+        from.references(), from.rows(), static_cast<unsigned long long>(from.products()));
+  }
   std::uint64_t needed = 0;
   std::size_t i = 0;
-  for_each_array(state, [&](const auto& values) {
-    const std::uint64_t count = counts[i++];
-    needed = count > available ? available + 1 : needed + padded(count * sizeof(values[0]));
-    needed = std::min(needed, available + 1);
-  });
+  for_each_array(state,
+                 [&](const auto& values) { needed += padded(counts[i++] * sizeof(values[0])); });
   if (needed != available) {
     return corrupt_file(
         "training checkpoint: there are %llu bytes of arrays, which do not fit its "
         "table",
         static_cast<unsigned long long>(available));
   }
-  i = 0;
-  for_each_array(state, [&](auto& values) { values.resize(counts[i++]); });
-  return {};
+  return counts;
 }
 
 }  // namespace
@@ -242,11 +258,16 @@ Expected<TrainingCheckpoint> read_checkpoint(const char* path) noexcept {
     if (!header) return tl::unexpected(header.error());
     const auto table = model_table<file::NeocognitronTraining>(kTrainingKind, room.data(), *header);
     if (!table) return tl::unexpected(table.error());
-    if (Expected<void> parsed = parse_table(**table, header->array_bytes, state); !parsed)
-      return parsed;
+    const Expected<ArrayCounts> counts = parse_table(**table, header->array_bytes, state);
+    if (!counts) return tl::unexpected(counts.error());
+    if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
+    if (Expected<void> given = check_memory("training checkpoint", header->array_bytes); !given)
+      return given;
     Expected<void> done;
+    std::size_t i = 0;
     for_each_array(state, [&](auto& values) {
       if (!done) return;
+      values.resize((*counts)[i++]);
       const std::size_t count = values.size() * sizeof(values[0]);
       if (count > 0) done = file.read(values.data(), count);
       std::array<std::uint8_t, kModelAlignment> rest{};

@@ -1,17 +1,20 @@
 // What the hypercolumns of a cortical classifier answer to the images of a training.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <thread>
+#include <optional>
 #include <vector>
 
 #include "cortex/classifier.h"
 #include "cortex/hebbian_features.h"
 #include "ocellus/cortex_training.h"
+#include "training/thread_team.h"
 
 namespace ocellus::detail {
+
+/// Gets the share of a piece of work that is done. Returns false if the work must stop.
+using Progress = std::function<bool(double share)>;
 
 /// Memory for one patch at a time.
 class CortexScratchMemory {
@@ -29,10 +32,14 @@ class CortexScratchMemory {
 /// Cells and activities of images.
 class CortexActivities {
  public:
-  /// Computes the cells of the images and of their copies: copy k of image i of n has the number
-  /// k n + i, the image itself is copy 0.
+  /// Of the images and of their copies: copy k of image i of n has the number k n + i, the image
+  /// itself is copy 0.
   CortexActivities(const CortexShape& shape, const LabeledImages& images,
-                   const CortexTraining& training, int threads);
+                   const CortexTraining& training);
+
+  /// Computes the cells. Returns false if `progress` stopped it.
+  bool compute_cells(const LabeledImages& images, const CortexTraining& training, ThreadTeam& team,
+                     const Progress& progress);
 
   std::size_t count() const noexcept { return count_; }
   /// What the hypercolumns of a level see: the cells, or the winners of the level below.
@@ -65,12 +72,17 @@ class CortexActivities {
 void draw_copy(const LabeledImages& images, std::size_t image, int copy,
                const CortexTraining& training, std::uint8_t* out);
 
-/// Runs body(i, scratch) for i from 0 to count - 1 on several threads, in any order. The calling
-/// thread is one of them; after each of its parts it calls `progress` with the share that has
-/// begun. Returns false if `progress` stopped it.
-bool for_each_part(const CortexShape& shape, int count, int threads,
-                   const std::function<void(int part, const CortexScratch& scratch)>& body,
-                   const std::function<bool(double share)>& progress);
+/// Runs body(i, scratch, go_on) for i from 0 to count - 1 on the threads of the team, in any order.
+/// A long part calls `go_on` often, with the share of the part that is done, and returns when it is
+/// false. The calling thread asks `progress`, which may be empty, with the share of all parts.
+/// Returns false if `progress` stopped it.
+bool for_each_part(
+    const CortexShape& shape, int count, ThreadTeam& team,
+    const std::function<void(int part, const CortexScratch& scratch, const Progress& go_on)>& body,
+    const Progress& progress);
+
+/// After so many images, work asks whether it may go on.
+inline constexpr int kImagesBetweenProgress = 64;
 
 /// A read-out in the units of the model.
 struct LearnedReadOut {
@@ -79,11 +91,13 @@ struct LearnedReadOut {
 };
 
 /// Learns a read-out from the images of `which`, copies included. `labels`: of the images without
-/// copies.
-LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& activities,
-                              const std::vector<std::uint16_t>& labels,
-                              const std::vector<std::uint32_t>& which,
-                              const CortexTraining& training);
+/// copies. None: `progress` stopped it.
+std::optional<LearnedReadOut> learn_read_out(const CortexShape& shape,
+                                             const CortexActivities& activities,
+                                             const std::vector<std::uint16_t>& labels,
+                                             const std::vector<std::uint32_t>& which,
+                                             const CortexTraining& training,
+                                             const Progress& progress);
 
 /// A hypercolumn that learns, and what it learns from.
 struct LearningHypercolumn {
@@ -94,6 +108,7 @@ struct LearningHypercolumn {
   const CortexTraining& training;
   const CortexScratch& scratch;
   const ProbabilityTables& tables;
+  const Progress& go_on;  ///< of this hypercolumn
 };
 
 /// The arrays of a model while it learns, as CortexArrays.
@@ -103,7 +118,8 @@ struct FeatureArrays {
   std::uint16_t* fields;
 };
 
-/// Learns the features of one hypercolumn: its rows of the arrays.
+/// Learns the features of one hypercolumn: its rows of the arrays. Returns early when `go_on` says
+/// so.
 void learn_features(const LearningHypercolumn& learning, const FeatureArrays& arrays);
 /// The same by CortexRule::kBcpnn.
 void learn_bcpnn_features(const LearningHypercolumn& learning, const FeatureArrays& arrays);

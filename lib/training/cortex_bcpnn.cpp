@@ -24,7 +24,7 @@ class BcpnnLearner : private FeatureLearner {
     begin();
     const CortexTraining& training = learning_.training;
     int batch = 0;
-    for (int step = 0; step < training.feature_images; ++step) {
+    for (int step = 0; step < training.feature_images && goes_on(step); ++step) {
       const int count = show(static_cast<std::uint32_t>(step), 0, kNextImage);
       compete();
       add(count);

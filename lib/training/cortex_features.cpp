@@ -16,7 +16,7 @@ class HebbianLearner : private FeatureLearner {
   void learn() {
     begin();
     const std::uint32_t least_rate = fixed_rate(learning_.training.least_rate);
-    for (int step = 0; step < learning_.training.feature_images; ++step) {
+    for (int step = 0; step < learning_.training.feature_images && goes_on(step); ++step) {
       const int count = show(static_cast<std::uint32_t>(step), 0, kNextImage);
       compete();
       const int winner = best_score(learning_.scratch.scores, minicolumns());

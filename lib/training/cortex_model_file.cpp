@@ -7,6 +7,7 @@
 #include "cortex/model_file.h"
 #include "cortex_model_generated.h"
 #include "ocellus/cortex_training.h"
+#include "training/memory.h"
 
 namespace ocellus {
 namespace {
@@ -114,6 +115,10 @@ Expected<TrainedCortex> read_cortex(const char* path) noexcept {
       return parsed;
     const CortexShape& shape = table->shape;
     const CortexPlaces places = places_of(shape, table->probabilities);
+    if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
+    // The bytes of the file and the arrays of the model.
+    if (Expected<void> given = check_memory(kCortexKind.name, 2 * places.bytes); !given)
+      return given;
     std::vector<std::uint64_t> bytes(places.bytes / 8 + 1);
     if (Expected<void> done = file.read(bytes.data(), places.bytes); !done) return done;
     auto* const begin = reinterpret_cast<std::uint8_t*>(bytes.data());

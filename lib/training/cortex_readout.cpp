@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "cortex/philox.h"
 #include "training/cortex_activity.h"
@@ -27,9 +28,11 @@ std::vector<std::size_t> places_of(const CortexShape& shape) {
   return places;
 }
 
-LearnedReadOut learn_by_counting(const CortexShape& shape, const CortexActivities& activities,
-                                 const std::vector<std::uint16_t>& labels,
-                                 const std::vector<std::uint32_t>& which, double prior) {
+std::optional<LearnedReadOut> learn_by_counting(const CortexShape& shape,
+                                                const CortexActivities& activities,
+                                                const std::vector<std::uint16_t>& labels,
+                                                const std::vector<std::uint32_t>& which,
+                                                double prior, const Progress& progress) {
   const auto classes = static_cast<std::size_t>(shape.classes);
   const std::vector<std::size_t> places = places_of(shape);
   const auto competitors = static_cast<std::size_t>(shape.parameters.competitors);
@@ -43,9 +46,17 @@ LearnedReadOut learn_by_counting(const CortexShape& shape, const CortexActivitie
       for (std::size_t k = 0; k < competitors; ++k) add(places[h] + m[k], a[k]);
     }
   };
-  for (std::size_t image = 0; image < activities.count(); ++image)
+  const double steps = static_cast<double>(activities.count() + which.size());
+  std::size_t step = 0;
+  const auto goes_on = [&] {
+    return step++ % kImagesBetweenProgress != 0 || progress(static_cast<double>(step) / steps);
+  };
+  for (std::size_t image = 0; image < activities.count(); ++image) {
+    if (!goes_on()) return std::nullopt;
     count(image, [&](std::size_t m, std::int64_t a) { all[m] += a; });
+  }
   for (const std::uint32_t image : which) {
+    if (!goes_on()) return std::nullopt;
     const std::size_t label = labels[image % labels.size()];
     ++images[label];
     count(image, [&](std::size_t m, std::int64_t a) { counts[m * classes + label] += a; });
@@ -70,10 +81,12 @@ LearnedReadOut learn_by_counting(const CortexShape& shape, const CortexActivitie
   return learned;
 }
 
-LearnedReadOut learn_by_delta_rule(const CortexShape& shape, const CortexActivities& activities,
-                                   const std::vector<std::uint16_t>& labels,
-                                   std::vector<std::uint32_t> which,
-                                   const CortexTraining& training) {
+std::optional<LearnedReadOut> learn_by_delta_rule(const CortexShape& shape,
+                                                  const CortexActivities& activities,
+                                                  const std::vector<std::uint16_t>& labels,
+                                                  std::vector<std::uint32_t> which,
+                                                  const CortexTraining& training,
+                                                  const Progress& progress) {
   const auto classes = static_cast<std::size_t>(shape.classes);
   const std::vector<std::size_t> places = places_of(shape);
   const auto competitors = static_cast<std::size_t>(shape.parameters.competitors);
@@ -90,7 +103,11 @@ LearnedReadOut learn_by_delta_rule(const CortexShape& shape, const CortexActivit
           {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(pass), kOrder, kOrder})[0];
       std::swap(which[i], which[std::uint64_t{word} * (i + 1) >> 32]);
     }
-    for (const std::uint32_t image : which) {
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      const std::uint32_t image = which[i];
+      const double share = static_cast<double>(i) / static_cast<double>(which.size());
+      if (i % kImagesBetweenProgress == 0 && !progress((pass + share) / training.passes))
+        return std::nullopt;
       std::copy(bias.begin(), bias.end(), y.begin());
       const auto each = [&](const auto& body) {
         for (std::size_t h = 0; h < places.size(); ++h) {
@@ -127,14 +144,17 @@ LearnedReadOut learn_by_delta_rule(const CortexShape& shape, const CortexActivit
 
 }  // namespace
 
-LearnedReadOut learn_read_out(const CortexShape& shape, const CortexActivities& activities,
-                              const std::vector<std::uint16_t>& labels,
-                              const std::vector<std::uint32_t>& which,
-                              const CortexTraining& training) {
+std::optional<LearnedReadOut> learn_read_out(const CortexShape& shape,
+                                             const CortexActivities& activities,
+                                             const std::vector<std::uint16_t>& labels,
+                                             const std::vector<std::uint32_t>& which,
+                                             const CortexTraining& training,
+                                             const Progress& progress) {
   if (training.read_out == CortexReadOut::kBayes) {
-    return learn_by_counting(shape, activities, labels, which, static_cast<double>(training.prior));
+    return learn_by_counting(shape, activities, labels, which, static_cast<double>(training.prior),
+                             progress);
   }
-  return learn_by_delta_rule(shape, activities, labels, which, training);
+  return learn_by_delta_rule(shape, activities, labels, which, training, progress);
 }
 
 }  // namespace ocellus::detail

@@ -2,9 +2,14 @@
 #include "ocellus/cortex_training.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 #include "core/failure.h"
@@ -26,30 +31,34 @@ CortexScratchMemory::CortexScratchMemory(const CortexShape& shape) {
 }
 
 CortexActivities::CortexActivities(const CortexShape& shape, const LabeledImages& images,
-                                   const CortexTraining& training, int threads)
+                                   const CortexTraining& training)
     : shape_(shape), count_(images.count() * (1 + static_cast<std::size_t>(training.copies))) {
-  const auto pixels = static_cast<std::size_t>(shape.pixels());
-  cells_.resize(count_ * pixels);
+  cells_.resize(count_ * static_cast<std::size_t>(shape.pixels()));
   minicolumns_.resize(at(count_, 0));
   shares_.resize(at(count_, 0));
+}
+
+bool CortexActivities::compute_cells(const LabeledImages& images, const CortexTraining& training,
+                                     ThreadTeam& team, const Progress& progress) {
+  const auto pixels = static_cast<std::size_t>(shape_.pixels());
   constexpr std::size_t kBlock = 256;
-  for_each_part(shape, static_cast<int>((count_ + kBlock - 1) / kBlock), threads,
-                [&](int part, const CortexScratch& scratch) {
-                  const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
-                  std::vector<std::uint8_t> copy(pixels);
-                  for (std::size_t i = begin; i < std::min(begin + kBlock, count_); ++i) {
-                    const std::size_t image = i % images.count();
-                    const std::uint8_t* patch = images.ink.data() + image * pixels;
-                    if (i >= images.count()) {
-                      draw_copy(images, image, static_cast<int>(i / images.count()), training,
-                                copy.data());
-                      patch = copy.data();
-                    }
-                    cortex_cells(shape, patch, images.width, scratch);
-                    std::copy_n(scratch.cells, pixels, cells_.data() + i * pixels);
-                  }
-                },
-                {});
+  return for_each_part(
+      shape_, static_cast<int>((count_ + kBlock - 1) / kBlock), team,
+      [&](int part, const CortexScratch& scratch, const Progress&) {
+        const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
+        std::vector<std::uint8_t> copy(pixels);
+        for (std::size_t i = begin; i < std::min(begin + kBlock, count_); ++i) {
+          const std::size_t image = i % images.count();
+          const std::uint8_t* patch = images.ink.data() + image * pixels;
+          if (i >= images.count()) {
+            draw_copy(images, image, static_cast<int>(i / images.count()), training, copy.data());
+            patch = copy.data();
+          }
+          cortex_cells(shape_, patch, images.width, scratch);
+          std::copy_n(scratch.cells, pixels, cells_.data() + i * pixels);
+        }
+      },
+      progress);
 }
 
 void CortexActivities::load(std::size_t image, int level,
@@ -73,22 +82,42 @@ void CortexActivities::store(std::size_t image, int hypercolumn,
   std::copy_n(activity.share.begin(), count, shares_.begin() + static_cast<std::ptrdiff_t>(begin));
 }
 
-bool for_each_part(const CortexShape& shape, int count, int threads,
-                   const std::function<void(int part, const CortexScratch& scratch)>& body,
-                   const std::function<bool(double share)>& progress) {
+/// How often a caller without a part of its own asks whether the others may go on.
+constexpr std::chrono::milliseconds kBetweenProgress{50};
+
+bool for_each_part(
+    const CortexShape& shape, int count, ThreadTeam& team,
+    const std::function<void(int part, const CortexScratch& scratch, const Progress& go_on)>& body,
+    const Progress& progress) {
   std::atomic<int> next{0};
   std::atomic<bool> stop{false};
-  const auto work = [&](bool caller) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int ended = 0;
+  const auto ask = [&](double parts) {
+    if (!stop && progress && !progress(parts / count)) stop = true;
+  };
+  team.run_on_each([&](int thread) {
     const CortexScratchMemory memory(shape);
     for (int part = next++; part < count && !stop; part = next++) {
-      body(part, memory.scratch);
-      if (caller && progress && !progress(static_cast<double>(part + 1) / count)) stop = true;
+      body(part, memory.scratch, [&](double share) {
+        if (thread == 0) ask(part + share);
+        return !stop;
+      });
+      if (thread == 0) ask(part + 1);
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (++ended == count) changed.notify_one();
     }
-  };
-  std::vector<std::thread> team;
-  for (int t = 1; t < std::min(threads, count); ++t) team.emplace_back(work, false);
-  work(true);
-  for (std::thread& thread : team) thread.join();
+    if (thread != 0) return;
+    // The caller asks also while only other threads compute.
+    std::unique_lock<std::mutex> lock(mutex);
+    while (!stop && !changed.wait_for(lock, kBetweenProgress, [&] { return ended == count; })) {
+      const int parts = ended;
+      lock.unlock();
+      ask(parts);
+      lock.lock();
+    }
+  });
   return !stop;
 }
 
@@ -224,9 +253,12 @@ float fit_sharpness(const std::vector<std::int64_t>& evidence, std::size_t class
   return static_cast<float>(std::exp(0.5 * (low + high)));
 }
 
-float sharpness_of(const CortexShape& shape, const CortexActivities& activities,
-                   const LabeledImages& images, const std::vector<std::uint32_t>& which,
-                   const CortexTraining& training, const TrainedCortex& cortex) {
+/// None: `progress` stopped it.
+std::optional<float> sharpness_of(const CortexShape& shape, const CortexActivities& activities,
+                                  const LabeledImages& images,
+                                  const std::vector<std::uint32_t>& which,
+                                  const CortexTraining& training, const TrainedCortex& cortex,
+                                  const Progress& progress) {
   if (which.size() < kLeastToFit) {
     return training.read_out == CortexReadOut::kDelta
                ? 1.0f
@@ -236,12 +268,13 @@ float sharpness_of(const CortexShape& shape, const CortexActivities& activities,
   std::vector<std::uint32_t> held;
   for (std::size_t i = 0; i < which.size(); ++i)
     (i % kHoldOut == kHoldOut - 1 ? held : learned).push_back(which[i]);
-  const LearnedReadOut first =
+  const std::optional<LearnedReadOut> first =
       learn_read_out(shape, activities, images.labels,
-                     with_copies(learned, images.count(), training.copies), training);
+                     with_copies(learned, images.count(), training.copies), training, progress);
+  if (!first) return std::nullopt;
   CortexArrays arrays = arrays_of(cortex);
-  arrays.read_out = first.read_out.data();
-  arrays.class_bias = first.class_bias.data();
+  arrays.read_out = first->read_out.data();
+  arrays.class_bias = first->class_bias.data();
   const auto classes = static_cast<std::size_t>(shape.classes);
   std::vector<std::int64_t> evidence(held.size() * classes);
   std::vector<std::uint16_t> right;
@@ -272,51 +305,59 @@ Expected<TrainedCortex> train_cortex(const LabeledImages& images,
       make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
   if (!shape) return tl::unexpected(shape.error());
 
-  const int threads = threads_of(training.threads);
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
+  if (!team) return tl::unexpected(team.error());
+  // What a step of the training reports, as a part of `of` equal ones.
+  const auto progress_of = [&training](const char* what, int begin, int of) -> Progress {
+    return [&training, what, begin, of](double share) {
+      return !training.progress || training.progress(what, (begin + share) / of);
+    };
+  };
   const Hierarchy& hierarchy = shape->hierarchy;
   cortex.weights.assign(hierarchy.weights, 0);
   cortex.bias.assign(hierarchy.minicolumns, 0);
   cortex.fields.assign(shape->field_elements(), 0);
   cortex.parameters = shape->parameters;
   cortex.rule = training.rule;
-  CortexActivities activities(*shape, images, training, threads);
+  CortexActivities activities(*shape, images, training);
+  if (!activities.compute_cells(images, training, **team, progress_of("cells", 0, 1)))
+    return tl::unexpected(stopped_training());
   const auto tables = std::make_unique<ProbabilityTables>();
   fill(*tables);
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
     const bool done = for_each_part(
-        *shape, l.hypercolumns(), threads,
-        [&](int h, const CortexScratch& scratch) {
-          learn_features({*shape, level, h, activities, training, scratch, *tables},
+        *shape, l.hypercolumns(), **team,
+        [&](int h, const CortexScratch& scratch, const Progress& go_on) {
+          learn_features({*shape, level, h, activities, training, scratch, *tables, go_on},
                          {cortex.weights.data(), cortex.bias.data(), cortex.fields.data()});
           for (std::size_t image = 0; image < activities.count(); ++image) {
+            if (image % kImagesBetweenProgress == 0 && !go_on(1.0)) return;
             activities.load(image, level, scratch);
             run_hypercolumn(*shape, arrays_of(cortex), level, h, scratch);
             activities.store(image, l.first + h, scratch.activity[l.first + h]);
           }
         },
-        [&](double share) {
-          return !training.progress ||
-                 training.progress("features", (level + share) / hierarchy.level_count);
-        });
+        progress_of("features", level, hierarchy.level_count));
     if (!done) return tl::unexpected(stopped_training());
   }
   const std::vector<std::uint32_t> which = with_labels(images, training.labels_per_class);
-  if (training.progress && !training.progress("read-out", 0.0))
-    return tl::unexpected(stopped_training());
-  cortex.sharpness = sharpness_of(*shape, activities, images, which, training, cortex);
-  if (training.progress && !training.progress("read-out", 0.5))
-    return tl::unexpected(stopped_training());
-  LearnedReadOut learned =
-      learn_read_out(*shape, activities, images.labels,
-                     with_copies(which, images.count(), training.copies), training);
-  cortex.read_out = std::move(learned.read_out);
-  cortex.class_bias = std::move(learned.class_bias);
+  const std::optional<float> sharpness = sharpness_of(*shape, activities, images, which, training,
+                                                      cortex, progress_of("read-out", 0, 2));
+  if (!sharpness) return tl::unexpected(stopped_training());
+  cortex.sharpness = *sharpness;
+  std::optional<LearnedReadOut> learned = learn_read_out(
+      *shape, activities, images.labels, with_copies(which, images.count(), training.copies),
+      training, progress_of("read-out", 1, 2));
+  if (!learned) return tl::unexpected(stopped_training());
+  cortex.read_out = std::move(learned->read_out);
+  cortex.class_bias = std::move(learned->class_bias);
   return cortex;
 }
 
-Expected<std::vector<CortexAnswer>> classify(const TrainedCortex& cortex,
-                                             const LabeledImages& images, int threads) noexcept {
+Expected<std::vector<CortexAnswer>> classify(
+    const TrainedCortex& cortex, const LabeledImages& images, int threads,
+    const std::function<bool(const char* what, double share)>& progress) noexcept {
   using namespace detail;
   const Expected<CortexShape> shape =
       make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
@@ -328,11 +369,13 @@ Expected<std::vector<CortexAnswer>> classify(const TrainedCortex& cortex,
                             images.width, images.height, cortex.parameters.width,
                             cortex.parameters.height);
   }
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(threads);
+  if (!team) return tl::unexpected(team.error());
   std::vector<CortexAnswer> answers(images.ink.size() / pixels);
-  constexpr std::size_t kBlock = 64;
-  for_each_part(
-      *shape, static_cast<int>((answers.size() + kBlock - 1) / kBlock), threads_of(threads),
-      [&](int part, const CortexScratch& scratch) {
+  constexpr std::size_t kBlock = kImagesBetweenProgress;
+  const bool done = for_each_part(
+      *shape, static_cast<int>((answers.size() + kBlock - 1) / kBlock), **team,
+      [&](int part, const CortexScratch& scratch, const Progress&) {
         std::vector<std::int64_t> evidence(static_cast<std::size_t>(shape->classes));
         const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
         for (std::size_t i = begin; i < std::min(begin + kBlock, answers.size()); ++i) {
@@ -342,7 +385,8 @@ Expected<std::vector<CortexAnswer>> classify(const TrainedCortex& cortex,
           answers[i] = {decision.label, decision.confidence};
         }
       },
-      {});
+      [&](double share) { return !progress || progress("classification", share); });
+  if (!done) return tl::unexpected(stopped_training());
   return answers;
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <thread>
 
 #include "core/failure.h"
 #include "ocellus/buffer.h"
@@ -10,6 +9,7 @@
 #include "ocellus/placed_cortical_network.h"
 #include "training/placement_model.h"
 #include "training/profile_sample.h"
+#include "training/thread_team.h"
 
 namespace ocellus {
 namespace detail {
@@ -73,14 +73,15 @@ Expected<void> measure_link(const EngineConfig& config, MeasuredDevice& measured
   measured.link_latency_s = *small;
   measured.link_bytes_per_s =
       static_cast<double>(kLargeCopy) / std::max(*large - *small, kLeastSeconds);
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(2);
+  if (!team) return tl::unexpected(team.error());
   Expected<void> stored;
   Expected<void> loaded;
   const Clock::time_point begin = Clock::now();
-  std::thread thread([&] {
-    for (int i = 0; i < kCopies && stored; ++i) stored = other->store(kLargeCopy);
+  (*team)->run_on_each([&](int thread) {
+    for (int i = 0; thread == 0 && i < kCopies && loaded; ++i) loaded = rig->load(kLargeCopy);
+    for (int i = 0; thread == 1 && i < kCopies && stored; ++i) stored = other->store(kLargeCopy);
   });
-  for (int i = 0; i < kCopies && loaded; ++i) loaded = rig->load(kLargeCopy);
-  thread.join();
   measured.link_both_bytes_per_s = 2.0 * kCopies * static_cast<double>(kLargeCopy) /
                                    std::max(seconds_since(begin), kLeastSeconds);
   return loaded ? stored : loaded;

@@ -60,6 +60,11 @@ void FeatureLearner::compete() {
                   learning_.scratch.scores);
 }
 
+bool FeatureLearner::goes_on(int images) const {
+  return images % kImagesBetweenProgress != 0 ||
+         learning_.go_on(static_cast<double>(images) / learning_.training.feature_images);
+}
+
 bool FeatureLearner::rewires_after(int images) const noexcept {
   if (!has_field()) return false;
   const auto steps = [&](std::int64_t n) {

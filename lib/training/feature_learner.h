@@ -41,6 +41,9 @@ class FeatureLearner {
   /// s of all minicolumns for the image that was shown, from the weights of the model.
   void compete();
 
+  /// Whether learning may go on after this number of images.
+  bool goes_on(int images) const;
+
   /// Whether the field is rewired after this number of images.
   bool rewires_after(int images) const noexcept;
   /// (g), from P_m and P_im.

@@ -19,7 +19,9 @@ LabeledImages split_validation(LabeledImages& images, double share, std::uint64_
   for (std::vector<std::size_t>& own : members) {
     if (own.empty()) continue;
     for (std::size_t i = own.size(); i > 1; --i) std::swap(own[i - 1], own[random() % i]);
-    const double wanted = std::clamp(share, 0.0, 1.0) * static_cast<double>(own.size());
+    // NaN moves none.
+    const double limited = share > 0.0 ? std::min(share, 1.0) : 0.0;
+    const double wanted = limited * static_cast<double>(own.size());
     const auto count = std::min(static_cast<std::size_t>(std::lround(wanted)), own.size() - 1);
     for (std::size_t i = 0; i < count; ++i) moves[own[i]] = 1;
   }

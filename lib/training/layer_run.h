@@ -2,12 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "neocognitron/cpu/layers.h"
@@ -67,19 +65,6 @@ struct CellsRoom {
 
   CellsRoom(int side, int planes);
 };
-
-/// Calls run(i) for i from 0 to count - 1 in any order on `threads` threads; run(i, thread).
-template <typename Run>
-void for_all(std::size_t count, int threads, const Run& run) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](int thread) {
-    for (std::size_t i = next++; i < count; i = next++) run(i, thread);
-  };
-  std::vector<std::thread> helpers;
-  for (int t = 1; t < threads; ++t) helpers.emplace_back(work, t);
-  work(0);
-  for (std::thread& helper : helpers) helper.join();
-}
 
 /// An S-layer and the C-layer behind it.
 class Stage {

@@ -9,6 +9,7 @@
 #include "neocognitron/half.h"
 #include "neocognitron_model_generated.h"
 #include "ocellus/neocognitron_training.h"
+#include "training/memory.h"
 #include "training/network_run.h"
 
 namespace ocellus {
@@ -35,6 +36,14 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
           "neocognitron: stage %zu has %zu weights; it must have %llu", i + 1,
           network.weights[i].size(),
           static_cast<unsigned long long>(weight_count(table, static_cast<int>(i))));
+    }
+    // A comparison with NaN is false.
+    const auto bad = std::find_if(network.weights[i].begin(), network.weights[i].end(),
+                                  [](float weight) { return !(std::abs(weight) <= kMostHalf); });
+    if (bad != network.weights[i].end()) {
+      return invalid_argument("neocognitron: a weight of stage %zu is %g; it must be %g to %g",
+                              i + 1, static_cast<double>(*bad), static_cast<double>(-kMostHalf),
+                              static_cast<double>(kMostHalf));
     }
   }
   const auto references = static_cast<std::size_t>(network.planes[3]);
@@ -135,6 +144,11 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     if (Expected<void> parsed = parse_neocognitron_table(begin, *header, *table); !parsed)
       return parsed;
     const NeocognitronArrays arrays = arrays_of(*table);
+    if (own.empty())
+      if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
+    // The bytes of the file and, of each weight, a float.
+    if (Expected<void> given = check_memory(kNeocognitronKind.name, 3 * arrays.bytes); !given)
+      return given;
     std::vector<std::uint8_t> bytes(arrays.bytes);
     if (!own.empty())
       std::copy_n(own.data() + header->arrays_at, bytes.size(), bytes.data());

@@ -84,7 +84,6 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   check("shear", static_cast<double>(training.shear), 0.0, 1.0);
   check("bend", static_cast<double>(training.bend), 0.0, 6.0);
   check("stroke", static_cast<double>(training.stroke), 0.0, 3.0);
-  check("threads", training.threads, 0, 1024);
   check("calibration_copies", training.calibration_copies, 0, 1e6);
   if (result && training.checkpoint_images == 0)
     result = invalid_argument("training: checkpoint_images is 0; it must be 1 or more");
@@ -139,11 +138,11 @@ class Trainer {
  public:
   /// `from`: the network that learns more, or null.
   Trainer(const LabeledImages& images, const NeocognitronTraining& training,
-          const TrainedNeocognitron* from)
+          const TrainedNeocognitron* from, ThreadTeam& team)
       : images_(images),
         training_(training),
         from_(from),
-        threads_(threads_of(training.threads)),
+        team_(team),
         tuning_(training.tuning),
         network_(from == nullptr ? training.parameters : from->parameters) {
     if (tuning_.passes != ReferenceTuning::kEnoughPasses) return;
@@ -231,13 +230,13 @@ class Trainer {
     for (std::size_t i = count; i < distortions.size(); ++i)
       distortions[i] = random_distortion(training_, random);
     cells_.resize(distortions.size());
-    const auto rooms = network_.rooms(threads_);
+    const auto rooms = network_.rooms(team_.threads());
     // In parts, so that `progress` is called by this thread.
     constexpr std::size_t kPart = 512;
     for (std::size_t begin = 0; begin < cells_.size(); begin += kPart) {
       if (!progress(what, static_cast<double>(begin) / static_cast<double>(cells_.size())))
         return false;
-      for_all(std::min(kPart, cells_.size() - begin), threads_, [&](std::size_t i, int thread) {
+      team_.for_all(std::min(kPart, cells_.size() - begin), [&](std::size_t i, int thread) {
         Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
         write_u0(image_at(images_, (begin + i) % count), out_.normalization, distortions[begin + i],
                  room.u0);
@@ -286,11 +285,13 @@ class Trainer {
     if (!learned && !run(images_.count(), training_.copies, "stages 1 to 3")) return stopped();
     const CellWindow window = simple_window(out_.parameters, 3);
     ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()),
-                             out_.parameters.interpolate);
+                             out_.parameters.interpolate, team_);
     if (!state_.labels.empty()) {
       if (const Expected<void> checked = trainer.restore(state_); !checked) return checked;
     } else if (from_ != nullptr) {
-      trainer.start_from(*from_, threads_);
+      if (!trainer.start_from(*from_,
+                              [this](double share) { return progress("references", share); }))
+        return stopped();
     }
     const ReferenceTrainer::Checkpoints checkpoints{
         training_.checkpoint ? training_.checkpoint_images : 0, [this, &trainer] {
@@ -326,8 +327,7 @@ class Trainer {
     std::vector<std::uint16_t> labels(cells_.size());
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = labels_[i % images_.count()];
     return trainer.learn(
-        {training_.margin, most_references(), training_.passes, threads_, training_.seed}, cells_,
-        labels,
+        {training_.margin, most_references(), training_.passes, training_.seed}, cells_, labels,
         [&](int pass, double share) {
           return progress("stage 4", (pass + share) / training_.passes);
         },
@@ -335,8 +335,8 @@ class Trainer {
   }
 
   bool tune(ReferenceTrainer& trainer, const ReferenceTrainer::Checkpoints& checkpoints) {
-    const auto rooms = network_.rooms(threads_);
-    TuningRun run{tuning_, training_.passes, 0, threads_, training_.seed, {}};
+    const auto rooms = network_.rooms(team_.threads());
+    TuningRun run{tuning_, training_.passes, 0, training_.seed, {}};
     if (from_ != nullptr) run.first = from_->planes[3];
     run.run = [&](std::size_t image, int pass, int thread, StoredCells& cells) {
       Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
@@ -366,7 +366,7 @@ class Trainer {
       classes.push_back(labels_[copy.image]);
     }
     const std::vector<CharacterScores> scores =
-        recognize_all(out_, images_, copies, threads_, training_.progress);
+        recognize_all(out_, images_, copies, team_, training_.progress);
     if (scores.size() != copies.size()) return stopped();
     const Expected<ConfidenceCalibration> fitted = fit_confidence(scores, classes);
     if (!fitted) return tl::unexpected(fitted.error());
@@ -383,7 +383,7 @@ class Trainer {
   const LabeledImages& images_;
   const NeocognitronTraining& training_;
   const TrainedNeocognitron* from_;
-  int threads_;
+  ThreadTeam& team_;
   ReferenceTuning tuning_;
   TrainedNeocognitron out_;
   Network network_;
@@ -400,7 +400,9 @@ Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
   using namespace detail;
   if (const Expected<void> checked = check_training(images, training); !checked)
     return tl::unexpected(checked.error());
-  return Trainer(images, training, nullptr).train();
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
+  if (!team) return tl::unexpected(team.error());
+  return Trainer(images, training, nullptr, **team).train();
 }
 
 Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& network,
@@ -411,7 +413,9 @@ Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& net
     return tl::unexpected(checked.error());
   if (const Expected<void> checked = check_network(network); !checked)
     return tl::unexpected(checked.error());
-  return Trainer(images, training, &network).train();
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
+  if (!team) return tl::unexpected(team.error());
+  return Trainer(images, training, &network, **team).train();
 }
 
 }  // namespace ocellus

@@ -8,16 +8,10 @@
 #include "core/failure.h"
 #include "neocognitron/half.h"
 #include "neocognitron/references.h"
-#include "ocellus/cpus.h"
 #include "training/reference_learning.h"
 
 namespace ocellus {
 namespace detail {
-
-int threads_of(int threads) noexcept {
-  if (threads > 0) return threads;
-  return usable_cpus().count;
-}
 
 Error stopped_training() noexcept {
   return make_error(Status::kUnsupported, "training: stopped before its end");
@@ -77,7 +71,7 @@ class TrainedReferences {
 
 std::vector<CharacterScores> recognize_all(
     const TrainedNeocognitron& trained, const LabeledImages& images,
-    const std::vector<DistortedImage>& which, int threads,
+    const std::vector<DistortedImage>& which, ThreadTeam& team,
     const std::function<bool(const char* what, double share)>& progress) {
   Network network(trained.parameters);
   int below = kContrastPlanes;
@@ -87,7 +81,7 @@ std::vector<CharacterScores> recognize_all(
   }
   const Stage last(trained.parameters, 3, below, trained.planes[3], trained.weights[3]);
   const TrainedReferences references(trained);
-  const auto rooms = network.rooms(threads);
+  const auto rooms = network.rooms(team.threads());
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(which.size());
   struct LastRoom {
@@ -96,7 +90,7 @@ std::vector<CharacterScores> recognize_all(
     StoredCells cells;
     ClassScores scores;
   };
-  std::vector<LastRoom> last_rooms(static_cast<std::size_t>(threads));
+  std::vector<LastRoom> last_rooms(static_cast<std::size_t>(team.threads()));
   for (LastRoom& room : last_rooms) {
     room.similarities =
         AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
@@ -107,7 +101,7 @@ std::vector<CharacterScores> recognize_all(
     if (progress &&
         !progress("recognition", static_cast<double>(begin) / static_cast<double>(out.size())))
       return {};
-    for_all(std::min(kPart, out.size() - begin), threads, [&](std::size_t i, int thread) {
+    team.for_all(std::min(kPart, out.size() - begin), [&](std::size_t i, int thread) {
       Network::Room& room = *rooms[static_cast<std::size_t>(thread)];
       LastRoom& end = last_rooms[static_cast<std::size_t>(thread)];
       const DistortedImage& one = which[begin + i];
@@ -137,8 +131,9 @@ Expected<std::vector<CharacterScores>> recognize(
     return tl::unexpected(checked.error());
   std::vector<DistortedImage> which(images.count());
   for (std::size_t i = 0; i < which.size(); ++i) which[i].image = i;
-  std::vector<CharacterScores> scores =
-      recognize_all(network, images, which, threads_of(threads), progress);
+  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(threads);
+  if (!team) return tl::unexpected(team.error());
+  std::vector<CharacterScores> scores = recognize_all(network, images, which, **team, progress);
   if (scores.size() != which.size()) return tl::unexpected(stopped_training());
   return scores;
 }

@@ -10,11 +10,9 @@
 #include "ocellus/neocognitron_training.h"
 #include "training/distortion.h"
 #include "training/layer_run.h"
+#include "training/thread_team.h"
 
 namespace ocellus::detail {
-
-/// The number of threads that a call with this value starts.
-int threads_of(int threads) noexcept;
 
 /// The error of a call that `progress` or `checkpoint` stopped.
 Error stopped_training() noexcept;
@@ -81,7 +79,7 @@ struct DistortedImage {
 /// Recognizes images. Empty: stopped by `progress`, which may be empty.
 std::vector<CharacterScores> recognize_all(
     const TrainedNeocognitron& trained, const LabeledImages& images,
-    const std::vector<DistortedImage>& which, int threads,
+    const std::vector<DistortedImage>& which, ThreadTeam& team,
     const std::function<bool(const char* what, double share)>& progress);
 
 }  // namespace ocellus::detail

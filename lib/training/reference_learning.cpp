@@ -102,8 +102,9 @@ float lead_of(const ClassScores& scores, std::uint16_t label) {
 constexpr std::size_t kGroup = 16;
 
 ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int classes,
-                                   bool interpolate)
+                                   bool interpolate, ThreadTeam& team)
     : window_(&window),
+      team_(&team),
       in_planes_(in_planes),
       bank_(window, in_planes),
       classes_(static_cast<std::size_t>(classes), ClassProducts(interpolate)) {}
@@ -260,7 +261,7 @@ bool ReferenceTrainer::run_passes(const Passes& passes, std::span<const std::uin
       if (interval > 0 && begin > start && begin % interval == 0 && !save()) return false;
       const std::size_t count = std::min(kGroup, order.size() - begin);
       changed_.clear();
-      for_all(count, passes.threads, [&](std::size_t i, int thread) {
+      team_->for_all(count, [&](std::size_t i, int thread) {
         read(group[i], passes.cells(order[begin + i], pass, thread));
         score(group[i]);
       });
@@ -281,7 +282,7 @@ bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<Stored
                              std::span<const std::uint16_t> labels,
                              const std::function<bool(int, double)>& progress,
                              const Checkpoints& checkpoints) {
-  Passes passes{0, learning.passes, learning.threads, learning.seed, {}, {}, {}, {}};
+  Passes passes{0, learning.passes, learning.seed, {}, {}, {}, {}};
   passes.cells = [&](std::size_t image, int, int) -> StoredCells& { return images[image]; };
   passes.learn = [&](Image& image, std::uint16_t label, double) {
     learn_image(image, label, learning);

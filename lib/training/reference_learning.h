@@ -10,6 +10,7 @@
 #include "neocognitron/cpu/readout.h"
 #include "ocellus/neocognitron_training.h"
 #include "training/layer_run.h"
+#include "training/thread_team.h"
 #include "training/weight_bank.h"
 
 namespace ocellus::detail {
@@ -66,7 +67,6 @@ struct ReferenceLearning {
   float margin = 0.0f;
   int references = 0;
   int passes = 0;
-  int threads = 1;
   std::uint64_t seed = 0;
 };
 
@@ -75,7 +75,6 @@ struct TuningRun {
   ReferenceTuning tuning;
   int passes_before = 0;  ///< complete ones of `learn`
   int first = 0;          ///< the first reference that may move
-  int threads = 1;
   std::uint64_t seed = 0;
   /// Computes the C-cells of stage 3 of an image in a pass, in any thread.
   std::function<void(std::size_t image, int pass, int thread, StoredCells& cells)> run;
@@ -83,8 +82,9 @@ struct TuningRun {
 
 class ReferenceTrainer {
  public:
-  /// `interpolate`: see NeocognitronParameters.
-  ReferenceTrainer(const CellWindow& window, int in_planes, int classes, bool interpolate);
+  /// `interpolate`: see NeocognitronParameters. `window` and `team` must outlive the object.
+  ReferenceTrainer(const CellWindow& window, int in_planes, int classes, bool interpolate,
+                   ThreadTeam& team);
 
   /// When `save` is called: at the end, when `progress` stops, and after this number of images of a
   /// pass. 0: never. `save` returns false to stop.
@@ -104,8 +104,8 @@ class ReferenceTrainer {
             const std::function<bool(int, double)>& progress, const Checkpoints& checkpoints);
 
   /// Before `learn`: the references of a network that has the same planes of stage 3, as the first
-  /// ones.
-  void start_from(const TrainedNeocognitron& network, int threads);
+  /// ones. False: stopped by `progress`, which gets the share of the references.
+  bool start_from(const TrainedNeocognitron& network, const std::function<bool(double)>& progress);
   /// Before `learn`: goes on from a state. Errors: InvalidArgument (its arrays do not fit).
   Expected<void> restore(const TrainingCheckpoint& state);
   /// Writes the members of stage 4.
@@ -144,7 +144,6 @@ class ReferenceTrainer {
   struct Passes {
     int first = 0;  ///< number of the first one
     int count = 0;
-    int threads = 1;
     std::uint64_t seed = 0;  ///< of the orders
     std::function<StoredCells&(std::size_t image, int pass, int thread)> cells;
     /// Called for one image after the other. `done`: share of all passes.
@@ -173,6 +172,7 @@ class ReferenceTrainer {
   void restore_lengths();
 
   const CellWindow* window_;
+  ThreadTeam* team_;
   int in_planes_;
   WeightBank bank_;
   std::vector<std::uint16_t> labels_;

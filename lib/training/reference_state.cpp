@@ -18,7 +18,8 @@ std::vector<std::vector<int>> members_of(std::span<const std::uint16_t> labels,
 
 }  // namespace
 
-void ReferenceTrainer::start_from(const TrainedNeocognitron& network, int threads) {
+bool ReferenceTrainer::start_from(const TrainedNeocognitron& network,
+                                  const std::function<bool(double)>& progress) {
   const auto planes = static_cast<std::size_t>(network.planes[3]);
   const auto inputs = static_cast<std::size_t>(in_planes_);
   const std::size_t rows = network.weights[3].size() / planes;
@@ -34,21 +35,26 @@ void ReferenceTrainer::start_from(const TrainedNeocognitron& network, int thread
   }
   labels_ = network.labels;
   const std::vector<std::vector<int>> members = members_of(labels_, classes_.size());
-  for_all(classes_.size(), threads, [&](std::size_t c, int) {
-    std::vector<float> scaled(rows);
+  std::vector<float> scaled(rows);
+  std::size_t done = 0;
+  for (std::size_t c = 0; c < members.size(); ++c) {
     for (std::size_t i = 0; i < members[c].size(); ++i) {
+      if (!progress(static_cast<double>(done++) / static_cast<double>(planes))) return false;
       const std::span<const float> own = bank_.column(members[c][i]);
       for (std::size_t row = 0; row < rows; ++row)
         scaled[row] = own[row] / window_->tap[row / inputs].weight;
       std::vector<double> raw(i);
-      for (std::size_t j = 0; j < i; ++j) {
+      team_->for_all(i, [&](std::size_t j, int) {
         const std::span<const float> other = bank_.column(members[c][j]);
+        double sum = 0.0;
         for (std::size_t row = 0; row < rows; ++row)
-          raw[j] += static_cast<double>(scaled[row]) * static_cast<double>(other[row]);
-      }
+          sum += static_cast<double>(scaled[row]) * static_cast<double>(other[row]);
+        raw[j] = sum;
+      });
       classes_[c].add(members[c][i], raw, bank_);
     }
-  });
+  }
+  return true;
 }
 
 void ReferenceTrainer::save(TrainingCheckpoint& state) const {

@@ -84,9 +84,9 @@ void ReferenceTrainer::restore_lengths() {
 bool ReferenceTrainer::tune(const TuningRun& run, std::span<const std::uint16_t> labels,
                             const std::function<bool(int, double)>& progress,
                             const Checkpoints& checkpoints) {
-  std::vector<StoredCells> cells(static_cast<std::size_t>(run.threads));
+  std::vector<StoredCells> cells(static_cast<std::size_t>(team_->threads()));
   // Orders of their own: the passes of `learn` have used the first ones of the seed.
-  Passes passes{run.passes_before, run.tuning.passes, run.threads, ~run.seed, {}, {}, {}, {}};
+  Passes passes{run.passes_before, run.tuning.passes, ~run.seed, {}, {}, {}, {}};
   passes.cells = [&](std::size_t image, int pass, int thread) -> StoredCells& {
     StoredCells& own = cells[static_cast<std::size_t>(thread)];
     run.run(image, pass, thread, own);

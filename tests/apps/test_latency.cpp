@@ -21,6 +21,7 @@
 #include "apps/common/common.h"
 #include "apps/io/frames.h"
 #include "apps/measure/gpu_meter.h"
+#include "apps/measure/latency_report.h"
 #include "apps/measure/latency_run.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/svg_plot.h"
@@ -635,6 +636,72 @@ TEST(Plot, NamesSeveralSeriesAndDrawsNoMissingBudget) {
   EXPECT_EQ(text.find("budget"), std::string::npos);
   EXPECT_EQ(text.find("nan"), std::string::npos);
   EXPECT_EQ(text.find("inf"), std::string::npos);
+}
+
+/// A report of a machine that stood still for most frames.
+struct StalledReport {
+  StalledReport() {
+    plan.operators.emplace_back(*find_operator("flow"));
+    plan.count = 1000;
+    plan.fps = 30.0;
+    clip.frames.emplace_back(ImageSize{64, 48}, PixelFormat::kGray8);
+    auto run = std::make_unique<app::LatencyResult>();
+    for (int i = 0; i < 1000; ++i) {
+      const std::int64_t ns = i < 400 ? 5'000'000 : 20'000'000'000 + i;
+      run->latency.record(ns);
+      run->work.record(i < 999 ? 4'000'000 : ns);
+      run->latencies_ms.push_back(static_cast<float>(ns) * 1e-6f);
+    }
+    run->measured = 1000;
+    run->operators.push_back(std::make_unique<LatencyHistogram>());
+    run->delays.push_back(0.0f);
+    report.runs.push_back(std::move(run));
+  }
+
+  app::LatencyCommand command;
+  app::LatencyPlan plan;
+  app::Clip clip;
+  GpuMeter meter{""};
+  app::LatencyReport report{command, {"flow"}, plan, clip, meter, {OperatorInfo{}}, {}};
+};
+
+// Example failure: frames that took longer than the histogram resolves are printed as percentiles
+// of 17179.869 ms, which no frame took, and nothing tells how many they are.
+TEST(Report, SaysWhereTheHistogramEnds) {
+  const TemporaryFolder folder;
+  StalledReport stalled;
+  const auto report = app::report_json(stalled.report, true);
+  const auto& latency = report["runs"][0]["latency_ms"];
+  for (const char* percentile : {"p50", "p90", "p99", "p99.9"})
+    EXPECT_EQ(latency[percentile], "> 17.2 s") << percentile;
+  EXPECT_EQ(latency["overflow"], 600);
+  EXPECT_NEAR(latency["max"].get<double>(), 20000.001, 1e-3);
+  EXPECT_NEAR(report["runs"][0]["work_ms"]["p99"].get<double>(), 4.0, 0.01);
+  EXPECT_EQ(report["runs"][0]["work_ms"]["overflow"], 1);
+
+  testing::internal::CaptureStdout();
+  app::print_report(stalled.report);
+  std::fflush(stdout);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("> 17.2 s  > 17.2 s  > 17.2 s  > 17.2 s"), std::string::npos) << text;
+  EXPECT_NE(text.find("> 17.2 s: 600 frames"), std::string::npos) << text;
+  EXPECT_EQ(text.find("17179"), std::string::npos) << text;
+
+  stalled.command.plot = folder / "l.svg";
+  app::plot_report(stalled.report);
+  const std::string svg = bytes_of(stalled.command.plot);
+  EXPECT_NE(svg.find("p50  &gt; 17.2 s"), std::string::npos);
+
+  const std::string path = folder / "stalled.json";
+  std::ofstream(path) << report.dump();
+  const ChildResult compared = run_program({"compare", "latency", path, path});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_NE(compared.out.find("> 17.2 s  > 17.2 s"), std::string::npos) << compared.out;
+  const json both =
+      json::parse(run_program({"compare", "latency", path, path, "--json"}).out, nullptr, false);
+  ASSERT_TRUE(both.is_object());
+  EXPECT_EQ(both["runs"][1]["p50"], "> 17.2 s");
+  EXPECT_TRUE(both["runs"][1]["p50_ratio"].is_null());
 }
 
 // Example failure: without NVML the program ends, or the report lacks the reason for missing power

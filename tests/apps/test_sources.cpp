@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "apps/common/input_error.h"
+#include "apps/common/threads.h"
 #include "apps/io/frames.h"
 #include "apps/io/video.h"
 #include "program_checks.h"
@@ -311,6 +312,33 @@ TEST(Sources, APatternRefusesPipes) {
   const Fifo fifo(folder / "f0.pgm");
   expect_contains(error_of([&] { app::open_frames({folder / "f%d.pgm"}); }),
                   {fifo.path() + ": is a device or a pipe"});
+}
+
+/// Example failure: a thread that cannot be started ends the process, others have begun the work
+/// without it, or an error of the work is lost.
+TEST(Threads, AllStartOrNone) {
+  for (const int given : {0, 1, 3}) {
+    std::atomic<int> begun{0};
+    threads_left = given;
+    const std::string error = error_of([&] { app::run_on_threads(4, [&](int) { ++begun; }); });
+    threads_left = kNoLimit;
+    expect_contains(error, {"thread " + std::to_string(given + 1) + " of 4 cannot be started"});
+    EXPECT_EQ(begun, 0);
+  }
+  std::array<std::atomic<int>, 4> calls{};
+  app::run_on_threads(4, [&](int thread) { ++calls[static_cast<std::size_t>(thread)]; });
+  for (const auto& count : calls) EXPECT_EQ(count, 1);
+  EXPECT_EQ(error_of([] {
+              app::run_on_threads(3, [](int thread) {
+                if (thread == 1) throw app::InputError("the frame cannot be drawn");
+              });
+            }),
+            "the frame cannot be drawn");
+  threads_left = 0;
+  const std::string error =
+      error_of([] { app::start_thread("the thread that reads frames", [] {}).join(); });
+  threads_left = kNoLimit;
+  expect_contains(error, {"the thread that reads frames cannot be started"});
 }
 
 /// Example failure: a thread that cannot be started is mistaken for a source that starts late, or

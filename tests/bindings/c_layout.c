@@ -108,6 +108,7 @@ int main(void) {
   FIELD(ocellus_stats, p99_ns);
   FIELD(ocellus_stats, max_ns);
   FIELD(ocellus_stats, canceled_frames);
+  FIELD(ocellus_stats, overflow);
   STRUCT(ocellus_moving_object);
   FIELD(ocellus_moving_object, x);
   FIELD(ocellus_moving_object, y);

@@ -221,24 +221,27 @@ class Flight(unittest.TestCase):
         with self.assertRaisesRegex(Error, "^ticket 2 is not in flight$"):
             operator.wait(dropped)
 
-    # Fails when wait blocks although its time is over, or when the frame is lost then.
+    # Fails when wait blocks although its time is over, when the frame is lost then, or when a look
+    # counts as a missed deadline.
     def test_deadline(self):
         big = support.moving_frames(1024, 768, 1, 0, 0)[0]
         operator = Operator("flow", size=(1024, 768), backend="cpu")
 
-        def miss():
+        def miss(timeout):
             # On a busy machine the frame may be done before this thread runs again.
             nonlocal ticket
             for _ in range(50):
                 ticket = operator.submit(big)
-                operator.wait(ticket, timeout=0)
+                operator.wait(ticket, timeout=timeout)
 
-        ticket = None
-        with self.assertRaisesRegex(ocellus.DeadlineMissed, "the frame still belongs to the operator") as caught:
-            miss()
-        self.assertEqual(caught.exception.status, Status.DEADLINE_MISSED)
-        self.assertEqual(operator.wait(ticket).u.shape, (768, 1024))
-        self.assertEqual(operator.stats.missed_deadlines, 1)
+        for timeout, missed in ((0, 0), (1e-6, 1)):
+            ticket = None
+            with self.assertRaisesRegex(ocellus.DeadlineMissed, "the frame still belongs to the operator") as caught:
+                miss(timeout)
+            self.assertEqual(caught.exception.status, Status.DEADLINE_MISSED)
+            self.assertEqual(operator.wait(ticket).u.shape, (768, 1024))
+            self.assertEqual(operator.stats.missed_deadlines, missed)
+            self.assertEqual(operator.stats.overflow, 0)
 
     # Fails when wait holds Python's lock: the other thread would never submit.
     def test_wait_beside_submit(self):

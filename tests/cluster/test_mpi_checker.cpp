@@ -47,7 +47,7 @@ void expect_fault(const std::string& text) {
 
 // Fails when correct messages are faults, or data are lost on their way through the checker.
 TEST(MpiChecker, FindsNothingInCorrectPrograms) {
-  char from[64], to[64] = {};
+  char from[64] = {}, to[64] = {};
   Loop loop(from, to, 64);
   for (char round = 0; round < 20; ++round) {
     std::memset(from, round, 64);
@@ -60,7 +60,7 @@ TEST(MpiChecker, FindsNothingInCorrectPrograms) {
 
 // Fails when a write to memory that is being sent goes unnoticed.
 TEST(MpiChecker, FindsWritesWhileMemoryIsSent) {
-  char from[64] = {}, to[64];
+  char from[64] = {}, to[64] = {};
   Loop loop(from, to, 64);
   loop.start();
   from[63] = 1;
@@ -70,7 +70,7 @@ TEST(MpiChecker, FindsWritesWhileMemoryIsSent) {
 
 // Fails when a write to memory that is being received goes unnoticed.
 TEST(MpiChecker, FindsWritesWhileMemoryIsReceived) {
-  char from[64] = {}, to[64];
+  char from[64] = {}, to[64] = {};
   Loop loop(from, to, 64);
   loop.start();
   to[5] = 1;
@@ -80,7 +80,7 @@ TEST(MpiChecker, FindsWritesWhileMemoryIsReceived) {
 
 // Fails when overlapping parts of data types are not found, or when rows between each other are.
 TEST(MpiChecker, FindsOverlaps) {
-  char from[64] = {}, to[64];
+  char from[64] = {}, to[64] = {};
   MPI_Datatype rows = MPI_DATATYPE_NULL;
   MPI_Type_create_hvector(4, 2, 8, MPI_BYTE, &rows);
   MPI_Type_commit(&rows);
@@ -111,7 +111,7 @@ TEST(MpiChecker, FindsOverlaps) {
 
 // Fails when a request that is used while it is active goes unnoticed.
 TEST(MpiChecker, FindsActiveRequests) {
-  static char from[64], to[64];
+  static char from[64] = {}, to[64] = {};
   MPI_Request receive = MPI_REQUEST_NULL;
   MPI_Recv_init(to, 64, MPI_BYTE, 0, 0, MPI_COMM_SELF, &receive);
   MPI_Startall(1, &receive);
@@ -123,7 +123,7 @@ TEST(MpiChecker, FindsActiveRequests) {
 
 // Fails when a message that fills only a part of its receive goes unnoticed.
 TEST(MpiChecker, FindsShortMessages) {
-  char from[64] = {}, to[64];
+  char from[64] = {}, to[64] = {};
   MPI_Request receive = MPI_REQUEST_NULL;
   MPI_Recv_init(to, 64, MPI_BYTE, 0, 0, MPI_COMM_SELF, &receive);
   MPI_Startall(1, &receive);
@@ -138,7 +138,7 @@ TEST(MpiChecker, FindsFreedMemory) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the address sanitizer has its own free";
 #else
-  char to[64];
+  char to[64] = {};
   char* const block = static_cast<char*>(std::malloc(1 << 20));
   {
     // A part of a block, as slots are parts of an engine's memory. The message is so short that MPI
@@ -160,7 +160,7 @@ TEST(MpiChecker, FindsFaultsOfCollectives) {
   if (ranks_of_world() != 2) GTEST_SKIP() << "for two ranks";
   const int rank = rank_of_world();
   for (const int second : {4, 3}) {
-    char all[8] = {0, 1, 2, 3, 4, 5, 6, 7}, own[4];
+    char all[8] = {0, 1, 2, 3, 4, 5, 6, 7}, own[4] = {};
     const int counts[] = {4, 4}, places[] = {0, second};
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Iscatterv(all, counts, places, MPI_BYTE, own, 4, MPI_BYTE, 0, MPI_COMM_WORLD, &request);

@@ -203,6 +203,33 @@ TEST_F(ModelFileTest, ReadsBackWhatWasWritten) {
   }
 }
 
+// Fails when damaged arrays pass, when a good file does not, or when reading does not begin at the
+// first array afterwards.
+TEST_F(ModelFileTest, VerifiesArraysBeforeTheyAreRead) {
+  Bytes arrays(100'000);
+  for (std::size_t i = 0; i < arrays.size(); ++i) arrays[i] = static_cast<unsigned char>(i * i);
+  const Bytes good = model(table("text"), arrays);
+  for (const bool damaged : {false, true}) {
+    Bytes bytes = good;
+    if (damaged) bytes.back() ^= 1;
+    store(bytes);
+    ModelFile file;
+    ASSERT_TRUE(file.open(kKind, path_.c_str()));
+    alignas(64) unsigned char buffer[kCapacity];
+    ASSERT_TRUE(file.header(buffer, sizeof(buffer)));
+    const auto verified = file.verify_arrays();
+    ASSERT_EQ(verified.has_value(), !damaged);
+    if (damaged) {
+      EXPECT_EQ(verified.error().status, Status::kCorruptFile);
+      continue;
+    }
+    EXPECT_EQ(file.left(), arrays.size());
+    Bytes back(arrays.size());
+    EXPECT_TRUE(file.read(back.data(), back.size()));
+    EXPECT_EQ(back, arrays);
+  }
+}
+
 // Fails when more bytes are read than the arrays have: bytes behind their end, or their beginning
 // again.
 TEST_F(ModelFileTest, StopsAtTheEndOfTheArrays) {

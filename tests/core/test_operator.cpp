@@ -338,6 +338,37 @@ TEST(Handle, ResultsAreEqualWithoutTheCallersWork) {
   expect_inverses<std::uint8_t>(op);
 }
 
+// Fails when a frame counts for each deadline that it misses, when a look counts, or when a frame
+// that was done in time does.
+TEST(Handle, CountsLateFramesOnce) {
+  TwoOperators two;
+  const std::vector<float> pixels = inverse_frame(0);
+  InverseOutput<std::uint8_t> outs[3];
+  const Ticket looked = must(two.blocker.submit(inverse_view(pixels, 0), outs[0].view(true)));
+  const Ticket late = must(two.blocker.submit(inverse_view(pixels, 1), outs[1].view(true)));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(two.blocker.wait(looked, Deadline::immediate()));
+    EXPECT_FALSE(two.blocker.wait(looked, Deadline::at({})));
+  }
+  EXPECT_EQ(two.blocker.stats().missed_deadlines, 0u) << "a look counts";
+  const auto soon = Deadline::after(std::chrono::microseconds(50));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(two.blocker.wait(late, Deadline::immediate()));
+    EXPECT_FALSE(two.blocker.wait(late, soon));  // its time has passed before the second call
+  }
+  EXPECT_EQ(two.blocker.stats().missed_deadlines, 1u);
+  two.gate.open();
+  must(two.blocker.wait(looked, Deadline::never()));
+  must(two.blocker.wait(late, Deadline::never()));
+  EXPECT_EQ(two.blocker.stats().missed_deadlines, 1u);
+  // The next frame in the same place is another one.
+  const Ticket in_time = must(two.blocker.submit(inverse_view(pixels, 2), outs[2].view(true)));
+  must(two.blocker.wait(in_time, Deadline::after(std::chrono::hours(1))));
+  EXPECT_EQ(two.blocker.stats().missed_deadlines, 1u);
+  EXPECT_EQ(two.blocker.stats().frames, 3u);
+  EXPECT_EQ(two.blocker.stats().overflow, 0u);
+}
+
 // Fails when a missed deadline is not counted, or a frame that was done in time is.
 TEST(Handle, CountsMissedDeadlines) {
   InverseRig<std::uint8_t> rig(1);
@@ -348,7 +379,7 @@ TEST(Handle, CountsMissedDeadlines) {
   for (; frames < 10'000 && missed < 3; ++frames) {
     const Ticket ticket = must(rig.op.submit(inverse_view(pixels, 0), out.view(true)));
     // The frame still runs after a miss, and a later wait reports it.
-    if (rig.op.wait(ticket, Deadline::immediate())) continue;
+    if (rig.op.wait(ticket, Deadline::after(std::chrono::nanoseconds(1)))) continue;
     ++missed;
     must(rig.op.wait(ticket, Deadline::never()));
   }

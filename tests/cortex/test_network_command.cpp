@@ -1,6 +1,7 @@
 // ocellus train network: learns, answers and writes a network.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -74,6 +75,34 @@ TEST(TrainNetworkCommand, LearnsAndAnswers) {
   ASSERT_TRUE(network) << network.error().text;
   EXPECT_EQ(network->steps(), 600u);
   EXPECT_EQ(network->config().feedback_rounds, 3);
+}
+
+// Fails if Ctrl-C does not stop the tests, or if it loses what the network has learned.
+TEST(TrainNetworkCommand, StopsWhileItTests) {
+  const TemporaryFolder folder;
+  constexpr int kMany = 20'000;  // with feedback they take minutes
+  std::vector<std::uint8_t> classes;
+  for (int i = 0; i < kMany; ++i) classes.push_back(static_cast<std::uint8_t>(i % 3));
+  const std::string images = write_bytes(folder / "images", idx_images(30, 8, 8, textures(30)));
+  const std::string labels =
+      write_bytes(folder / "labels", idx_labels({classes.begin(), classes.begin() + 30}));
+  const std::string others =
+      write_bytes(folder / "others", idx_images(kMany, 8, 8, textures(kMany)));
+  const std::string of_others = write_bytes(folder / "of-others", idx_labels(classes));
+  const std::string out = folder / "network.ocellus";
+  RunningProgram program({"train", "network", "--images", images, "--labels", labels,
+                          "--test-images", others, "--test-labels", of_others, "--levels",
+                          "2x2/1x1:512,7x7/7x7:512", "--feedback-rounds", "100", "-o", out});
+  EXPECT_TRUE(wait_until([&] { return !bytes_of(out).empty(); }))
+      << "the network is not written before the tests";
+  program.send(SIGINT);
+  const ChildResult stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 128 + SIGINT);
+  EXPECT_EQ(stopped.err, "ocellus: stopped; " + out + " was written, but not tested\n");
+  EXPECT_EQ(stopped.out, "");
+  const auto network = CorticalNetwork::load_file(out.c_str());
+  ASSERT_TRUE(network) << network.error().text;
+  EXPECT_EQ(network->steps(), 30u);
 }
 
 // Fails if the network that devices learn is not that of the CPU.

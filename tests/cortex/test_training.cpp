@@ -51,6 +51,50 @@ TEST(CortexTraining, LearnsStrokes) {
   }
 }
 
+// Fails if a training or a classification cannot be stopped in one of its parts, or asks only after
+// a whole hypercolumn or pass.
+TEST(CortexTraining, StopsInEachPart) {
+  const LabeledImages images = labeled_strokes(1000, 5);
+  for (const CortexReadOut read_out : {CortexReadOut::kBayes, CortexReadOut::kDelta}) {
+    CortexTraining training = small_training();
+    training.read_out = read_out;
+    training.threads = 1;
+    training.parameters.levels[0] = {16, 16, 16, 16, 24};  // one hypercolumn
+    for (const std::string where : {"cells", "features", "read-out"}) {
+      int asked = 0;
+      training.progress = [&](const char* what, double share) {
+        EXPECT_GE(share, 0.0);
+        EXPECT_LE(share, 1.0);
+        return what != where || ++asked < 3;
+      };
+      const auto stopped = train_cortex(images, training);
+      ASSERT_FALSE(stopped) << where;
+      EXPECT_EQ(stopped.error().status, Status::kUnsupported) << stopped.error().text;
+      EXPECT_EQ(asked, 3) << where;
+    }
+  }
+  const auto cortex = train_cortex(images, small_training());
+  ASSERT_TRUE(cortex) << cortex.error().text;
+  const auto answers = classify(*cortex, images, 1, [](const char* what, double) {
+    EXPECT_STREQ(what, "classification");
+    return false;
+  });
+  ASSERT_FALSE(answers);
+  EXPECT_EQ(answers.error().status, Status::kUnsupported);
+}
+
+// Fails if a training asks only on the threads that compute: of one hypercolumn and several
+// threads, the caller may have nothing to compute. It would then learn for hours.
+TEST(CortexTraining, StopsWhileAnotherThreadComputes) {
+  const LabeledImages images = labeled_strokes(100, 6);
+  CortexTraining training = small_training();
+  training.parameters.levels[0] = {16, 16, 16, 16, 256};
+  training.feature_images = 100'000'000;
+  training.threads = 4;
+  training.progress = [](const char* what, double) { return std::string(what) != "features"; };
+  for (int i = 0; i < 5; ++i) EXPECT_FALSE(train_cortex(images, training));
+}
+
 // Fails if the mean confidence is far from the accuracy on images that were not learned.
 TEST(CortexTraining, ConfidenceIsCalibrated) {
   const LabeledImages others = labeled_strokes(1000, 4);

@@ -457,6 +457,7 @@ TEST(Budget, MetBudgetIsNoMiss) {
   EXPECT_GT(harness.stat("p50"), 0u);
   EXPECT_GE(harness.stat("p99"), harness.stat("p50"));
   EXPECT_GE(harness.stat("max"), harness.stat("p50"));
+  EXPECT_EQ(harness.stat("overflow"), 0u);
 }
 
 // Fails when the longest budgets, whose end the clock cannot or can just represent, are taken as

@@ -27,6 +27,16 @@ TEST(Half, EveryNumberSurvives) {
   EXPECT_TRUE(std::isnan(detail::float_from_half(0x7e00)));
 }
 
+// Fails when a number that no half holds is converted as it is, which is undefined.
+TEST(Half, NumbersBeyondTheRangeAreLimited) {
+  for (const float large : {65519.0f, 1e6f, HUGE_VALF}) {
+    EXPECT_EQ(detail::half_from_float(large), 0x7bff) << large;
+    EXPECT_EQ(detail::half_from_float(-large), 0xfbff) << large;
+  }
+  EXPECT_EQ(detail::half_from_float(NAN), 0);
+  EXPECT_EQ(detail::half_from_float(-0.0f), 0);
+}
+
 TEST(Half, RoundsToTheNearestAndTiesToEven) {
   for (std::uint32_t bits = 0; bits + 1 < 0x7c00; ++bits) {
     const float low = detail::float_from_half(static_cast<std::uint16_t>(bits));

@@ -1,5 +1,8 @@
 // Model files: what is written is read, and what is wrong is named.
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cmath>
@@ -14,8 +17,10 @@
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
 #include "neocognitron_model_generated.h"
+#include "ocellus/neocognitron.h"
 #include "ocellus/neocognitron_training.h"
 #include "support/files.h"
+#include "support/run.h"
 
 namespace ocellus::test {
 namespace {
@@ -94,6 +99,63 @@ TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->calibration.offset, -2.5f);
   EXPECT_EQ(read->calibration.per_margin, 30.0f);
   EXPECT_EQ(read->calibration.per_similarity, 1.25f);
+}
+
+// Fails when a weight that a file cannot hold is written as another number.
+TEST_F(NeocognitronFile, WeightsBeyondBinary16AreRefused) {
+  for (const float weight : {std::nanf(""), 65536.0f, -HUGE_VALF}) {
+    TrainedNeocognitron from = network();
+    from.weights[2][7] = weight;
+    const auto refused = encode_neocognitron(from, "");
+    ASSERT_FALSE(refused) << weight;
+    EXPECT_EQ(refused.error().status, Status::kInvalidArgument);
+    EXPECT_NE(std::string(refused.error().text).find("a weight of stage 3 is"), std::string::npos)
+        << refused.error().text;
+  }
+}
+
+// Fails when a reader holds the arrays of a damaged file, or when the operator's memory is taken
+// before the file is known to be good.
+TEST_F(NeocognitronFile, ADamagedFileTakesNoMemory) {
+  TrainedNeocognitron large = network();
+  large.planes = {16, 1024, 1024, 4};
+  constexpr std::array<int, 4> kTaps{12, 32, 32, 69};
+  constexpr std::array<int, 4> kBelow{2, 16, 1024, 1024};
+  for (std::size_t l = 0; l < 4; ++l)
+    large.weights[l].assign(static_cast<std::size_t>(kTaps[l] * kBelow[l] * large.planes[l]), 0.5f);
+  std::vector<std::uint8_t> bytes = encoded(large);
+  bytes.back() ^= 1;
+  const std::string path = write(bytes);
+  const std::size_t arrays = bytes.size();
+  large = {};
+  bytes = {};
+  // Memory that this process holds for other reasons would hide what the readers take.
+  malloc_trim(0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto most_resident = [] {
+      std::ifstream file("/proc/self/status");
+      std::string word;
+      long kib = -1;
+      while (file >> word)
+        if (word == "VmHWM:") file >> kib;
+      return kib;
+    };
+    std::ofstream("/proc/self/clear_refs") << "5";  // VmHWM begins anew
+    const long before = most_resident();
+    NeocognitronConfig config;
+    config.size = {64, 64};
+    config.model.assign(path);
+    const bool refused = !read_neocognitron(path.c_str()) &&
+                         !Neocognitron::footprint(must(Engine::probe({})), config);
+    _exit(!refused ? 2 : most_resident() - before < 8 * 1024 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_NE(WEXITSTATUS(status), 2) << "the file is taken";
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "memory is taken for " << arrays << " bytes of arrays";
 }
 
 // Fails when a file from before the confidence is refused, or a number out of range is taken.

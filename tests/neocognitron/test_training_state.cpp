@@ -1,10 +1,12 @@
 // Training that stops and goes on, and networks that learn more.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "core/model_file.h"
 #include "neocognitron/labeled_shapes.h"
+#include "neocognitron_training_generated.h"
 #include "ocellus/neocognitron_training.h"
 #include "support/files.h"
 
@@ -115,6 +118,48 @@ TEST_F(TrainingState, ACheckpointCanStop) {
   EXPECT_EQ(calls, 2);
 }
 
+// Fails when a table that no network has takes memory, or when arrays are held before their
+// checksum was compared. The files are sparse: they take next to no room.
+TEST_F(TrainingState, LargeFilesAreRefusedBeforeTheyTakeMemory) {
+  const auto write_claim = [&](std::uint64_t weights, std::uint16_t planes) {
+    flatbuffers::FlatBufferBuilder builder;
+    const std::vector<std::uint16_t> both{planes, planes};
+    const std::vector<std::uint64_t> counts{weights, 0};
+    builder.Finish(file::CreateNeocognitronTraining(builder, 1, 1, 2, builder.CreateVector(both),
+                                                    builder.CreateVector(counts)));
+    const std::uint64_t arrays = weights * sizeof(float);
+    Bytes bytes(detail::model_arrays_at(builder.GetSize()));
+    detail::write_model_header({"neotrain", "training checkpoint", 1, 960},
+                               builder.GetBufferPointer(), builder.GetSize(), arrays, 1,
+                               bytes.data());
+    const std::string path = write(bytes);
+    std::filesystem::resize_file(path, bytes.size() + arrays);
+    return path;
+  };
+  const auto error = [](const std::string& path) {
+    const auto read = read_checkpoint(path.c_str());
+    EXPECT_FALSE(read);
+    if (read) return std::string();
+    EXPECT_EQ(read.error().status, Status::kCorruptFile);
+    return std::string(read.error().text);
+  };
+  const std::string huge = error(write_claim(std::uint64_t{1} << 38, 1024));
+  EXPECT_NE(huge.find("no network has so many"), std::string::npos) << huge;
+
+  // 400 taps, 16 planes below and 1024 planes: as many as a network can have.
+  rusage before{};
+  ASSERT_EQ(getrusage(RUSAGE_SELF, &before), 0);
+  const std::string damaged = error(write_claim(std::uint64_t{400} * 16 * 1024 * 8, 1024));
+  EXPECT_NE(damaged.find("no network has so many"), std::string::npos) << damaged;
+  const std::string wrong = error(write_claim(std::uint64_t{400} * 16 * 1024 * 4, 4096));
+  EXPECT_NE(wrong.find("no network has so many"), std::string::npos) << wrong;
+  const std::string hash = error(write_claim(std::uint64_t{400} * 16 * 1024, 1024));
+  EXPECT_NE(hash.find("checksum of its arrays"), std::string::npos) << hash;
+  rusage after{};
+  ASSERT_EQ(getrusage(RUSAGE_SELF, &after), 0);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 8 * 1024) << "KiB; the arrays have 25 MiB";
+}
+
 // Fails when a state of another training is taken, or one whose arrays do not fit.
 TEST_F(TrainingState, OtherStatesAreRefused) {
   const LabeledImages images = shapes(20, 4);
@@ -204,6 +249,22 @@ int count_right(const TrainedNeocognitron& network, const LabeledImages& images)
   int right = 0;
   for (std::size_t i = 0; i < classes.size(); ++i) right += must(scores)[i].best == classes[i];
   return right;
+}
+
+// Fails when the products of a network's references, which may be many, cannot be stopped.
+TEST_F(TrainingState, StopsWhileItTakesOverANetwork) {
+  const LabeledImages images = shapes(20, 6);
+  NeocognitronTraining training = small_training();
+  const TrainedNeocognitron network = must(train_neocognitron(images, training));
+  ASSERT_GE(network.planes[3], 2);
+  int asked = 0;
+  training.progress = [&asked](const char* what, double) {
+    return std::string(what) != "references" || ++asked < 2;
+  };
+  const auto stopped = extend_neocognitron(network, images, training);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().status, Status::kUnsupported);
+  EXPECT_EQ(asked, 2);
 }
 
 // Fails when a new class changes the features, does not become a class, or costs the old ones.

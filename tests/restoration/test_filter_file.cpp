@@ -97,6 +97,31 @@ TEST_F(FilterFile, IsTheFilterOfAnOperator) {
   EXPECT_NE(std::string(info->summary).find("7x7"), std::string::npos) << info->summary;
 }
 
+// Fails when a file with a huge coefficient becomes a filter: its sums are infinite, and their
+// differences are not numbers.
+TEST_F(FilterFile, GainsAreBounded) {
+  for (const float huge : {std::numeric_limits<float>::max(), -2e6f}) {
+    std::vector<float> array(32);
+    array[18] = huge;  // a(1, 0) of quadrant 2
+    write_array(2, array);
+    const auto read = read_restoration_filter(path_.c_str());
+    ASSERT_TRUE(read) << read.error().text;
+    const auto refused = analyze_filter(*read);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kInvalidArgument);
+    EXPECT_NE(std::string(refused.error().text).find("the factor must be at most 1e+06"),
+              std::string::npos)
+        << refused.error().text;
+    RestorationConfig config;
+    config.size = {64, 48};
+    ASSERT_TRUE(set_option(config, "filter", path_));
+    EXPECT_FALSE(Restoration::info_for(config));
+  }
+  RestorationFilter large = filter(2);
+  large.feedforward[2][2] = 9e5f;
+  EXPECT_TRUE(analyze_filter(large));
+}
+
 // Fails when a changed or missing byte is not detected, or the error does not name the file.
 TEST_F(FilterFile, EveryDamageIsDetected) {
   app::write_filter_file(path_, filter(2));

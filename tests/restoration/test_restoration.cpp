@@ -12,6 +12,7 @@
 #include "conformance/conformance.h"
 #include "ocellus/restoration.h"
 #include "reference/image.h"
+#include "restoration/plan.h"
 #include "restoration/restoration_reference.h"
 #include "support/restoration_filters.h"
 #include "support/simd.h"
@@ -122,6 +123,34 @@ TEST_P(RestorationConformance, EveryInstructionSet) {
     expect_reference(random_filter(7, 0.6, 2), {53, 34}, PixelFormat::kGray16,
                      RestorationBorder::kReflect, 2);
   }
+}
+
+// Fails when a filter of the largest gain leaves the range of a pixel or of a float.
+TEST(RestorationOnCpu, LargeGainsAreLimited) {
+  for (const RestorationSchedule schedule :
+       {RestorationSchedule::kRecursion, RestorationSchedule::kFrequency}) {
+    for (const float gain : {9.9e5f, -9.9e5f}) {
+      RestorationFilter filter;
+      filter.feedforward[0] = {gain};
+      RestorationConfig config;
+      config.size = {64, 48};
+      config.format = PixelFormat::kGray8;
+      config.coefficients = &filter;
+      config.schedule = schedule;
+      auto rig = Rig<Restoration>::make(config, 1, BackendChoice::kCpu);
+      FrameBuffer frame(config.size, config.format);
+      PlaneD white(config.size.width, config.size.height);
+      std::fill(white.data.begin(), white.data.end(), 255.0);
+      frame.fill(white);
+      FrameBuffer out(config.size, config.format);
+      must(rig.op.wait(must(rig.op.submit(frame.frame(), view_of(out))), Deadline::never()));
+      for (const double value : out.values().data) ASSERT_EQ(value, gain > 0.0f ? 255.0 : 0.0);
+    }
+  }
+  static_assert(detail::pixel_of<std::uint8_t>(std::numeric_limits<float>::quiet_NaN()) == 0);
+  static_assert(detail::pixel_of<std::uint16_t>(std::numeric_limits<float>::quiet_NaN()) == 0);
+  static_assert(detail::pixel_of<std::uint8_t>(std::numeric_limits<float>::infinity()) == 255);
+  static_assert(detail::pixel_of<std::uint8_t>(-std::numeric_limits<float>::infinity()) == 0);
 }
 
 // Fails when a long impulse response is cut: the padding must reach as far as the filter remembers.

@@ -278,6 +278,7 @@ class CStats(Structure):
         ("p99_ns", c_int64),
         ("max_ns", c_int64),
         ("canceled_frames", c_uint64),
+        ("overflow", c_uint64),
     ]
 
 

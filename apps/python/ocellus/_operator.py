@@ -130,11 +130,13 @@ class Stats(NamedTuple):
 
     frames: int
     bad_frames: int
+    #: frames of which wait raised DeadlineMissed with a timeout above 0; each one counts once
     missed_deadlines: int
-    p50_ns: int
+    p50_ns: int  #: 17179869184: longer than 17179869183; the same for p99_ns
     p99_ns: int
     max_ns: int
     canceled_frames: int  #: frames that cancel dropped; no other number counts them
+    overflow: int  #: of frames, those that took longer than 17179869183 ns
 
 
 class _Memory:
@@ -627,6 +629,7 @@ class Operator(NotCopied):
             raw.p99_ns,
             raw.max_ns,
             raw.canceled_frames,
+            raw.overflow,
         )
 
     def close(self) -> None:

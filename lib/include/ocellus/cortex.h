@@ -104,6 +104,7 @@ class Cortex : public OperatorHandle {
   /// those of `create`.
   static Expected<OperatorInfo> info_for(const CortexConfig& config) noexcept;
 
+  /// Reads the file of the model once, so a damaged one is refused before memory is taken for it.
   /// Errors: those of `create`.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const CortexConfig& config) noexcept;

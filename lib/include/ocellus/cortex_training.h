@@ -89,7 +89,7 @@ struct CortexTraining {
   float shear = 0.1f;     ///< at most, 0 to 1
   float shift = 0.7f;     ///< along x and y, at most, 0 to 8 pixels
   std::uint64_t seed = 1;
-  int threads = 0;  ///< 0: one for each CPU that the process may use
+  int threads = 0;  ///< 1 to 1024; 0: one for each CPU that the process may use
   /// Called from time to time by the thread that trains. False: stop.
   std::function<bool(const char* what, double share)> progress{};
 };
@@ -113,7 +113,8 @@ struct TrainedCortex {
 // The arrays have room for a multiple of 32 minicolumns in each hypercolumn.
 
 /// Errors: InvalidArgument (a parameter, or images and labels that do not fit), Unsupported
-/// (stopped by `progress`). The result does not depend on the number of threads.
+/// (stopped by `progress`), System (a thread that does not start). The result does not depend on
+/// the number of threads.
 Expected<TrainedCortex> train_cortex(const LabeledImages& images,
                                      const CortexTraining& training) noexcept;
 
@@ -124,16 +125,17 @@ struct CortexAnswer {
 };
 
 /// Classifies all images. Errors: InvalidArgument (images of another size, a model that does not
-/// fit).
-Expected<std::vector<CortexAnswer>> classify(const TrainedCortex& cortex,
-                                             const LabeledImages& images, int threads = 0) noexcept;
+/// fit), Unsupported (stopped by `progress`), System (a thread that does not start).
+Expected<std::vector<CortexAnswer>> classify(
+    const TrainedCortex& cortex, const LabeledImages& images, int threads = 0,
+    const std::function<bool(const char* what, double share)>& progress = {}) noexcept;
 
 /// The bytes of a model file, for the operator and for `read_cortex`. `note` tells readers where
 /// the model comes from. Errors: InvalidArgument (arrays or names that do not fit).
 Expected<std::vector<std::uint8_t>> encode_cortex(const TrainedCortex& cortex,
                                                   const std::string& note) noexcept;
 
-/// Reads a model file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+/// Reads a model file. Errors: InvalidArgument (empty path), IoError, CorruptFile, OutOfMemory.
 Expected<TrainedCortex> read_cortex(const char* path) noexcept;
 
 }  // namespace ocellus

@@ -1,4 +1,4 @@
-// LatencyHistogram: a histogram of durations with three significant digits from 1 us to 10 s, in
+// LatencyHistogram: a histogram of durations with three significant digits from 1 us to 17 s, in
 // constant memory.
 #pragma once
 
@@ -11,15 +11,15 @@ namespace ocellus {
 
 /// Log-linear buckets as in HdrHistogram: 1 ns wide below 2048 ns, then 1024 equal steps for each
 /// power of two. The relative error of a recorded value is below 0.1 %. Negative values count as 0.
-/// Values above 10 s also count in `overflow`; those above 17 s share the last bucket.
+/// Values above kHighestNs are in no bucket; `overflow` counts them.
 ///
 /// `record` takes constant time and never allocates. Only one thread may write at a time. A bucket
 /// counts up to 2^32 - 1 values; call `reset` before more are recorded. The size is 100 KiB, too
 /// large for a small stack.
 class LatencyHistogram {
  public:
-  /// Longest duration that does not count in `overflow`: 10 s.
-  static constexpr std::int64_t kHighestNs = 10'000'000'000;
+  /// Longest duration that does not count in `overflow`: 17.18 s.
+  static constexpr std::int64_t kHighestNs = (std::int64_t{1} << 34) - 1;
 
   /// Adds one duration.
   void record(std::int64_t duration_ns) noexcept;
@@ -36,7 +36,8 @@ class LatencyHistogram {
   std::int64_t max_ns() const noexcept { return max_; }               ///< exact
   double mean_ns() const noexcept;
   /// Returns the duration that `percent` percent (0 to 100) of the recorded values do not exceed; 0
-  /// if the histogram is empty.
+  /// if the histogram is empty. A result above kHighestNs is kHighestNs + 1, which only says that
+  /// it is longer; for 100 percent it is max_ns().
   std::int64_t percentile_ns(double percent) const noexcept;
 
   /// Buckets in ascending order, for plots.
@@ -49,7 +50,7 @@ class LatencyHistogram {
   }
 
  private:
-  // 2048 buckets of 1 ns, then 23 powers of two up to 2^34 ns > 10 s with 1024 buckets each.
+  // 2048 buckets of 1 ns, then 23 powers of two up to 2^34 ns with 1024 buckets each.
   static constexpr int kBuckets = 2048 + 23 * 1024;
   static int bucket_of(std::int64_t ns) noexcept;
 

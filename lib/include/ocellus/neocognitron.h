@@ -127,6 +127,7 @@ class Neocognitron : public OperatorHandle {
   /// those of `create`.
   static Expected<OperatorInfo> info_for(const NeocognitronConfig& config) noexcept;
 
+  /// Reads the file of the model once, so a damaged one is refused before memory is taken for it.
   /// Errors: those of `create`.
   static Expected<Footprint> footprint(const EngineInfo& engine,
                                        const NeocognitronConfig& config) noexcept;

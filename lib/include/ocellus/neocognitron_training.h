@@ -107,7 +107,7 @@ struct NeocognitronTraining {
   float bend = 0.0f;      ///< displacement of each point of a grid over the image, pixels of 65
   float stroke = 0.0f;  ///< by how much strokes become wider or narrower at each side, pixels of 65
   std::uint64_t seed = 1;
-  int threads = 0;  ///< 0: one for each CPU that the process may use
+  int threads = 0;  ///< 1 to 1024; 0: one for each CPU that the process may use
   /// Distorted copies that stage 4 does not learn: `train_neocognitron` fits the confidence to
   /// them. It makes at most four of each image on average. 0: the confidence keeps its default. 0
   /// to 1e6
@@ -136,7 +136,8 @@ struct TrainedNeocognitron {
 };
 
 /// Errors: InvalidArgument (a parameter, or images, labels and the state to resume that do not
-/// fit), Unsupported (stopped by `progress` or `checkpoint`).
+/// fit), Unsupported (stopped by `progress` or `checkpoint`), System (a thread that does not
+/// start).
 Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
                                                  const NeocognitronTraining& training) noexcept;
 
@@ -181,7 +182,8 @@ struct CharacterScores {
   float margin = 0.0f;      ///< over the second best class
 };
 
-/// Recognizes all images. Errors: InvalidArgument (images), Unsupported (stopped by `progress`).
+/// Recognizes all images. Errors: InvalidArgument (images), Unsupported (stopped by `progress`),
+/// System (a thread that does not start).
 Expected<std::vector<CharacterScores>> recognize(
     const TrainedNeocognitron& network, const LabeledImages& images, int threads = 0,
     const std::function<bool(const char* what, double share)>& progress = {}) noexcept;
@@ -205,13 +207,13 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
                                                         const std::string& note) noexcept;
 
 /// Reads a model file, or a model of the library by its name. Errors: InvalidArgument (empty path),
-/// IoError, CorruptFile.
+/// IoError, CorruptFile, OutOfMemory.
 Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept;
 
 /// The bytes of a file with the state of a training.
 std::vector<std::uint8_t> encode_checkpoint(const TrainingCheckpoint& state) noexcept;
 
-/// Reads such a file. Errors: InvalidArgument (empty path), IoError, CorruptFile.
+/// Reads such a file. Errors: InvalidArgument (empty path), IoError, CorruptFile, OutOfMemory.
 Expected<TrainingCheckpoint> read_checkpoint(const char* path) noexcept;
 
 }  // namespace ocellus

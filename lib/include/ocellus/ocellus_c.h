@@ -281,13 +281,17 @@ typedef enum ocellus_cancel_outcome {
 /** Statistics since creation. Times are from `submit` to the return of the `wait` that reported the
  * frame as done. */
 typedef struct ocellus_stats {
-  uint64_t frames;           /**< frames that `wait` reported as done */
-  uint64_t bad_frames;       /**< number of those that had pixels that are not finite */
-  uint64_t missed_deadlines; /**< calls of `wait` that returned OCELLUS_DEADLINE_MISSED */
-  int64_t p50_ns;
+  uint64_t frames;     /**< frames that `wait` reported as done */
+  uint64_t bad_frames; /**< number of those that had pixels that are not finite */
+  /** Frames of which a `wait` returned OCELLUS_DEADLINE_MISSED although its deadline was later than
+   * the frame's `submit`. Each one counts once, whether it was done later or not. A deadline that
+   * is not later, such as 0, only looks and does not count. */
+  uint64_t missed_deadlines;
+  int64_t p50_ns; /**< 17179869184: longer than 17179869183; the same for p99_ns */
   int64_t p99_ns;
   int64_t max_ns;
   uint64_t canceled_frames; /**< frames that `cancel` dropped; no other number counts them */
+  uint64_t overflow;        /**< of `frames`, those that took longer than 17179869183 ns */
 } ocellus_stats;
 
 /** An object that moves in a flow field. */

@@ -94,13 +94,19 @@ struct OperatorOutput {
 /// Statistics since creation. Times are from `submit` to the return of the `wait` that reported the
 /// frame as done.
 struct OperatorStats {
-  std::uint64_t frames = 0;            ///< frames that `wait` reported as done
-  std::uint64_t bad_frames = 0;        ///< number of those that had pixels that are not finite
-  std::uint64_t missed_deadlines = 0;  ///< calls of `wait` that returned DeadlineMissed
+  std::uint64_t frames = 0;      ///< frames that `wait` reported as done
+  std::uint64_t bad_frames = 0;  ///< number of those that had pixels that are not finite
+  /// Frames of which a `wait` returned DeadlineMissed although its deadline was later than the
+  /// frame's `submit`. Each one counts once, whether it was done later or not. A deadline that is
+  /// not later, such as Deadline::immediate(), only looks and does not count.
+  std::uint64_t missed_deadlines = 0;
+  /// Percentiles. Above LatencyHistogram::kHighestNs (17.18 s) they are one more than that, which
+  /// only says that they are longer.
   std::int64_t p50_ns = 0;
   std::int64_t p99_ns = 0;
   std::int64_t max_ns = 0;
   std::uint64_t canceled_frames = 0;  ///< frames that `cancel` dropped; no other number counts them
+  std::uint64_t overflow = 0;         ///< of `frames`, those that took longer than kHighestNs
 };
 
 /// An operator on an engine. A movable handle; a moved-from object can only be destroyed or

@@ -29,6 +29,9 @@ inline constexpr int kMaxFilterTaps = kMaxFilterSupport * kMaxFilterSupport;
 inline constexpr int kFilterQuadrants = 4;
 /// Largest length of an impulse response, in pixels along each axis.
 inline constexpr int kMaxFilterResponse = 512;
+/// Largest FilterProperties::absolute_gain. Far more than a restoration needs, and far from the end
+/// of the range of a float.
+inline constexpr double kMaxFilterGain = 1e6;
 
 struct RestorationFilter {
   using Taps = std::array<float, kMaxFilterTaps>;
@@ -59,8 +62,8 @@ struct FilterProperties {
 
 /// Checks the coefficients and proves that the filter is stable. Takes up to a second for large
 /// supports with a long impulse response. Errors: InvalidArgument (a value that is not finite, a
-/// support out of range, an unstable quadrant, with the root that shows it, or an impulse response
-/// longer than kMaxFilterResponse), OutOfMemory.
+/// support out of range, an unstable quadrant, with the root that shows it, an impulse response
+/// longer than kMaxFilterResponse, or a gain above kMaxFilterGain), OutOfMemory.
 Expected<FilterProperties> analyze_filter(const RestorationFilter& filter) noexcept;
 
 /// What a filter file says of its filter, beside the coefficients. The reader checks the ranges,
