@@ -84,10 +84,6 @@ bool TrainingWatch::operator()(const char* what, double share) {
   return stop_signal() == 0;
 }
 
-void require_writable(const std::string& path) {
-  if (!is_special_file(path)) OutputFile{path};
-}
-
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   OutputFile file(path);
   file.write(bytes.data(), bytes.size());

@@ -65,7 +65,9 @@ int classify_frames(const CortexCommand& command) {
   const StopsEarly stops_early;
   Progress progress(input.source().name(), input.expected());
   OperatorConfig config = command.options.config();
-  const CortexNames names(config.get_if<CortexConfig>()->model.c_str());
+  const std::string model = config.get_if<CortexConfig>()->model.c_str();
+  if (!command.save_model.empty()) require_writable_model(command.save_model, model);
+  const CortexNames names(model);
   const std::vector<EngineConfig> engines = engine_configs(command.common);
   std::unique_ptr<FrameRun> run;
   std::vector<FrameReport> reports;
@@ -87,10 +89,7 @@ int classify_frames(const CortexCommand& command) {
   if (stop_signal() != 0)
     input.report_interruption(static_cast<std::int64_t>(reports.size()), "frame");
   if (reports.empty()) return kDone;
-  if (!command.save_model.empty()) {
-    check_not_input(command.save_model);
-    run->save_model(command.save_model);
-  }
+  if (!command.save_model.empty()) run->save_model(command.save_model);
 
   std::vector<double> ms;
   ms.reserve(reports.size());
