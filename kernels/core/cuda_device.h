@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/piece_map.h"
+#include "core/process.h"
 #include "kernels/core/cuda_calls.h"
 #include "kernels/core/host_copy_pool.h"
 #include "ocellus/engine.h"

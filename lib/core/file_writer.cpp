@@ -115,10 +115,6 @@ Expected<void> FileWriter::open(const char* path, const Options& options) noexce
     return open_in_place(path, status);
   if (Expected<void> done = resolve_links(path, target_); !done) return done;
   if (exists) {
-    struct stat named = {};
-    // A link in /proc/self/fd leads to a file that may have no name any more.
-    if (stat(target_, &named) != 0 || !same_numbers(named, status))
-      return open_in_place(path, status);
     if (!may_write(target_)) return failed(errno);
     replaces_ = true;
     replaced_ = status;
@@ -141,9 +137,8 @@ Expected<void> FileWriter::open_in_place(const char* path, const struct stat& st
     return {};
   }
   if (is_pipe && options_.random_access) return tl::unexpected(no_random_access());
-  const int flags =
-      O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (S_ISREG(status.st_mode) ? O_TRUNC : 0);
-  while ((descriptor_ = ::open(path, flags)) < 0) {
+  constexpr int kFlags = O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY;
+  while ((descriptor_ = ::open(path, kFlags)) < 0) {
     if (errno == EINTR) continue;
     if (errno != ENXIO || !S_ISFIFO(status.st_mode)) return failed(errno);
     if (options_.stops == nullptr || options_.stops())

@@ -132,6 +132,17 @@ TEST(FileWriter, ReplacesOnlyFiles) {
   EXPECT_TRUE(names_in(folder.path()).empty());
 }
 
+// Fails if a file that was deleted while it is open, as /proc/self/fd names it, gets a new name.
+TEST(FileWriter, RefusesAFileWithoutAName) {
+  const TemporaryFolder folder;
+  const int open_file = open((folder / "file").c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_GE(open_file, 0);
+  std::filesystem::remove(folder / "file");
+  EXPECT_NE(error_of("/proc/self/fd/" + std::to_string(open_file), {}), "");
+  close(open_file);
+  EXPECT_TRUE(names_in(folder.path()).empty());
+}
+
 // Fails if writers of one target, in threads and in processes, leave a mix of their files, or if a
 // reader sees one that is not complete.
 TEST(FileWriter, SeveralWritersOfOneTarget) {
