@@ -96,6 +96,8 @@ void require_writable(const std::string& path) {
 }
 
 void require_writable_model(const std::string& path, const std::string& from) {
+  if (is_standard_stream(path))
+    throw InputError("a model cannot be written to standard output; name a regular file");
   if (from.empty() || !same_file(path, from)) check_not_input(path);
   detail::FileWriter writer;
   if (const auto opened = writer.open(path.c_str(), {.random_access = true}); !opened)

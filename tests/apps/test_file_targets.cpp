@@ -164,6 +164,26 @@ TEST_F(CommandTargets, Results) {
   expect_file_targets(plot);
 }
 
+// Fails if a model that cannot be written is reported only after the last frame, if one that
+// --model names cannot go on, or if another input is overwritten.
+TEST_F(CommandTargets, TheModelIsCheckedFirst) {
+  const std::string model = folder_ / "model.ocellus";
+  const auto save = [&](const std::string& path, const std::vector<std::string>& more = {}) {
+    return plus({"cortex", "--images", images_, "--learn", "--save-model", path}, more);
+  };
+  expect_error(save("-"), {"standard output"});
+  expect_error(save(images_), {"images", "is an input of this command"});
+  ASSERT_EQ(run_program(save(model)).exit_code, 0);
+  const std::string first = bytes_of(model);
+  ASSERT_EQ(run_program(save(model, {"--model", model})).exit_code, 0);
+  EXPECT_FALSE(bytes_of(model) == first);
+  const auto begin = std::chrono::steady_clock::now();
+  expect_error({"cortex", "test:640x480,frames=100000", "--learn", "--save-model",
+                folder_ / "none/model.ocellus"},
+               {"none/model.ocellus", "No such file"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+}
+
 // Fails if signals leave a temporary file beside a model that the library writes, or damage the
 // model that was there.
 TEST_F(CommandTargets, TwoSignalsLeaveNoFile) {
