@@ -374,10 +374,10 @@ TEST_F(Inputs, NoInputIsOverwritten) {
   ASSERT_EQ(run_program({"kernels", "make", "-o", path("bank.ocellus")}).exit_code, 0);
   fs::rename(path("bank.ocellus"), bank);
   expect_option(bank,
-                {"flow", "test:32x32,frames=9", "--method", "kernels", "--kernels", bank, "-o"});
+                {"flow", "test:32x32,frames=30", "--method", "kernels", "--kernels", bank, "-o"});
   const std::string config = write("config.y4m", "{\"kernels\": \"" + bank + "\"}");
   expect_option(bank,
-                {"flow", "test:32x32,frames=9", "--method", "kernels", "--config", config, "-o"});
+                {"flow", "test:32x32,frames=30", "--method", "kernels", "--config", config, "-o"});
   const std::string filter = path("filter.png");
   const std::string psf = write("psf.ocellus", "0 1 0\n1 2 1\n0 1 0\n");
   expect_option(psf, {"identify", "--psf", psf, "--noise", "0.01", "--support", "3", "-o"});
