@@ -141,6 +141,8 @@ TEST_F(LearningElement, FailedSaveIsAWarning) {
 }
 
 TEST_F(LearningElement, ItsFilesMeetEveryTarget) {
+  // An ordinary user reads the model, too.
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
   Harness harness(properties(), kVideo, kElement);
   harness.start();
   push(harness, 0, 3);
