@@ -278,7 +278,7 @@ TEST_F(TrainCommand, ReportsMistakes) {
   refuses({"-o", folder_ / "model.txt"}, {"must end in .ocellus"});
   refuses({"-o", "/nonexistent/m.ocellus"}, {"/nonexistent/m.ocellus", "cannot be written"});
   refuses({"-o", model_, "--resume"}, {"--resume has no meaning here: --checkpoint"});
-  refuses({"-o", model_, "--checkpoint", model_}, {"--checkpoint and -o name the same file"});
+  refuses({"-o", model_, "--checkpoint", model_}, {"-o and --checkpoint name the same file"});
   refuses({"-o", model_, "--checkpoint", folder_ / "none", "--resume"}, {"none", "No such file"});
   refuses({"-o", model_, "--from", names}, {"--from", "names"});
   refuses({"-o", model_, "--from", names, "--planes", "3,4"}, {"--planes has no meaning here"});
