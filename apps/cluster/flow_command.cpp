@@ -17,6 +17,7 @@
 #include "apps/cluster/reports.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
+#include "apps/io/output_file.h"
 #include "apps/optical_flow/run.h"
 #include "ocellus/spatio_temporal_filter.h"
 
@@ -296,6 +297,7 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
   const auto open = [&] {
     if (command.frames.inputs.empty() && command.frames.source_pipeline.empty())
       throw InputError("FRAMES or --source is required");
+    check_distinct_outputs({{"-o", command.frames.output}, {"--trace", command.trace}});
     input = std::make_unique<FrameInput>(command.frames, true);
     first = std::make_shared<InputFrame>();
     if (!input->next(*first))

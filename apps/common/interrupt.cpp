@@ -1,13 +1,10 @@
 #include "apps/common/interrupt.h"
 
 #include <signal.h>
-#include <unistd.h>
 
-#include <array>
 #include <atomic>
-#include <climits>
-#include <cstddef>
-#include <cstring>
+
+#include "ocellus/unfinished_files.h"
 
 namespace ocellus::app {
 namespace {
@@ -15,16 +12,6 @@ namespace {
 // The signal handler reads these, so they must be free of locks.
 std::atomic<int> stopping_signal{0};
 std::atomic<int> stopping_early{0};
-/// The name of an unfinished file. Its storage is static, so that the handler never reads freed
-/// memory.
-struct Place {
-  enum State : int { kFree, kChanging, kUsed };
-  std::atomic<int> state{kFree};
-  char path[PATH_MAX] = {};
-};
-/// More than the number of files ever open at once. A file that finds no free entry is only not
-/// removed.
-std::array<Place, 8> unfinished{};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 /// Signals whose default action ends the process. handle_signals adds the real-time signals.
@@ -75,34 +62,11 @@ int stop_signal() {
 }
 
 void end_by_signal(int signal) {
-  for (Place& place : unfinished) {
-    int used = Place::kUsed;
-    // The entry stays marked as changing, because another thread may be about to release it.
-    if (place.state.compare_exchange_strong(used, Place::kChanging)) unlink(place.path);
-  }
+  remove_unfinished_files();
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   sigaction(signal, &action, nullptr);
   raise(signal);  // inside the handler it takes effect when the handler returns
-}
-
-UnfinishedFile::UnfinishedFile(const char* path) {
-  if (std::strlen(path) >= sizeof(Place::path)) return;  // no file can have such a long name
-  for (std::size_t i = 0; i < unfinished.size(); ++i) {
-    Place& place = unfinished[i];
-    int none = Place::kFree;
-    if (!place.state.compare_exchange_strong(none, Place::kChanging)) continue;
-    std::strcpy(place.path, path);
-    place.state.store(Place::kUsed);
-    place_ = static_cast<int>(i);
-    return;
-  }
-}
-
-UnfinishedFile::~UnfinishedFile() {
-  if (place_ < 0) return;
-  int used = Place::kUsed;
-  unfinished[static_cast<std::size_t>(place_)].state.compare_exchange_strong(used, Place::kFree);
 }
 
 }  // namespace ocellus::app

@@ -22,19 +22,8 @@ class StopsEarly {
 /// The signal that asked the program to stop, or 0.
 int stop_signal();
 
-/// Ends the process by this signal, so that a shell sees 128 + signal and ends its own loop too.
+/// Removes all unfinished files and ends the process by this signal, so that a shell sees 128 +
+/// signal and ends its own loop too.
 void end_by_signal(int signal);
-
-/// Registers a file that must be removed if a signal ends the process. The file need not exist yet.
-class UnfinishedFile {
- public:
-  explicit UnfinishedFile(const char* path);
-  ~UnfinishedFile();
-  UnfinishedFile(const UnfinishedFile&) = delete;
-  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
-
- private:
-  int place_ = -1;
-};
 
 }  // namespace ocellus::app

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "apps/common/input_error.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -56,6 +57,7 @@ const OperatorDescription& operator_description(const std::string& name) {
 OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options) {
   OperatorConfig config(description);
   if (const Expected<void> set = set_options(config, options); !set) refuse(set.error().text);
+  note_files_of(config);
   return config;
 }
 
@@ -64,6 +66,21 @@ OperatorConfig operator_config(const std::string& name, const OptionTexts& optio
   OperatorConfig config = operator_config(operator_description(name), options);
   config.set_input(size, format);
   return config;
+}
+
+void note_files_of(const OperatorConfig& config) {
+  for (const Option& option : config.options()) {
+    if (option.type != OptionType::kText) continue;
+    const auto text = config.get_option(option);
+    // A chain of templates may have several.
+    for (std::string_view rest = text.view(); !rest.empty();) {
+      const std::string_view name = rest.substr(0, rest.find('|'));
+      rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+      const std::size_t begin = std::min(name.find_first_not_of(' '), name.size());
+      const std::size_t end = name.find_last_not_of(' ') + 1;
+      if (begin < end) note_input(std::string(name.substr(begin, end - begin)));
+    }
+  }
 }
 
 nlohmann::ordered_json config_json(const OperatorConfig& config) {
@@ -192,6 +209,7 @@ OperatorConfig OperatorOptions::config(const OptionTexts& defaults) const {
   texts.insert(texts.end(), missing.begin(), missing.end());
   if (const Expected<void> set = set_options(config, texts); !set)
     refuse(with_flag(config.options(), set.error().text));
+  note_files_of(config);
   return config;
 }
 

@@ -63,6 +63,7 @@ OperatorText parse_words(const std::string& flag, const std::vector<std::string>
     throw InputError(
         made.in_context(words.size() == 1 ? with_flag(made.config.options(), reason) : reason));
   }
+  note_files_of(made.config);
   return made;
 }
 

@@ -93,10 +93,6 @@ void TrainingWatch::show(const char* what, double share) {
   progress_->update(static_cast<std::int64_t>(share * kTotal));
 }
 
-void require_writable(const std::string& path) {
-  if (!is_special_file(path)) OutputFile{path};
-}
-
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   OutputFile file(path);
   file.write(bytes.data(), bytes.size());

@@ -47,8 +47,6 @@ class TrainingWatch {
   std::optional<Progress> progress_;
 };
 
-/// Fails before the training if the file could not be written after it.
-void require_writable(const std::string& path);
 void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
 
 }  // namespace ocellus::app

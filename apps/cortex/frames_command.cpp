@@ -65,14 +65,15 @@ int classify_frames(const CortexCommand& command) {
   const StopsEarly stops_early;
   Progress progress(input.source().name(), input.expected());
   OperatorConfig config = command.options.config();
-  const CortexNames names(config.get_if<CortexConfig>()->model.c_str());
+  const std::string model = config.get_if<CortexConfig>()->model.c_str();
+  if (!command.save_model.empty()) require_writable_model(command.save_model, model);
+  const CortexNames names(model);
   const std::vector<EngineConfig> engines = engine_configs(command.common);
   std::unique_ptr<FrameRun> run;
   std::vector<FrameReport> reports;
   const auto next = [&](InputFrame& frame) { return stop_signal() == 0 && input.next(frame); };
   const auto save = [&] {
     if (command.save_model.empty() || run == nullptr) return;
-    check_not_input(command.save_model);
     run->save_model(command.save_model);
   };
   const auto classify = [&] {

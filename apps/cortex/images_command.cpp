@@ -151,6 +151,7 @@ int classify_images(const CortexCommand& command) {
   const CortexNames names(config.model.c_str());
   std::vector<int> classes;
   const IdxImages images = read_images(command, config, names, classes);
+  if (!command.save_model.empty()) require_writable_model(command.save_model, config.model.c_str());
   const auto batch = static_cast<int>(std::min<std::size_t>(
       images.count,
       static_cast<std::size_t>(std::min(command.batch, kMaxImageSide / images.height))));
@@ -170,7 +171,6 @@ int classify_images(const CortexCommand& command) {
     tell(fmt::format("ocellus: interrupted after {} of {} images\n", answers.labels.size(),
                      images.count));
   }
-  if (!command.save_model.empty()) check_not_input(command.save_model);
   if (!command.save_model.empty()) take(op.save_model(command.save_model.c_str()), "cortex");
   if (!answers.labels.empty()) {
     const Report report{command, config.model.c_str(), batch, engine.info(), op.info()};

@@ -86,6 +86,7 @@ void run_train(const TrainCortexOptions& options) {
   check_training_files(options);
   if (!options.picture.empty() && file_extension(options.picture) != ".png")
     throw InputError(fmt::format("--picture is '{}'; it must end in .png", options.picture));
+  check_distinct_outputs({{"-o", options.out}, {"--picture", options.picture}});
   CortexTraining training = training_of(options);
   LabeledImages images = read_labeled_images(options);
   const LabeledImages validation = split_validation(images, options.validation, training.seed);

@@ -274,7 +274,7 @@ void run_train_network(const TrainNetworkOptions& o) {
     throw InputError(fmt::format("--occlusion is {}; the images have {}x{} pixels", o.occlusion,
                                  images.width, images.height));
   }
-  require_writable(o.out);
+  require_writable_model(o.out);
   const CorticalNetworkConfig config = config_of(o, images);
   const std::unique_ptr<PlacedRun> placed = placed_run(o, config);
   std::optional<CorticalNetwork> on_cpu;

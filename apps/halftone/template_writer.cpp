@@ -72,7 +72,7 @@ void write_template_file(const std::string& path, const CellTemplateFile& file) 
   output.write(bytes.data(), bytes.size());
   if (std::fflush(output.stream()) != 0) output.fail();
   std::array<CellStage, kMaxCellStages> read;
-  if (const auto checked = read_cell_template_file(output.part_path().c_str(), read); !checked) {
+  if (const auto checked = read_cell_template_file(output.part_path(), read); !checked) {
     // The error text begins with the name of the temporary file; the reason follows.
     const std::string text = checked.error().text;
     const std::size_t what = text.find("\": ");

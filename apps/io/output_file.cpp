@@ -8,38 +8,18 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <mutex>
 #include <set>
 #include <utility>
 
+#include "apps/common/interrupt.h"
+#include "core/file_writer.h"
+
 namespace ocellus::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Resolves symbolic links, because a rename would replace the link itself. The target need not
-/// exist. For links that lead nowhere, such as a loop, the result of `stat` decides.
-fs::path follow_links(fs::path path) {
-  constexpr int kMostLinks = 40;  // the limit of the kernel
-  std::error_code code;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(path, code); ++i) {
-    const fs::path to = fs::read_symlink(path, code);
-    if (code) break;
-    path = to.is_absolute() ? to : path.parent_path() / to;
-  }
-  return path;
-}
-
-bool is_standard_output(const struct stat& file) {
-  struct stat out = {};
-  return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file.st_dev && out.st_ino == file.st_ino;
-}
-
-fs::path folder_of(const fs::path& path) {
-  return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
 
 /// The descriptor of standard output once it is reserved, or -1.
 int reserved_output = -1;
@@ -88,88 +68,71 @@ void check_not_input(const std::string& path) {
       path));
 }
 
-OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), target_(follow_links(path_).string()) {
+bool same_file(const std::string& a, const std::string& b) {
+  return detail::same_file(a.c_str(), b.c_str());
+}
+
+void check_distinct_outputs(const std::vector<std::pair<const char*, std::string>>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    for (std::size_t k = 0; k < i; ++k) {
+      const auto& [first, path] = outputs[k];
+      const auto& [second, other] = outputs[i];
+      if (path.empty() || other.empty() || is_special_file(path) || !same_file(path, other))
+        continue;
+      throw InputError(fmt::format("{} and {} name the same file, {}; give them different names",
+                                   first, second, path));
+    }
+  }
+}
+
+void remove_file(const std::string& path) {
+  char target[detail::FileWriter::kPathBytes];
+  if (is_special_file(path) || !detail::resolve_links(path.c_str(), target)) return;
+  unlink(target);
+}
+
+void require_writable(const std::string& path) {
+  if (!is_special_file(path)) OutputFile{path};
+}
+
+void require_writable_model(const std::string& path, const std::string& from) {
+  if (is_standard_stream(path))
+    throw InputError("a model cannot be written to standard output; name a regular file");
+  if (from.empty() || !same_file(path, from)) check_not_input(path);
+  detail::FileWriter writer;
+  if (const auto opened = writer.open(path.c_str(), {.random_access = true}); !opened)
+    throw InputError(fmt::format("{}: {}", path, opened.error().text));
+}
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (is_standard_stream(path_)) {
     reserve_standard_output();
     path_ = "standard output";
-    open_descriptor(fcntl(reserved_output, F_DUPFD_CLOEXEC, 0));
+    open_stream(reserved_output);
     return;
   }
-  struct stat status = {};
-  if (stat(path_.c_str(), &status) != 0) {
-    if (errno != ENOENT) fail();  // the file may exist, and must not be replaced unchecked
-    open_part();
-  } else if (S_ISREG(status.st_mode) && !is_standard_output(status)) {
-    check_not_input(path_);
-    // A rename checks only the permissions of the folder. The file's own permissions must count,
-    // too.
-    if (access(path_.c_str(), W_OK) != 0) fail();
-    replaced_mode_ = status.st_mode & 07777;
-    open_part();
-  } else {
-    open_in_place();
-  }
+  check_not_input(path_);
+  writer_ = std::make_unique<detail::FileWriter>();
+  check(writer_->open(path_.c_str(), {.stops = [] { return stop_signal() != 0; }}));
+  open_stream(writer_->descriptor());
 }
 
 OutputFile::~OutputFile() {
   if (file_ != nullptr) std::fclose(file_);
-  if (unfinished_) unlink(part_path_.c_str());
 }
 
-void OutputFile::open_in_place() {
-  part_path_ = path_;
-  int descriptor = -1;
-  struct stat status = {};
-  if (stat(path_.c_str(), &status) == 0 && is_standard_output(status)) {
-    // If stdout is a regular file, opening it by name would write from its beginning, and later
-    // output of the program would overwrite that.
-    descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-  } else {
-    // Waits until a process reads the pipe or a signal asks to stop.
-    constexpr timespec kStep = {0, 20'000'000};
-    while ((descriptor = open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) < 0 &&
-           errno == ENXIO && S_ISFIFO(status.st_mode) && stop_signal() == 0)
-      nanosleep(&kStep, nullptr);
-    if (descriptor >= 0) fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
-  }
-  open_descriptor(descriptor);
+const char* OutputFile::part_path() const {
+  return writer_ != nullptr ? writer_->part_path() : path_.c_str();
 }
 
-void OutputFile::open_descriptor(int descriptor) {
-  if (descriptor >= 0) file_ = fdopen(descriptor, "wb");
-  if (file_ == nullptr) {
-    const int error = errno;
-    if (descriptor >= 0) close(descriptor);
-    errno = error;
-    fail();
-  }
-}
-
-void OutputFile::open_part() {
-  // Leaves space for the suffix if the name itself has the maximum length.
-  constexpr std::size_t kLongest = 200;
-  const std::string begin =
-      (folder_of(target_) / fs::path(target_).filename().string().substr(0, kLongest)).string();
-  constexpr int kTries =
-      100;  // a process with the same number may have left a file when the machine crashed
-  int descriptor = -1;
-  for (int i = 0; i < kTries && descriptor < 0; ++i) {
-    part_path_ = fmt::format("{}.{}-{}.part", begin, getpid(), i);
-    // Registered before the file exists, because a signal may come between the two calls.
-    unfinished_.emplace(part_path_.c_str());
-    descriptor = open(part_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) break;
-    unfinished_.reset();
-    if (errno != EEXIST) fail();
-  }
-  if (descriptor < 0) fail();
-  file_ = fdopen(descriptor, "wb");
-  if (file_ == nullptr) {
-    close(descriptor);
-    unlink(part_path_.c_str());
-    fail();
-  }
+void OutputFile::open_stream(int descriptor) {
+  const int own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (own >= 0) file_ = fdopen(own, "wb");
+  if (file_ != nullptr) return;
+  const int error = errno;
+  if (own >= 0) close(own);
+  errno = error;
+  fail();
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {
@@ -185,17 +148,12 @@ void OutputFile::seek_to_start() {
 }
 
 void OutputFile::commit() {
-  if (std::fflush(file_) != 0) fail();
-  // The data must reach the disk before the rename. Otherwise a crash could lose the old file and
-  // the new one.
-  if (replaced_mode_ &&
-      (fchmod(fileno(file_), *replaced_mode_) != 0 || fsync(fileno(file_)) != 0)) {
-    fail();
-  }
   if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
-  if (!unfinished_) return;
-  if (std::rename(part_path_.c_str(), target_.c_str()) != 0) fail();
-  unfinished_.reset();
+  if (writer_ != nullptr) check(writer_->commit());
+}
+
+void OutputFile::check(const Expected<void>& done) const {
+  if (!done) throw InputError(fmt::format("{}: {}", path_, done.error().text));
 }
 
 void OutputFile::fail() const {
@@ -203,8 +161,11 @@ void OutputFile::fail() const {
 }
 
 void require_free_space(const std::string& path, std::uint64_t bytes) {
+  char target[detail::FileWriter::kPathBytes];
+  if (!detail::resolve_links(path.c_str(), target)) return;
+  const fs::path folder = fs::path(target).parent_path();
   std::error_code code;
-  const fs::space_info space = fs::space(folder_of(follow_links(path)), code);
+  const fs::space_info space = fs::space(folder.empty() ? "." : folder, code);
   if (code || bytes <= space.available) return;  // the writer reports a folder that does not exist
   throw InputError(fmt::format("{}: needs {}, but its file system has {} free", path,
                                bytes_text(bytes), bytes_text(space.available)));

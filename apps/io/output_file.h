@@ -1,24 +1,27 @@
 // OutputFile: a file that appears only when it is complete. The program writes all its files
-// through this class.
+// through this class, and what it reads is protected from them.
 #pragma once
-
-#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <optional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/common/input_error.h"
-#include "apps/common/interrupt.h"
+#include "ocellus/status.h"
+
+namespace ocellus::detail {
+class FileWriter;
+}
 
 namespace ocellus::app {
 
-/// Writes to a temporary file beside the target. `commit` moves it to the target. Without `commit`,
-/// and after an error or a signal, the target is unchanged and no temporary file remains. A target
-/// that is not a regular file (a device, a FIFO, /dev/stdout) is written directly, and so is "-",
-/// standard output. All calls throw InputError that names the target.
+/// A file of the library's FileWriter as a stream. Without `commit`, and after an error or a
+/// signal, the target is unchanged and no temporary file remains. "-" is standard output. All calls
+/// throw InputError that names the target.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -27,7 +30,7 @@ class OutputFile {
   ~OutputFile();
 
   /// The file that is written until `commit`, for callers that open it themselves.
-  const std::string& part_path() const { return part_path_; }
+  const char* part_path() const;
   std::FILE* stream() const { return file_; }
 
   void write(const void* bytes, std::size_t count);
@@ -41,16 +44,12 @@ class OutputFile {
   [[noreturn]] void fail() const;
 
  private:
-  void open_in_place();
-  /// -1: the call that should have given it failed.
-  void open_descriptor(int descriptor);
-  void open_part();
+  /// Opens a descriptor of its own for the same file.
+  void open_stream(int descriptor);
+  void check(const Expected<void>& done) const;
 
   std::string path_;
-  std::string target_;  ///< path_ with symbolic links resolved
-  std::string part_path_;
-  std::optional<mode_t> replaced_mode_;  ///< the mode of the regular file that is replaced
-  std::optional<UnfinishedFile> unfinished_;
+  std::unique_ptr<detail::FileWriter> writer_;  ///< null: standard output
   std::FILE* file_ = nullptr;
 };
 
@@ -69,6 +68,20 @@ void protect_inputs();
 void note_input(const std::string& path);
 /// Throws InputError if `path` is an input.
 void check_not_input(const std::string& path);
+/// Whether both paths lead to the same file, which need not exist.
+bool same_file(const std::string& a, const std::string& b);
+
+/// Throws InputError if two of these options name the same file. Each is the option and its path,
+/// which may be empty.
+void check_distinct_outputs(const std::vector<std::pair<const char*, std::string>>& outputs);
+/// Removes a regular file; where `path` is a link, the file that it leads to. It may be gone.
+void remove_file(const std::string& path);
+
+/// Throw InputError before a long computation if the file could not be written after it.
+void require_writable(const std::string& path);
+/// The same for a model that the library writes, which takes no pipe. `from`: the model that the
+/// new one continues, which it may replace.
+void require_writable_model(const std::string& path, const std::string& from = "");
 
 /// Throws InputError if the file system of `path` has less than `bytes` bytes free.
 void require_free_space(const std::string& path, std::uint64_t bytes);

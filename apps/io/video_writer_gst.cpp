@@ -30,8 +30,7 @@ class GstWriter : public VideoWriter {
     pipeline_ =
         parse_pipeline(path, "appsrc name=source format=time max-bytes=0 ! videoconvert ! " +
                                  encoder + " ! filesink name=sink");
-    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_->part_path().c_str(),
-                 nullptr);
+    g_object_set(element_of(pipeline_.get(), "sink"), "location", file_->part_path(), nullptr);
     start();
   }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -169,11 +168,7 @@ void check(const TrainOptions& options) {
   TrainingFiles files = options;
   if (!options.frames.empty()) files.images = files.labels = options.frames;
   check_training_files(files);
-  std::error_code code;
-  if (!options.checkpoint.empty() &&
-      (options.checkpoint == options.out ||
-       std::filesystem::equivalent(options.checkpoint, options.out, code)))
-    throw InputError("--checkpoint and -o name the same file");
+  check_distinct_outputs({{"-o", options.out}, {"--checkpoint", options.checkpoint}});
 }
 
 void run_train(const TrainOptions& options) {
@@ -181,7 +176,10 @@ void run_train(const TrainOptions& options) {
   const Images images = read_images(options);
   NeocognitronTraining training = training_of(options);
   std::optional<TrainedNeocognitron> from;
-  if (!options.from.empty()) from = take(read_neocognitron(options.from.c_str()), "--from");
+  if (!options.from.empty()) {
+    from = take(read_neocognitron(options.from.c_str()), "--from");
+    note_input(options.from);
+  }
   TrainingCheckpoint state;
   if (options.resume) {
     state = take(read_checkpoint(options.checkpoint.c_str()), "--checkpoint");
@@ -238,10 +236,9 @@ void run_train(const TrainOptions& options) {
                                                                network.names.size(), training.seed);
   const std::vector<std::uint8_t> bytes = take(encode_neocognitron(network, note), options.out);
   write_file(options.out, bytes);
-  if (!options.checkpoint.empty() && !is_special_file(options.checkpoint)) {
-    std::error_code ignored;  // the checkpoint has served its purpose; it may be gone
-    std::filesystem::remove(options.checkpoint, ignored);
-  }
+  // The checkpoint has served its purpose.
+  if (!options.checkpoint.empty() && !same_file(options.checkpoint, options.out))
+    remove_file(options.checkpoint);
   print_report(options, images, network, validation, seconds, bytes.size());
 }
 

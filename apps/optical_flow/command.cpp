@@ -13,6 +13,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
+#include "apps/io/output_file.h"
 #include "apps/optical_flow/flow_output.h"
 #include "apps/optical_flow/run.h"
 #include "ocellus/moving_objects.h"
@@ -177,6 +178,9 @@ class FlowJob {
       throw InputError(fmt::format("--frame selects one field, but -o {} is a video of all fields",
                                    output_.path()));
     }
+    check_distinct_outputs({{"-o", output_.path()},
+                            {"--confidence", command.confidence},
+                            {"--deviation", command.deviation}});
     engine_ = engine_config(command.common);
   }
 

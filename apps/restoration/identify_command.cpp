@@ -16,6 +16,7 @@
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
+#include "apps/io/output_file.h"
 #include "apps/restoration/filter_writer.h"
 #include "ocellus/identification.h"
 
@@ -103,6 +104,7 @@ Psf read_kernel(const std::string& text) {
       return take(motion_psf(two[0], two[1]), "--psf");
     }
   }
+  note_input(text);
   return take(read_psf(text.c_str()), "--psf");
 }
 

@@ -172,14 +172,13 @@ void CudaDevice::lose(const Error& error) noexcept {
 }
 
 void CudaDevice::abandon() noexcept {
-  if (abandoned()) return;
+  if (abandoned_.exchange(true)) return;
   // The child has one thread. The mutex may still be locked by another thread of the parent, so do
   // not lock it.
   loss_ = make_error(Status::kUnsupported, "cuda:%d cannot be used in a child that fork() made",
                      number_);
   loss_logged_.store(true);
   lost_.store(true, std::memory_order_release);
-  abandoned_.store(true);
   host_copy_pool_.abandon();
 }
 
@@ -211,6 +210,7 @@ Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
 }
 
 Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
+  if (Expected<void> made = process_.create(); !made) return made;
   {
     Scope cuda(*this, Phase::kCreating, kEngine);
     CUcontext context = nullptr;

@@ -9,6 +9,7 @@
 
 #include "core/device.h"
 #include "core/piece_map.h"
+#include "core/process.h"
 #include "kernels/core/cuda_calls.h"
 #include "kernels/core/host_copy_pool.h"
 #include "ocellus/engine.h"
@@ -62,7 +63,13 @@ class CudaDevice final : public Device {
   void add_memory_use(MemoryUse& use) const noexcept override;
 
   void abandon() noexcept override;
-  bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+  /// True in a child process that fork() made. From the first such answer on, the device is
+  /// unusable there.
+  bool abandoned() noexcept {
+    if (process_.is_child()) [[unlikely]]
+      abandon();
+    return abandoned_.load(std::memory_order_relaxed);
+  }
 
   /// Returns the index of the stream set with the fewest operators. The operator's destructor must
   /// give it back.
@@ -112,6 +119,7 @@ class CudaDevice final : public Device {
   Expected<void> copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept;
   void lose(const Error& error) noexcept;
 
+  detail::OwnerProcess process_;
   int number_;
   DeviceWait wait_;
   int realtime_priority_ = 0;

@@ -1,52 +1,37 @@
 #include "core/model_writer.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "core/failure.h"
 
 namespace ocellus::detail {
 
-ModelWriter::~ModelWriter() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(part_);
-}
-
-tl::unexpected<Error> ModelWriter::failed() const noexcept {
-  return tl::unexpected(make_error(Status::kIoError, "%s \"%.120s\": cannot be written: %s",
-                                   kind_->name, path_, strerror(errno)));
+Expected<void> ModelWriter::named(const Expected<void>& done) const noexcept {
+  if (done) return done;
+  return tl::unexpected(
+      make_error(done.error().status, "%s \"%.120s\": %s", kind_->name, path_, done.error().text));
 }
 
 Expected<void> ModelWriter::open(const ModelKind& kind, const char* path, const void* table,
                                  std::uint32_t table_bytes) noexcept {
   kind_ = &kind;
-  constexpr char kEnding[] = ".part";
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the %s is empty", kind.name);
   const std::size_t length = std::strlen(path);
-  if (length + sizeof(kEnding) > kPathBytes) {
+  if (length >= FileWriter::kPathBytes) {
     return invalid_argument("the path of the %s has %zu characters; it must have at most %zu",
-                            kind.name, length, kPathBytes - sizeof(kEnding));
+                            kind.name, length, FileWriter::kPathBytes - 1);
   }
   if (table_bytes > kMaxTableBytes) {
     return invalid_argument("the table of the %s has %u bytes; it must have at most %u", kind.name,
                             table_bytes, kMaxTableBytes);
   }
-  std::memcpy(path_, path, length + 1);
-  std::memcpy(part_, path, length);
-  std::memcpy(part_ + length, kEnding, sizeof(kEnding));
+  path_ = path;
   std::memcpy(table_, table, table_bytes);
   table_bytes_ = table_bytes;
   XXH64_reset(&hash_, 0);
-  descriptor_ = ::open(part_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) return failed();
-  return {};
+  return named(file_.open(path, {.random_access = true, .durable = true, .stops = nullptr}));
 }
 
 Expected<void> ModelWriter::write(const void* bytes, std::size_t count) noexcept {
@@ -74,12 +59,9 @@ Expected<void> ModelWriter::finish() noexcept {
   if (Expected<void> done = flush(); !done) return done;
   std::uint8_t head[model_arrays_at(kMaxTableBytes)];
   write_model_header(*kind_, table_, table_bytes_, array_bytes_, XXH64_digest(&hash_), head);
-  if (Expected<void> done = write_at(head, model_arrays_at(table_bytes_), 0); !done) return done;
-  if (::fsync(descriptor_) != 0) return failed();
-  if (::rename(part_, path_) != 0) return failed();
-  ::close(descriptor_);
-  descriptor_ = -1;
-  return {};
+  if (Expected<void> done = file_.write_at(head, model_arrays_at(table_bytes_), 0); !done)
+    return named(done);
+  return named(file_.commit());
 }
 
 Expected<void> ModelWriter::flush() noexcept {
@@ -87,20 +69,7 @@ Expected<void> ModelWriter::flush() noexcept {
   const std::uint64_t at = model_arrays_at(table_bytes_) + array_bytes_ - buffered_;
   const std::size_t count = buffered_;
   buffered_ = 0;
-  return write_at(buffer_, count, at);
-}
-
-Expected<void> ModelWriter::write_at(const void* bytes, std::size_t count,
-                                     std::uint64_t at) noexcept {
-  std::size_t done = 0;
-  while (done < count) {
-    const ssize_t wrote = ::pwrite(descriptor_, static_cast<const char*>(bytes) + done,
-                                   count - done, static_cast<off_t>(at + done));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return failed();
-    done += static_cast<std::size_t>(wrote);
-  }
-  return {};
+  return named(file_.write_at(buffer_, count, at));
 }
 
 }  // namespace ocellus::detail

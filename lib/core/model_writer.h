@@ -4,24 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/file_writer.h"
 #include "core/model_file.h"
 
 namespace ocellus::detail {
 
-/// Call `open`, then `write` and `align`, then `finish`. The bytes go to a file beside `path`,
-/// whose name ends in ".part". `finish` renames it, so that `path` is always a complete file;
-/// without `finish`, the destructor removes it. Does not allocate.
+/// Call `open`, then `write` and `align`, then `finish`. `path` is always a complete file
+/// (FileWriter); without `finish`, nothing changes. The header is written last, so the target must
+/// be a regular file or a device that can be written out of order. Does not allocate.
 class ModelWriter {
  public:
   static constexpr std::uint32_t kMaxTableBytes = 16320;
 
   ModelWriter() noexcept = default;
-  ~ModelWriter();
   ModelWriter(const ModelWriter&) = delete;
   ModelWriter& operator=(const ModelWriter&) = delete;
 
-  /// Creates the file. `kind` must outlive the object; `table` has at most kMaxTableBytes bytes and
-  /// is copied. Errors: InvalidArgument (an empty or too long path), IoError with the path.
+  /// Creates the file. `kind` and `path` must outlive the object; `table` has at most
+  /// kMaxTableBytes bytes and is copied. Errors: InvalidArgument (an empty or too long path),
+  /// IoError with the path.
   Expected<void> open(const ModelKind& kind, const char* path, const void* table,
                       std::uint32_t table_bytes) noexcept;
 
@@ -31,25 +32,24 @@ class ModelWriter {
   /// Writes zeros up to the next multiple of kModelAlignment. Errors: IoError.
   Expected<void> align() noexcept;
 
-  /// Writes the header, waits until the storage has the file, and renames it. Errors: IoError.
+  /// Writes the header, waits until the storage has the file, and puts it in its place. Errors:
+  /// IoError.
   Expected<void> finish() noexcept;
 
  private:
-  tl::unexpected<Error> failed() const noexcept;
+  /// Adds the kind and the path to an error of the file.
+  Expected<void> named(const Expected<void>& done) const noexcept;
   Expected<void> flush() noexcept;
-  Expected<void> write_at(const void* bytes, std::size_t count, std::uint64_t at) noexcept;
 
-  static constexpr std::size_t kPathBytes = 4096;
   static constexpr std::size_t kBufferBytes = 32768;
 
   const ModelKind* kind_ = nullptr;
-  int descriptor_ = -1;
+  const char* path_ = nullptr;
+  FileWriter file_;
   std::uint32_t table_bytes_ = 0;
   std::uint64_t array_bytes_ = 0;  // written, with those in the buffer
   std::size_t buffered_ = 0;
   XXH64_state_t hash_;
-  char path_[kPathBytes] = {};
-  char part_[kPathBytes] = {};
   std::uint8_t table_[kMaxTableBytes];
   std::uint8_t buffer_[kBufferBytes];
 };

@@ -147,6 +147,9 @@ class OperatorState {
   void reset() noexcept;
   Expected<void> save_model(const char* path) noexcept;
   Expected<void> take_learned(OperatorState& from) noexcept;
+  Expected<void> copy_learned(OperatorInstance& from, std::uint64_t bytes) noexcept;
+  /// Errors: Unsupported, in a child process that fork() made; System, after a copy that failed.
+  Check check_usable() const noexcept;
   OperatorStats stats() const noexcept;
 
  private:
@@ -170,6 +173,8 @@ class OperatorState {
   OperatorInfo info_;
   std::unique_ptr<OperatorInstance> instance_;
   const std::uint64_t issuer_;  // issuer of this operator's tickets
+  /// A copy that failed has replaced a part of what was learned.
+  bool half_learned_ = false;
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 
@@ -215,8 +220,19 @@ int OperatorState::slot_with(std::uint64_t ticket, std::uint64_t first) const no
   return -1;
 }
 
+Check OperatorState::check_usable() const noexcept {
+  if (Check here = engine_->check_process(); !here) return here;
+  if (!half_learned_) [[likely]]
+    return {};
+  return tl::unexpected(make_error(
+      Status::kSystem,
+      "take_learned of %s failed and left a part of what each of the two operators has learned; "
+      "call it again, or create the operator again",
+      info_.name));
+}
+
 Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
-  if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  if (Check good = check_usable(); !good) return tl::unexpected(good.error());
   if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
   if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
@@ -337,7 +353,7 @@ Expected<void> OperatorInstance::save_learned(const char*) noexcept {
 }
 
 Check OperatorState::save_model(const char* path) noexcept {
-  if (Check here = engine_->check_process(); !here) return here;
+  if (Check good = check_usable(); !good) return good;
   if (instance_->learned().bytes == 0) return does_not_learn(info_.name);
   if (Check finished = instance_->finish_frames(); !finished) return finished;
   return instance_->save_learned(path);
@@ -345,6 +361,7 @@ Check OperatorState::save_model(const char* path) noexcept {
 
 Check OperatorState::take_learned(OperatorState& from) noexcept {
   if (Check here = engine_->check_process(); !here) return here;
+  if (Check good = from.check_usable(); !good) return good;
   const OperatorInstance::Learned own = instance_->learned();
   const OperatorInstance::Learned other = from.instance_->learned();
   if (own.bytes == 0) return does_not_learn(info_.name);
@@ -356,13 +373,18 @@ Check OperatorState::take_learned(OperatorState& from) noexcept {
   }
   if (Check finished = from.instance_->finish_frames(); !finished) return finished;
   if (Check finished = instance_->finish_frames(); !finished) return finished;
+  return copy_learned(*from.instance_, own.bytes);
+}
+
+Check OperatorState::copy_learned(OperatorInstance& from, std::uint64_t all) noexcept {
   alignas(8) char piece[32768];
-  for (std::uint64_t at = 0; at < own.bytes; at += sizeof(piece)) {
-    const auto bytes =
-        static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), own.bytes - at));
-    if (Check read = from.instance_->read_learned(piece, at, bytes); !read) return read;
+  for (std::uint64_t at = 0; at < all; at += sizeof(piece)) {
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), all - at));
+    if (Check read = from.read_learned(piece, at, bytes); !read) return read;
+    half_learned_ = true;
     if (Check written = instance_->write_learned(piece, at, bytes); !written) return written;
   }
+  half_learned_ = false;
   return {};
 }
 

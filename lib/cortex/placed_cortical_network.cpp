@@ -85,6 +85,11 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
 
   ~State() override { std::free(memory); }
 
+  /// Errors: Unsupported, in a child process that fork() made.
+  Expected<void> check_process() const noexcept;
+  /// Waits for the devices. Errors: also those of check_process().
+  Expected<void> settle() noexcept;
+
   static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config,
                                                  const CorticalPlacement& placement,
                                                  std::span<Engine* const> engines) noexcept;
@@ -186,6 +191,19 @@ Expected<void> PlacedCorticalNetwork::State::prepare(const CorticalPlacement& pl
     gpus = std::move(*made);
   }
   return {};
+}
+
+Expected<void> PlacedCorticalNetwork::State::check_process() const noexcept {
+  for (const detail::EngineRef& engine : engines) {
+    if (!engine) continue;
+    if (Expected<void> process = engine->check_process(); !process) return process;
+  }
+  return {};
+}
+
+Expected<void> PlacedCorticalNetwork::State::settle() noexcept {
+  if (Expected<void> process = check_process(); !process) return process;
+  return gpus == nullptr ? Expected<void>() : gpus->settle();
 }
 
 // ---- hypercolumns one after another
@@ -407,11 +425,7 @@ Expected<void> PlacedCorticalNetwork::step(const std::uint8_t* image, std::ptrdi
     return detail::invalid_argument(
         "the image is in the memory of a CUDA device; it must be in memory of the host");
   }
-  for (int d = 0; d < state.plan->device_count; ++d) {
-    const detail::EngineRef& engine = state.engines[static_cast<std::size_t>(d)];
-    if (!engine) continue;
-    if (Expected<void> process = engine->check_process(); !process) return process;
-  }
+  if (Expected<void> process = state.check_process(); !process) return process;
   if (state.failure) return tl::unexpected(*state.failure);
   if (Expected<void> done = state.step({image, stride, space == MemorySpace::kPinned}, learn);
       !done) {
@@ -425,8 +439,7 @@ Expected<void> PlacedCorticalNetwork::step(const std::uint8_t* image, std::ptrdi
 Expected<void> PlacedCorticalNetwork::save_file(const char* path) noexcept {
   State& state = *state_;
   if (state.failure) return tl::unexpected(*state.failure);
-  if (state.gpus != nullptr)
-    if (Expected<void> settled = state.gpus->settle(); !settled) return settled;
+  if (Expected<void> settled = state.settle(); !settled) return settled;
   return detail::save_network(path, state.config, state.steps, state.plan->network, state);
 }
 
@@ -464,6 +477,7 @@ Expected<void> PlacedCorticalNetwork::read_winners(int level,
     return detail::invalid_argument("there is room for %zu winners; level %d has %d",
                                     winners.size(), level, count);
   }
+  if (Expected<void> process = state.check_process(); !process) return process;
   if (state.gpus != nullptr)
     if (Expected<void> done = state.gpus->read_winners(level, state.winners.winners); !done)
       return done;
@@ -482,8 +496,7 @@ Expected<void> PlacedCorticalNetwork::read_weights(int level, int hypercolumn,
         "there is room for %zu weights; a hypercolumn of level %d has %zu", weights.size(), level,
         inputs * minicolumns);
   }
-  if (state.gpus != nullptr)
-    if (Expected<void> settled = state.gpus->settle(); !settled) return settled;
+  if (Expected<void> settled = state.settle(); !settled) return settled;
   const Expected<NetworkRun> run =
       state.open(level, hypercolumn, detail::NetworkStore::kWeights, 1);
   if (!run) return tl::unexpected(run.error());

@@ -367,6 +367,35 @@ TEST_F(Inputs, NoInputIsOverwritten) {
   expect_error({"template", "make", form, "-o", form}, {"t.ocellus"});
   EXPECT_EQ(bytes_of(form), "# nothing\n");
 
+  // Files that the library reads: options of operators, also in a pipeline and in --config.
+  const auto expect_option = [&](const std::string& file, const std::vector<std::string>& command) {
+    const std::string kept = bytes_of(file);
+    ASSERT_FALSE(kept.empty());
+    expect_error(plus(command, {file}), {file, "is an input of this command"});
+    EXPECT_TRUE(bytes_of(file) == kept) << file;
+  };
+  const std::string bank = path("bank.y4m");  // the name decides nothing
+  ASSERT_EQ(run_program({"kernels", "make", "-o", path("bank.ocellus")}).exit_code, 0);
+  fs::rename(path("bank.ocellus"), bank);
+  expect_option(bank,
+                {"flow", "test:32x32,frames=30", "--method", "kernels", "--kernels", bank, "-o"});
+  const std::string config = write("config.y4m", "{\"kernels\": \"" + bank + "\"}");
+  expect_option(bank,
+                {"flow", "test:32x32,frames=30", "--method", "kernels", "--config", config, "-o"});
+  const std::string filter = path("filter.png");
+  const std::string psf = write("psf.ocellus", "0 1 0\n1 2 1\n0 1 0\n");
+  expect_option(psf, {"identify", "--psf", psf, "--noise", "0.01", "--support", "3", "-o"});
+  ASSERT_EQ(run_program({"identify", "--psf", psf, "--noise", "0.01", "--support", "3", "-o",
+                         path("filter.ocellus")})
+                .exit_code,
+            0);
+  fs::rename(path("filter.ocellus"), filter);
+  expect_option(filter, {"restore", in, "--filter", filter, "-o"});
+  const std::string plot = path("plot.svg");
+  fs::copy(filter, plot);
+  expect_option(plot, {"latency", "--pipeline", "restore filter=" + plot, "--size", "32x32",
+                       "--frames", "3", "--plot"});
+
   // A file that is no input is replaced, as before.
   const std::string other = write("other.png", "old");
   EXPECT_EQ(run_program({"halftone", in, "-o", other}).exit_code, 0);

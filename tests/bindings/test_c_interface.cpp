@@ -13,6 +13,7 @@
 #include "ocellus/luma.h"
 #include "ocellus/moving_objects.h"
 #include "realtime/interpose.h"
+#include "support/file_targets.h"
 #include "support/operator_cases.h"
 
 namespace ocellus {
@@ -698,6 +699,11 @@ TEST_F(COperator, Learning) {
   EXPECT_EQ(ocellus_operator_take_learned(other.op, made_.op, &error_), OCELLUS_OK) << error_.text;
   driver_destroy(&other);
   std::remove(path.c_str());
+  test::expect_file_targets(
+      {"ocellus_operator_save_model", ".ocellus", [&](const std::string& target) -> std::string {
+         const auto saved = ocellus_operator_save_model(made_.op, target.c_str(), &error_);
+         return saved == OCELLUS_OK ? "" : error_.text;
+       }});
 }
 
 // Fails when a call after creation allocates or frees memory.

@@ -27,7 +27,7 @@ using detail::JobStep;
 using detail::LayoutBuilder;
 
 template <typename T>
-class Inverse final : public CpuOperator {
+class Inverse : public CpuOperator {
  public:
   /// Each part of the first step passes the gate, if there is one.
   Inverse(const OperatorInfo& info, int workers, Gate* gate = nullptr) noexcept
@@ -94,6 +94,64 @@ class Inverse final : public CpuOperator {
   Gate* gate_;
   float* kept_[2] = {};
   std::atomic<std::uint32_t> bright_{0};
+};
+
+/// What it has learned are bytes, which may be refused from a place on.
+class Learner final : public Inverse<std::uint8_t> {
+ public:
+  static constexpr std::uint64_t kBytes = 100'000;
+
+  Learner(const OperatorInfo& info, char value) noexcept : Inverse(info, 1), bytes(kBytes, value) {}
+
+  Learned learned() const noexcept override { return {kBytes, 1}; }
+  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t count) noexcept override {
+    if (at >= reads_end) return tl::unexpected(make_error(Status::kSystem, "no copy from here"));
+    std::memcpy(to, bytes.data() + at, count);
+    return {};
+  }
+  Expected<void> write_learned(const void* from, std::uint64_t at,
+                               std::size_t count) noexcept override {
+    if (at >= writes_end) return tl::unexpected(make_error(Status::kSystem, "no copy to here"));
+    std::memcpy(bytes.data() + at, from, count);
+    return {};
+  }
+  Expected<void> save_learned(const char*) noexcept override { return {}; }
+
+  std::vector<char> bytes;
+  std::uint64_t reads_end = kBytes;
+  std::uint64_t writes_end = kBytes;
+};
+
+/// An operator with such an instance.
+struct LearnerRig {
+  explicit LearnerRig(char value)
+      : engine(make_engine()),
+        learner(new Learner(inverse_info<std::uint8_t>(), value)),
+        op(must(detail::make_operator(engine, inverse_info<std::uint8_t>(),
+                                      std::unique_ptr<detail::OperatorInstance>(learner)))) {}
+
+  static Engine make_engine() {
+    EngineConfig config = engine_config(1);
+    config.memory =
+        must(detail::footprint_of(std::make_unique<Learner>(inverse_info<std::uint8_t>(), 'x')));
+    return must(Engine::create(config));
+  }
+  bool all(char value) const {
+    return std::count(learner->bytes.begin(), learner->bytes.end(), value) ==
+           static_cast<std::ptrdiff_t>(Learner::kBytes);
+  }
+  Expected<void> send() {
+    const std::vector<float> pixels = inverse_frame(0);
+    InverseOutput<std::uint8_t> out;
+    const auto ticket = op.submit(inverse_view(pixels, 0), out.view(true));
+    if (!ticket) return tl::unexpected(ticket.error());
+    const auto done = op.wait(*ticket, Deadline::never());
+    return done ? Expected<void>() : tl::unexpected(done.error());
+  }
+
+  Engine engine;
+  Learner* learner;  ///< of the operator
+  OperatorHandle op;
 };
 
 template <typename T>
@@ -217,6 +275,43 @@ TEST(Creation, ABufferNeedsRoomInTheBlock) {
   EXPECT_NE(std::string(made.error().text).find("footprint of this operator or buffer"),
             std::string::npos)
       << made.error().text;
+}
+
+// Fails when an operator computes with, saves or passes on a part of what two operators have
+// learned, because a copy failed; or when it is of no use afterwards.
+TEST(Handle, HalfOfWhatWasLearnedIsNotUsed) {
+  LearnerRig from('a'), to('b'), third('c');
+  const auto refused = [](const auto& result) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().status, Status::kSystem);
+    EXPECT_NE(std::string(result.error().text).find("take_learned of inverse failed"),
+              std::string::npos)
+        << result.error().text;
+  };
+  from.learner->reads_end = 0;
+  EXPECT_FALSE(to.op.take_learned(from.op));
+  EXPECT_TRUE(to.all('b'));
+  EXPECT_TRUE(to.send() && to.op.save_model("x"));
+  for (const bool reading : {true, false}) {
+    from.learner->reads_end = reading ? Learner::kBytes / 2 : Learner::kBytes;
+    to.learner->writes_end = reading ? Learner::kBytes : Learner::kBytes / 2;
+    const auto failed = to.op.take_learned(from.op);
+    ASSERT_FALSE(failed);
+    EXPECT_STREQ(failed.error().text, reading ? "no copy from here" : "no copy to here");
+    EXPECT_FALSE(to.all('a') || to.all('b'));
+    refused(to.send());
+    refused(to.op.save_model("x"));
+    refused(third.op.take_learned(to.op));
+    to.op.reset();
+    refused(to.send());
+    EXPECT_TRUE(third.all('c') && from.all('a'));
+    EXPECT_TRUE(from.send() && from.op.save_model("x"));
+    from.learner->reads_end = to.learner->writes_end = Learner::kBytes;
+    must(to.op.take_learned(from.op));
+    EXPECT_TRUE(to.all('a'));
+    EXPECT_TRUE(to.send() && to.op.save_model("x"));
+    std::fill(to.learner->bytes.begin(), to.learner->bytes.end(), 'b');
+  }
 }
 
 // Fails when a ticket of another operator counts as one that is done, or an empty one as another's.

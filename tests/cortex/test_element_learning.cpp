@@ -17,6 +17,7 @@
 #include "ocellus/gst/cortex_meta.h"
 #include "ocellus/ocellus.h"
 #include "realtime/interpose.h"
+#include "support/file_targets.h"
 #include "support/files.h"
 
 namespace ocellus::gst_test {
@@ -137,6 +138,26 @@ TEST_F(LearningElement, FailedSaveIsAWarning) {
   push(plain, 0, 1);
   EXPECT_FALSE(save(plain, folder_ / "plain.ocellus"));
   EXPECT_NE(plain.text_of(GST_MESSAGE_WARNING).find("cortex does not learn"), std::string::npos);
+}
+
+TEST_F(LearningElement, ItsFilesMeetEveryTarget) {
+  // An ordinary user reads the model, too.
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  Harness harness(properties(), kVideo, kElement);
+  harness.start();
+  push(harness, 0, 3);
+  test::expect_file_targets({"save-model", ".ocellus", [&](const std::string& path) {
+                               return save(harness, path) ? ""
+                                                          : harness.text_of(GST_MESSAGE_WARNING);
+                             }});
+  test::expect_file_targets({"save-location", ".ocellus", [&](const std::string& path) {
+                               Harness ending(properties("save-location=" + path), kVideo,
+                                              kElement);
+                               ending.start();
+                               push(ending, 0, 3);
+                               ending.event(gst_event_new_eos());
+                               return ending.text_of(GST_MESSAGE_WARNING);
+                             }});
 }
 
 // Fails if the file is not written at the end of the stream, or not when the element stops before

@@ -1,11 +1,16 @@
 // Learning of the operator Cortex: the equations, workers, frames in flight, backends, saving and
 // continuing, what teaches nothing, what is kept, no allocation.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,6 +22,7 @@
 #include "ocellus/ocellus.h"
 #include "realtime/interpose.h"
 #include "support/files.h"
+#include "support/fork.h"
 
 namespace ocellus::test {
 namespace {
@@ -69,7 +75,6 @@ class CortexLearning : public OnBackend {
   std::string saved(OperatorHandle& op, const char* name = "saved.ocellus") const {
     const std::string path = folder_ / name;
     must(op.save_model(path.c_str()));
-    EXPECT_TRUE(bytes_of(path + ".part").empty());
     return bytes_of(path);
   }
   /// The file after these frames.
@@ -304,6 +309,41 @@ TEST_P(CortexLearning, MovesToAnotherOperator) {
   expect_words(refused.error(), Status::kInvalidArgument, {"different shapes"});
 }
 
+// Fails if a child process of fork() hangs or ends when its own operator takes over from its
+// parent's, whose frames are in flight there and never end in the child, or saves what they teach.
+TEST_P(CortexLearning, AChildOfForkTakesNothingFromItsParent) {
+  if (GetParam() == BackendChoice::kCuda || !threads_after_fork())
+    GTEST_SKIP() << "CUDA and the thread sanitizer do not survive fork()";
+  CortexConfig deep = config();
+  deep.depth = 3;
+  auto parent = rig<Cortex>(deep);
+  const auto sequence = frames(0, 3);
+  std::vector<OutputBuffer> out(3, OutputBuffer(parent.op.info()));
+  std::vector<Ticket> tickets;
+  for (std::size_t i = 0; i < 3; ++i)
+    tickets.push_back(must(parent.op.submit(sequence[i].frame(i), out[i].output())));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const auto unsupported = [](const Expected<void>& result) {
+      return !result && result.error().status == Status::kUnsupported &&
+             std::strstr(result.error().text, "fork") != nullptr;
+    };
+    auto own = rig<Cortex>(config());
+    if (!unsupported(own.op.take_learned(parent.op))) _exit(1);
+    if (!unsupported(parent.op.take_learned(own.op))) _exit(2);
+    if (!unsupported(parent.op.save_model((folder_ / "child.ocellus").c_str()))) _exit(3);
+    _exit(own.op.save_model((folder_ / "own.ocellus").c_str()) ? 0 : 4);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(bytes_of(folder_ / "child.ocellus").empty());
+  for (const Ticket ticket : tickets) must(parent.op.wait(ticket, Deadline::never()));
+}
+
 // Fails if learning needs memory that the footprint does not say, or takes it without `learn`.
 TEST_P(CortexLearning, FootprintHasP) {
   CortexConfig plain = config();
@@ -330,11 +370,20 @@ TEST_P(CortexLearning, FailedSaveLeavesTheOldFile) {
   ASSERT_FALSE(empty);
   expect_words(empty.error(), Status::kInvalidArgument, {"empty"});
   const std::string before = bytes_of(path_);
-  std::filesystem::create_directory(path_ + ".part");
-  const auto blocked = made.op.save_model(path_.c_str());
-  ASSERT_FALSE(blocked);
+  // The disk becomes full while the file is written.
+  rlimit all{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &all), 0);
+  const auto ends = signal(SIGXFSZ, SIG_IGN);
+  rlimit little = all;
+  little.rlim_cur = before.size() / 2;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  const auto full = made.op.save_model(path_.c_str());
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &all), 0);
+  signal(SIGXFSZ, ends);
+  ASSERT_FALSE(full);
+  expect_words(full.error(), Status::kIoError, {"model.ocellus", "File too large"});
   EXPECT_EQ(bytes_of(path_), before);
-  std::filesystem::remove(path_ + ".part");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 1);
   must(made.op.save_model(path_.c_str()));
   EXPECT_FALSE(bytes_of(path_) == before);
 }

@@ -1,9 +1,13 @@
 // Placed cortical networks over the fake driver, whose devices run the kernels on the host: several
 // devices, streaming, files, errors, and each CUDA call failing in turn. Needs no GPU.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -292,6 +296,49 @@ TEST_F(PlacedNetwork, RefusesWhatDoesNotFit) {
   // Everything that was taken is given back.
   EXPECT_EQ(engines.engines[0].memory_use().used.device, 0u);
   must(PlacedCorticalNetwork::create(config, placement, engines.pointers));
+}
+
+// Fails if a child process of fork() calls CUDA, hangs or gets an error other than Unsupported when
+// it uses or destroys a network of its parent, whose devices have work.
+TEST_F(PlacedNetwork, AChildOfForkCallsNothing) {
+  const CorticalNetworkConfig config = binary_tree(8, 32);
+  const CorticalPlacement placement = PlacementText(config, {kGpu, kGpu, kCpu}, 1, 3)
+                                          .split(0, 5)
+                                          .stream(1, 2)
+                                          .split(1, 8)
+                                          .meet(1)
+                                          .top(2);
+  PlacedEngines engines(config, placement, {0, 1});
+  std::optional<PlacedCorticalNetwork> network =
+      must(PlacedCorticalNetwork::create(config, placement, engines.pointers));
+  const std::vector<std::uint8_t> image(
+      static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height), 255);
+  must(network->step(image.data(), config.width, true));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    const long calls = fake_driver().calls;
+    const auto unsupported = [](const Expected<void>& result) {
+      return !result && result.error().status == Status::kUnsupported &&
+             std::strstr(result.error().text, "fork") != nullptr;
+    };
+    std::vector<std::int32_t> winners(static_cast<std::size_t>(roots_at(config, 0)));
+    std::vector<std::uint16_t> weights(static_cast<std::size_t>(network->inputs(0)) *
+                                       static_cast<std::size_t>(network->minicolumns(0)));
+    if (!unsupported(network->step(image.data(), config.width, true))) _exit(1);
+    if (!unsupported(network->save_file("/dev/null"))) _exit(2);
+    if (!unsupported(network->read_winners(0, winners))) _exit(3);
+    if (!unsupported(network->read_weights(0, 0, weights))) _exit(4);
+    network.reset();
+    engines.engines.clear();
+    _exit(fake_driver().calls == calls ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  must(network->step(image.data(), config.width, true));
 }
 
 /// Uses everything of a network, up to the first error.

@@ -21,6 +21,7 @@
 #include "core/layout_builder.h"
 #include "halftone/backend.h"
 #include "kernels/core/cuda_device.h"
+#include "kernels/core/device_work.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/fake_driver.h"
 #include "ocellus/buffer.h"
@@ -923,6 +924,41 @@ TEST_P(Fork, TheChildCallsNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::ValuesIn(operator_cases()), case_label);
+
+// Fails when an object of a device that is no operator calls CUDA in a child process of fork().
+TEST(DeviceObjects, TheChildCallsNothing) {
+  reset_fake_driver();
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.memory.device = 1024;
+  {
+    Engine engine = must(Engine::create(settings));
+    detail::Device& device = *detail::EngineAccess::state(engine).device();
+    auto copies = must(device.make_copy_stream(1));
+    cuda::DeviceWork work;
+    must(work.prepare(engine, {0, 0, 256}, "a test"));
+    {
+      cuda::Scope cuda(work.device(), cuda::Phase::kCreating, "a test");
+      must(work.start(cuda));
+    }
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      alarm(20);
+      const long calls = fake_driver().calls;
+      const auto marked = copies->set_mark(0);
+      if (marked || marked.error().status != Status::kUnsupported) _exit(1);
+      copies.reset();
+      work.~DeviceWork();
+      _exit(fake_driver().calls == calls ? 0 : 2);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    must(copies->set_mark(0));
+  }
+  EXPECT_TRUE(fake_driver().empty());
+}
 
 // Fails when a piece reaches beyond its block, or when a size near 2^64 wraps around.
 TEST(Blocks, HoldWholePieces) {

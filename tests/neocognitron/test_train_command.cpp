@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -90,6 +91,51 @@ TEST_F(TrainCommand, WritesAModelAndReportsIt) {
   EXPECT_EQ(text.out.find("accuracy"), std::string::npos) << "nothing was held back";
   // No file of the work remains.
   EXPECT_EQ(files_in(folder_.path(), "model"), (std::vector<std::string>{"model.ocellus"}));
+}
+
+// Fails when a command ends with success and without its model, or removes, overwrites or only
+// touches what it reads, because the checkpoint has the name of another file.
+TEST_F(TrainCommand, TheCheckpointIsAFileOfItsOwn) {
+  namespace fs = std::filesystem;
+  const auto arguments = plus(files(draw(20, kAll, 1), "digits"), kSmall);
+  const auto with = [&](const std::string& out, const std::string& checkpoint,
+                        const std::vector<std::string>& more = {}) {
+    return plus(plus(arguments, {"-o", out, "--checkpoint", checkpoint}), more);
+  };
+  fs::create_symlink(folder_.path(), folder_ / "link");
+  fs::create_symlink("later.ocellus", folder_ / "dangling.ocellus");
+  // None of the two exists; then both do.
+  for (const bool exists : {false, true}) {
+    if (exists) write_bytes(model_, "what stood there");
+    for (const std::string& name :
+         {model_, folder_ / "./model.ocellus", folder_ / "link/model.ocellus"})
+      expect_error(with(model_, name), {"-o and --checkpoint name the same file"});
+    EXPECT_EQ(bytes_of(model_), exists ? "what stood there" : "");
+  }
+  expect_error(with(folder_ / "later.ocellus", folder_ / "dangling.ocellus"), {"the same file"});
+  fs::remove(model_);
+
+  // A model that --from reads.
+  const std::string from = folder_ / "from.ocellus";
+  ASSERT_EQ(run_program(plus(arguments, {"-o", from})).exit_code, 0);
+  const std::string before = bytes_of(from);
+  ASSERT_FALSE(before.empty());
+  const auto extend = plus(files(draw(20, kAll, 3), "more"),
+                           {"--from", from, "--copies", "0", "--tuning-passes", "0"});
+  for (const std::string& name : {from, folder_ / "link/from.ocellus"}) {
+    expect_error(plus(extend, {"-o", model_, "--checkpoint", name}), {"is an input"});
+    expect_error(plus(extend, {"-o", name}), {"is an input"});
+    EXPECT_TRUE(bytes_of(from) == before);
+    EXPECT_FALSE(fs::exists(model_));
+  }
+
+  // A link to the checkpoint stays, and the state behind it is removed.
+  fs::create_symlink("state", folder_ / "to-state");
+  const ChildResult good = run_program(with(model_, folder_ / "to-state"));
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_FALSE(bytes_of(model_).empty());
+  EXPECT_FALSE(fs::exists(folder_ / "state"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "to-state"));
 }
 
 // Fails when --styles adds no images, or hides that there are none to draw in.
@@ -232,7 +278,7 @@ TEST_F(TrainCommand, ReportsMistakes) {
   refuses({"-o", folder_ / "model.txt"}, {"must end in .ocellus"});
   refuses({"-o", "/nonexistent/m.ocellus"}, {"/nonexistent/m.ocellus", "cannot be written"});
   refuses({"-o", model_, "--resume"}, {"--resume has no meaning here: --checkpoint"});
-  refuses({"-o", model_, "--checkpoint", model_}, {"--checkpoint and -o name the same file"});
+  refuses({"-o", model_, "--checkpoint", model_}, {"-o and --checkpoint name the same file"});
   refuses({"-o", model_, "--checkpoint", folder_ / "none", "--resume"}, {"none", "No such file"});
   refuses({"-o", model_, "--from", names}, {"--from", "names"});
   refuses({"-o", model_, "--from", names, "--planes", "3,4"}, {"--planes has no meaning here"});

@@ -145,8 +145,9 @@ class CorticalNetwork {
   static Expected<CorticalNetwork> load_file(const char* path, int workers = 1) noexcept;
 
   /// Writes configuration, weights, wins and the number of steps to a file, at any moment between
-  /// two steps. The file appears, or replaces an older one, when it is complete. Takes no memory.
-  /// Errors: IoError, InvalidArgument (an empty or too long path).
+  /// two steps. `path` has the old file or the whole new one at any time, as for
+  /// OperatorHandle::save_model. Takes no memory. Errors: IoError, InvalidArgument (an empty or too
+  /// long path).
   Expected<void> save_file(const char* path) const noexcept;
 
   CorticalNetwork(CorticalNetwork&& other) noexcept;

@@ -402,11 +402,13 @@ ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
 /** Drops the frames in flight and their tickets, and forgets all previous frames. */
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error);
 
-/** Writes what the operator has learned to a model file. Errors: Unsupported (it does not learn),
- * InvalidArgument, IoError, DeviceLost, System. */
+/** Writes what the operator has learned to a model file. `path` has the old file or the whole new
+ * one at any time; pipes are refused. Errors: Unsupported (it does not learn), InvalidArgument,
+ * IoError, DeviceLost, System. */
 ocellus_status ocellus_operator_save_model(ocellus_operator* op, const char* path,
                                            ocellus_error* error);
-/** Takes over what another operator has learned. Errors: Unsupported, InvalidArgument (models of
+/** Takes over what another operator has learned. After an error in the middle, submit and
+ * save_model return System until it succeeds. Errors: Unsupported, InvalidArgument (models of
  * different shapes), DeviceLost, System. */
 ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_operator* from,
                                              ocellus_error* error);

@@ -167,17 +167,26 @@ class OperatorHandle {
   /// frames. Keeps the memory.
   void reset() noexcept;
 
-  /// Writes what the operator has learned to a model file, piece by piece beside `path`, and then
-  /// renames it. The file has what exactly the frames have taught that were submitted before and
-  /// not dropped by `reset`; the call waits until they are done, and their tickets stay valid. Does
-  /// not allocate. Not for the real-time path: it waits for the storage. Errors: Unsupported (the
-  /// operator does not learn), InvalidArgument (path), IoError, DeviceLost, System.
+  /// Writes what the operator has learned to a model file. It has what exactly the frames have
+  /// taught that were submitted before and not dropped by `reset`; the call waits until they are
+  /// done, and their tickets stay valid.
+  ///
+  /// `path` has the old file or the whole new one at any time, also when several operators and
+  /// processes save to it. A link is followed, and a file that is replaced keeps its permissions.
+  /// Until then a temporary file lies beside it (ocellus/unfinished_files.h). A device is written
+  /// in place; pipes, terminals and standard output are refused.
+  ///
+  /// Does not allocate. Not for the real-time path: it waits for the storage. Errors: Unsupported
+  /// (the operator does not learn; after fork()), InvalidArgument (path), IoError, DeviceLost,
+  /// System.
   Expected<void> save_model(const char* path) noexcept;
 
   /// Takes over what another operator has learned, such as one for frames of another size. Waits
   /// for the frames in flight of both. Does not allocate. Errors: Unsupported (one of them does not
-  /// learn), InvalidArgument (their models have different shapes), DeviceLost, System. After an
-  /// error of the last two kinds, what this operator has learned is undefined; create it again.
+  /// learn; after fork(), also for the operator of the parent), InvalidArgument (their models have
+  /// different shapes), DeviceLost, System. An error of the last two kinds in the middle of the
+  /// copy leaves a part of each model. Then `submit` and `save_model` return System until
+  /// `take_learned` succeeds.
   Expected<void> take_learned(OperatorHandle& from) noexcept;
 
   /// Statistics since creation.

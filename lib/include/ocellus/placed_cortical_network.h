@@ -26,7 +26,9 @@
 
 namespace ocellus {
 
-/// The state of a network. Not for several threads at once.
+/// The state of a network. Not for several threads at once. In a child process that fork() made, it
+/// can only be destroyed: `step`, `save_file`, `read_winners` and `read_weights` return
+/// Unsupported.
 ///
 /// After an error of `step` the devices may have learned different steps. Every later `step` and
 /// `save_file` returns this error; create the network again, or load it.
