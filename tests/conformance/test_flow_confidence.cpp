@@ -1,0 +1,291 @@
+// Where the deviation of the flow must be large: where the frames do not tell the motion. These
+// tests judge pictures that have flat, saturated or noisy parts, and no equation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "conformance/conformance.h"
+#include "ocellus/moving_objects.h"
+#include "support/flow_view.h"
+
+namespace ocellus {
+namespace {
+
+using test::FrameBuffer;
+using test::OnBackend;
+using test::PlaneD;
+using test::PlaneF;
+using test::Results;
+
+class FlowConfidence : public OnBackend {
+ protected:
+  std::vector<PlaneF> last_planes(const OpticalFlowConfig& config,
+                                  const std::vector<FrameBuffer>& frames) const {
+    return results<OpticalFlow>(config, frames).planes.back();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Backends, FlowConfidence, testing::ValuesIn(test::conformance_backends()),
+                         test::backend_label);
+
+struct Method {
+  const char* name;
+  OpticalFlowConfig config;
+  int reach;  ///< pixels from which a filter of the method brings texture
+};
+
+std::vector<Method> methods(ImageSize size, PixelFormat format, bool with_kernels) {
+  OpticalFlowConfig five = OpticalFlowConfig::quality(size);
+  five.pyramid.window_frames = 5;
+  std::vector<Method> all = {{"fast", OpticalFlowConfig::fast(size), 0},
+                             {"quality", OpticalFlowConfig::quality(size), 0},
+                             {"quality, 5 frames", five, 0}};
+  if (with_kernels) {
+    all.push_back({"kernels", OpticalFlowConfig::with_kernels(size), 7});
+    all.back().config.kernels.nt = 9;
+  }
+  for (Method& method : all) {
+    method.config.format = format;
+    method.config.deviation = true;
+  }
+  return all;
+}
+
+constexpr PixelFormat kFormats[] = {PixelFormat::kGray8, PixelFormat::kGray16,
+                                    PixelFormat::kFloat32};
+constexpr int kFrames = 9;
+
+/// The number of the frame that the last flow describes.
+double described(const OpticalFlowConfig& config) {
+  return kFrames - 1 - static_cast<double>((*OpticalFlow::info_for(config)).delay_frames);
+}
+
+/// Whether the vector of a pixel is a motion of a pixel a frame or more that stands out.
+bool is_motion(const std::vector<PlaneF>& planes, int x, int y) {
+  const float length = std::hypot(planes[0].at(x, y), planes[1].at(x, y));
+  return length >= 1.0f && length >= 2.0f * planes[3].at(x, y);
+}
+
+struct Ball {
+  double x, y;  ///< center in the frame described
+  double u, v;
+  double radius = 20.0;
+
+  /// Distance of a pixel from the edge, above 0 outside.
+  double outside(int at_x, int at_y, double frames = 0.0) const {
+    return std::hypot(at_x - x - u * frames, at_y - y - v * frames) - radius;
+  }
+};
+
+/// A bright ball on dark ground; its edge is one pixel wide.
+std::vector<FrameBuffer> ball_frames(const Ball& ball, ImageSize size, PixelFormat format,
+                                     double moment, double ground = 16.0, double noise = 0.0) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < kFrames; ++f) {
+    PlaneD plane(size.width, size.height);
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        const double share = std::clamp(0.5 - ball.outside(x, y, f - moment), 0.0, 1.0);
+        plane.at(x, y) = ground + share * (235.0 - ground) + noise * normal(random);
+      }
+    }
+    frames.emplace_back(size, format);
+    frames.back().fill(plane);
+  }
+  return frames;
+}
+
+/// The distance between the sides of the two boxes that are farthest apart.
+double apart(const Rect& box, const Ball& ball) {
+  return std::max({std::abs(box.x - (ball.x - ball.radius)),
+                   std::abs(box.y - (ball.y - ball.radius)),
+                   std::abs(box.x + box.width - 1 - (ball.x + ball.radius)),
+                   std::abs(box.y + box.height - 1 - (ball.y + ball.radius))});
+}
+
+// Fails when flat ground around a moving body moves with it, when the edge of the body does not, or
+// when the box of the body is not that of the body.
+TEST_P(FlowConfidence, OnlyTheBodyMoves) {
+  struct Case {
+    ImageSize size;
+    Ball ball;
+  };
+  const Case cases[] = {{{200, 150}, {90.3, 80.6, 1.3, -0.9}},
+                        {{320, 240}, {158.0, 118.0, 4.4, 3.1}},
+                        {{320, 240}, {60.5, 170.2, -2.0, 7.5}},
+                        {{400, 300}, {150.4, 139.7, 13.5, -6.0}},
+                        {{512, 720}, {240.7, 300.2, 9.0, 11.0}}};
+  for (const Case& one : cases) {
+    for (const PixelFormat format : kFormats) {
+      for (const Method& method : methods(one.size, format, false)) {
+        SCOPED_TRACE(std::string(method.name) + ", " + std::to_string(one.size.width) + "x" +
+                     std::to_string(one.size.height) + ", format " +
+                     std::to_string(static_cast<int>(format)));
+        std::vector<PlaneF> planes = last_planes(
+            method.config, ball_frames(one.ball, one.size, format, described(method.config)));
+        int ground = 0;
+        int edge = 0;
+        int edge_moves = 0;
+        for (int y = 0; y < one.size.height; ++y) {
+          for (int x = 0; x < one.size.width; ++x) {
+            const bool moves = is_motion(planes, x, y);
+            const double outside = one.ball.outside(x, y);
+            if (outside > 2.5) ground += moves ? 1 : 0;
+            if (std::abs(outside) > 1.0) continue;
+            ++edge;
+            edge_moves += moves ? 1 : 0;
+          }
+        }
+        EXPECT_EQ(ground, 0) << "pixels of the ground move";
+        EXPECT_GE(edge_moves, edge * 3 / 4) << "of the pixels at the edge move";
+        MovingObjectsConfig config;
+        config.size = one.size;
+        Expected<MovingObjects> finder = MovingObjects::create(config);
+        ASSERT_TRUE(finder.has_value());
+        const auto objects =
+            finder->find(test::flow_view(one.size, planes[0].data, planes[1].data, planes[3].data));
+        ASSERT_EQ(objects.size(), 1u);
+        EXPECT_LE(apart(objects[0].box, one.ball), 4.0)
+            << objects[0].box.x << "," << objects[0].box.y << " " << objects[0].box.width << "x"
+            << objects[0].box.height;
+      }
+    }
+  }
+}
+
+// Fails when a frame without any texture has a vector that is certain.
+TEST_P(FlowConfidence, FlatFramesHaveNone) {
+  const ImageSize size{96, 70};
+  for (const double gray : {0.0, 16.0, 127.3, 255.0}) {
+    for (const PixelFormat format : kFormats) {
+      for (const Method& method : methods(size, format, true)) {
+        SCOPED_TRACE(std::string(method.name) + ", gray " + std::to_string(gray));
+        std::vector<FrameBuffer> frames;
+        PlaneD plane(size.width, size.height);
+        std::fill(plane.data.begin(), plane.data.end(), gray);
+        for (int f = 0; f < kFrames; ++f) {
+          frames.emplace_back(size, format);
+          frames.back().fill(plane);
+        }
+        for (const float deviation : last_planes(method.config, frames)[3].data)
+          ASSERT_GT(deviation, 20.0f);
+      }
+    }
+  }
+}
+
+// Fails when the part of a moving texture that is clipped to white or black has certain vectors, or
+// the part that is not has none.
+TEST_P(FlowConfidence, SaturatedPartsHaveNone) {
+  const ImageSize size{160, 120};
+  const test::Texture texture(11, 8.0, 40.0);
+  for (const bool white : {true, false}) {
+    for (const PixelFormat format : kFormats) {
+      for (const Method& method : methods(size, format, true)) {
+        SCOPED_TRACE(std::string(method.name) + (white ? ", white" : ", black"));
+        const double moment = described(method.config);
+        const auto clipped = [&](int x, int y, double frames) {
+          const double value =
+              3.0 * (texture(x - 1.4 * frames, y + 0.7 * frames) - 127.5) + (white ? 290.0 : -35.0);
+          return std::clamp(value, 0.0, 255.0);
+        };
+        std::vector<FrameBuffer> frames;
+        for (int f = 0; f < kFrames; ++f) {
+          PlaneD plane(size.width, size.height);
+          for (int y = 0; y < size.height; ++y)
+            for (int x = 0; x < size.width; ++x) plane.at(x, y) = clipped(x, y, f - moment);
+          frames.emplace_back(size, format);
+          frames.back().fill(plane);
+        }
+        const std::vector<PlaneF> planes = last_planes(method.config, frames);
+        int inside = 0;
+        int textured = 0;
+        int textured_certain = 0;
+        for (int y = 10; y < size.height - 10; ++y) {
+          for (int x = 10; x < size.width - 10; ++x) {
+            bool flat = true;
+            const int around = std::max(2, method.reach);
+            for (int j = -around; flat && j <= around; ++j) {
+              for (int i = -around; flat && i <= around; ++i) {
+                // Of the kernels, all frames.
+                for (int f = 0; f < (method.reach > 0 ? kFrames : 1); ++f) {
+                  const double value = clipped(x + i, y + j, method.reach > 0 ? f - moment : 0.0);
+                  flat &= white ? value == 255.0 : value == 0.0;
+                }
+              }
+            }
+            const float deviation = planes[3].at(x, y);
+            if (flat) {
+              ++inside;
+              ASSERT_GT(deviation, 5.0f) << "at " << x << ", " << y;
+            }
+            const double here = clipped(x, y, 0.0);
+            if (here < 10.0 || here > 245.0) continue;
+            ++textured;
+            textured_certain += deviation < 0.5f ? 1 : 0;
+          }
+        }
+        EXPECT_GT(inside, method.reach > 0 ? 20 : 500);
+        EXPECT_GE(textured_certain, textured * 3 / 4) << "of " << textured;
+      }
+    }
+  }
+}
+
+// Fails when the motion along a straight edge, which no frame shows, is certain.
+TEST_P(FlowConfidence, AlongAnEdgeThereIsNone) {
+  const ImageSize size{120, 90};
+  for (const PixelFormat format : kFormats) {
+    for (const Method& method : methods(size, format, true)) {
+      SCOPED_TRACE(method.name);
+      std::vector<FrameBuffer> frames;
+      for (int f = 0; f < kFrames; ++f) {
+        PlaneD plane(size.width, size.height);
+        for (int y = 0; y < size.height; ++y)
+          for (int x = 0; x < size.width; ++x)
+            plane.at(x, y) = 120.0 + 80.0 * std::tanh((x - 50.0 - 1.3 * f) / 3.0);
+        frames.emplace_back(size, format);
+        frames.back().fill(plane);
+      }
+      for (const float deviation : last_planes(method.config, frames)[3].data)
+        ASSERT_GT(deviation, 5.0f);
+    }
+  }
+}
+
+// Fails when the noise of a camera on flat ground counts as texture, so that the ground moves with
+// a body.
+TEST_P(FlowConfidence, NoiseIsNoTexture) {
+  const ImageSize size{320, 240};
+  const Ball ball{158.0, 118.0, 4.4, 3.1};
+  for (const double noise : {0.4, 1.0, 3.0}) {
+    for (const Method& method : methods(size, PixelFormat::kGray8, false)) {
+      SCOPED_TRACE(std::string(method.name) + ", noise " + std::to_string(noise));
+      std::vector<PlaneF> planes = last_planes(
+          method.config,
+          ball_frames(ball, size, PixelFormat::kGray8, described(method.config), 60.0, noise));
+      int ground = 0;
+      int ground_moves = 0;
+      int edge_moves = 0;
+      for (int y = 0; y < size.height; ++y) {
+        for (int x = 0; x < size.width; ++x) {
+          const double outside = ball.outside(x, y);
+          if (std::abs(outside) <= 1.0) edge_moves += is_motion(planes, x, y) ? 1 : 0;
+          if (outside < 16.0) continue;
+          ++ground;
+          ground_moves += is_motion(planes, x, y) ? 1 : 0;
+        }
+      }
+      EXPECT_LE(ground_moves, ground / 200) << "of " << ground;
+      EXPECT_GE(edge_moves, 150);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ocellus
