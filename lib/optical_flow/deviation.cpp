@@ -49,7 +49,8 @@ DeviationModel kernel_deviation(const OpticalFlowPlan& plan, const KernelNoise& 
   const float variance = rounding_variance(plan.format);
   model.rounding = variance * noise.residual;
   model.pixel_rounding = model.rounding;
-  model.texture_noise = 2.0f * variance * noise.gradient;
+  // A convolution in single precision has rounding errors of its own.
+  model.texture_noise = std::max(2.0f * variance * noise.gradient, kFlat);
   return model;
 }
 

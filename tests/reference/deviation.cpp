@@ -55,7 +55,7 @@ DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels)
           0.3,
           variance * gain[2],
           variance * gain[2],
-          2.0 * variance * std::max(gain[0], gain[1])};
+          std::max(2.0 * variance * std::max(gain[0], gain[1]), 1e-7)};
 }
 
 PlaneD texture_of(const PlaneD& frame) {
