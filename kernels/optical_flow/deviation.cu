@@ -131,10 +131,10 @@ __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
 
 __device__ inline float deviation_of(const detail::DeviationModel& model,
                                      const float (&mean)[kSums], float texture) {
-  const float rounding = model.rounding / (model.gradient_floor * model.gradient_floor);
-  const float residual = fmaxf(mean[3], rounding * (1.0f - mean[0] - mean[2]));
-  const float c = fmaf(-model.gradient_noise, residual, mean[0]);
-  const float d = fmaf(-model.gradient_noise, residual, mean[2]);
+  const float weight = (1.0f - mean[0] - mean[2]) / (model.gradient_floor * model.gradient_floor);
+  const float residual = fmaxf(mean[3], model.rounding * weight);
+  const float c = fmaf(-model.gradient_rounding, weight, mean[0]);
+  const float d = fmaf(-model.gradient_rounding, weight, mean[2]);
   const float trace = c + d;
   const float determinant = fmaf(c, d, -mean[1] * mean[1]);
   if (!(trace > 0.0f) || !(determinant > detail::kSingularDeterminant * (trace * trace)))

@@ -25,7 +25,6 @@ DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan&
   model.least = 0.047f;
   model.noise = 0.008f;
   model.bend = 4.0f;
-  model.gradient_noise = 0.3f;
   const float variance = rounding_variance(plan.format);
   const float contrast = plan.pyramid.normalize ? kContrastScale / kContrastFloor : 1.0f;
   float smoothing = 0.0f;  // gain of the presmoothing along one axis
@@ -34,6 +33,9 @@ DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan&
   // Two frames have it. Where the contrast is low, which is where it matters, the normalization
   // has its largest gain.
   model.rounding = 2.0f * variance * contrast * contrast * smoothing * smoothing;
+  // Of noise, the derivative of the mean of both frames has 0.14 times the variance of their
+  // difference.
+  model.gradient_rounding = 0.3f * model.rounding;
   model.pixel_rounding = variance;
   model.texture_noise = 12.0f * 2.0f * variance;
   return model;
@@ -45,12 +47,12 @@ DeviationModel kernel_deviation(const OpticalFlowPlan& plan, const KernelNoise& 
   model.least = 0.22f;
   model.noise = 0.0013f;
   model.bend = 35.0f;
-  model.gradient_noise = 0.3f;
   const float variance = rounding_variance(plan.format);
   model.rounding = variance * noise.residual;
+  model.gradient_rounding = 2.0f * variance * noise.gradient;
   model.pixel_rounding = model.rounding;
   // A convolution in single precision has rounding errors of its own.
-  model.texture_noise = std::max(2.0f * variance * noise.gradient, kFlat);
+  model.texture_noise = std::max(model.gradient_rounding, kFlat);
   return model;
 }
 

@@ -3,9 +3,10 @@
 //
 //     q        = 1 / (Ix^2 + Iy^2 + gradient_floor^2)
 //     T        = mean of q (Ix, Iy)^T (Ix, Iy)
+//     p        = mean of q = (1 - trace(T)) / gradient_floor^2
 //     s^2      = mean of q r^2, where r is the residual under the flow of each pixel, but at least
-//                rounding (mean of q), where mean of q = (1 - trace(T)) / gradient_floor^2
-//     M        = T - gradient_noise s^2 1
+//                rounding p
+//     M        = T - gradient_rounding p 1
 //     b^2      = mean of |du/dx|^2 + |du/dy|^2 + |dv/dx|^2 + |dv/dy|^2, by central differences
 //     t        = texture of the pixel itself
 //     deviation^2 = least^2 + noise s^2 trace(M^-1) + bend b^2
@@ -40,11 +41,10 @@ struct DeviationModel {
   float gradient_floor;
   float least;  ///< pixels
   float noise;
-  float bend;  ///< pixels^2
-  /// Noise of q Ix^2 and of q Iy^2, in units of s^2. Twice the ratio of the variances of Ix and r
-  /// for images of noise, because the means over the window scatter.
-  float gradient_noise;
-  float rounding;        ///< variance of r by rounding
+  float bend;      ///< pixels^2
+  float rounding;  ///< variance of r by rounding
+  /// Twice the variances of Ix and Iy by rounding, because the means over the window scatter.
+  float gradient_rounding;
   float pixel_rounding;  ///< variance of the values whose differences are the texture
   float texture_noise;   ///< mean texture of a flat image by rounding
 };

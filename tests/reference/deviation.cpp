@@ -34,9 +34,8 @@ DeviationConstants pyramid_constants(PixelFormat format, bool normalize) {
   const double variance = rounding_variance(format);
   const double contrast = normalize ? 20.0 / 3.0 : 1.0;
   const double smoothing = std::pow(squares(window_weights(5, 0.8)), 2.0);
-  return {
-      10.0,     0.047,          0.008, 4.0, 0.3, 2.0 * variance * contrast * contrast * smoothing,
-      variance, 24.0 * variance};
+  const double rounding = 2.0 * variance * contrast * contrast * smoothing;
+  return {10.0, 0.047, 0.008, 4.0, rounding, 0.3 * rounding, variance, 24.0 * variance};
 }
 
 DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels) {
@@ -48,14 +47,9 @@ DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels)
       norm += std::sqrt(squares(term.wx) * squares(term.wy) * squares(term.wt));
     gain[c] = norm * norm;
   }
-  return {1.0,
-          0.22,
-          0.0013,
-          35.0,
-          0.3,
-          variance * gain[2],
-          variance * gain[2],
-          std::max(2.0 * variance * std::max(gain[0], gain[1]), 1e-7)};
+  const double rounding = variance * gain[2];
+  const double of_gradient = 2.0 * variance * std::max(gain[0], gain[1]);
+  return {1.0, 0.22, 0.0013, 35.0, rounding, of_gradient, rounding, std::max(of_gradient, 1e-7)};
 }
 
 PlaneD texture_of(const PlaneD& frame) {
@@ -111,14 +105,14 @@ DeviationRange deviation(const DeviationConstants& constants, const PlaneD& ix, 
   DeviationRange result{PlaneD(width, height), PlaneD(width, height)};
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      // The mean of q, times gradient_floor^2.
-      const double flat = 1.0 - xx.at(x, y) - yy.at(x, y);
-      const double s2 = std::max(rr.at(x, y), constants.rounding * flat / floor2);
+      const double weight = (1.0 - xx.at(x, y) - yy.at(x, y)) / floor2;  // the mean of q
+      const double s2 = std::max(rr.at(x, y), constants.rounding * weight);
       const auto with = [&](double error) {
         const double own =
             constants.pixel_rounding /
             std::max(0.0, (1.0 + error) * texture.at(x, y) - constants.texture_noise);
-        const double less = constants.gradient_noise * s2 - error * (xx.at(x, y) + yy.at(x, y));
+        const double less =
+            constants.gradient_rounding * weight - error * (xx.at(x, y) + yy.at(x, y));
         const double a = xx.at(x, y) - less;
         const double b = xy.at(x, y);
         const double c = yy.at(x, y) - less;

@@ -13,10 +13,10 @@ struct DeviationConstants {
   double least;
   double noise;
   double bend;
-  double gradient_noise;
-  double rounding;        ///< variance of the residual
-  double pixel_rounding;  ///< variance of the values whose differences are the texture
-  double texture_noise;   ///< mean texture of a flat image
+  double rounding;           ///< variance of the residual
+  double gradient_rounding;  ///< twice the variances of the derivatives
+  double pixel_rounding;     ///< variance of the values whose differences are the texture
+  double texture_noise;      ///< mean texture of a flat image
 };
 DeviationConstants pyramid_constants(PixelFormat format, bool normalize);
 /// The kernels must be the same at all pixels.

@@ -126,7 +126,8 @@ void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_REST
   const V noise = hn::Set(d, model.noise);
   const V bend = hn::Set(d, model.bend);
   const V rounding = hn::Set(d, model.rounding / (model.gradient_floor * model.gradient_floor));
-  const V gradient_noise = hn::Set(d, model.gradient_noise);
+  const V gradient_rounding =
+      hn::Set(d, model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
   const V singular = hn::Set(d, kSingularDeterminant);
   const V pixel_rounding = hn::Set(d, model.pixel_rounding);
   const V texture_noise = hn::Set(d, model.texture_noise);
@@ -134,10 +135,10 @@ void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_REST
     const V xx = hn::LoadU(d, means[0] + x);
     const V b = hn::LoadU(d, means[1] + x);
     const V yy = hn::LoadU(d, means[2] + x);
-    const V least_residual = hn::Mul(rounding, hn::Sub(hn::Sub(one, xx), yy));
-    const V residual = hn::Max(hn::LoadU(d, means[3] + x), least_residual);
-    const V a = hn::NegMulAdd(gradient_noise, residual, xx);
-    const V c = hn::NegMulAdd(gradient_noise, residual, yy);
+    const V flat = hn::Sub(hn::Sub(one, xx), yy);
+    const V residual = hn::Max(hn::LoadU(d, means[3] + x), hn::Mul(rounding, flat));
+    const V a = hn::NegMulAdd(gradient_rounding, flat, xx);
+    const V c = hn::NegMulAdd(gradient_rounding, flat, yy);
     const V trace = hn::Add(a, c);
     const V determinant = hn::NegMulAdd(b, b, hn::Mul(a, c));
     const auto definite =
