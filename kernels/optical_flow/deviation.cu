@@ -115,6 +115,36 @@ __device__ inline void terms_of_kernels(const DeviationArguments& a, int left, i
   }
 }
 
+/// The texture at a pixel of the region of the flow.
+template <FlowMethod kMethod>
+__device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
+  if constexpr (kMethod == FlowMethod::kPyramid) {
+    const References r = references(a.state, a.pyramid.level);
+    const Rect& region = a.pyramid.level.region;
+    return stored(a.pyramid.window, a.pyramid.texture, r,
+                  r.reference_age)[(region.y + y) * a.pyramid.texture.stride + region.x + x];
+  } else {
+    const float* const from = a.kernels.derivatives + y * a.kernels.stride + x;
+    return fmaf(from[0], from[0], from[a.kernels.plane] * from[a.kernels.plane]);
+  }
+}
+
+__device__ inline float deviation_of(const detail::DeviationModel& model,
+                                     const float (&mean)[kSums], float texture) {
+  const float weight = (1.0f - mean[0] - mean[2]) / (model.gradient_floor * model.gradient_floor);
+  const float residual = fmaxf(mean[3], model.rounding * weight);
+  const float c = fmaf(-model.gradient_rounding, weight, mean[0]);
+  const float d = fmaf(-model.gradient_rounding, weight, mean[2]);
+  const float trace = c + d;
+  const float determinant = fmaf(c, d, -mean[1] * mean[1]);
+  if (!(trace > 0.0f) || !(determinant > detail::kSingularDeterminant * (trace * trace)))
+    return detail::kNoDeviation;
+  // The trace of the inverse of a symmetric matrix is trace / determinant.
+  return sqrtf(model.least * model.least + model.noise * residual * trace / determinant +
+               model.bend * mean[4] +
+               model.pixel_rounding / fmaxf(texture - model.texture_noise, 0.0f));
+}
+
 template <FlowMethod kMethod>
 __global__ void __launch_bounds__(kPyramidThreads)
     deviation(const __grid_constant__ DeviationArguments a) {
@@ -189,12 +219,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
           sum += filtered[p * kFilteredPlane + (row + j) * kFilteredStride + column];
         mean[p] = kShare * sum;
       }
-      const float c = mean[0] + detail::kDeviationRidge;
-      const float d = mean[2] + detail::kDeviationRidge;
-      // The trace of the inverse of a symmetric matrix is trace / determinant.
-      const float trace = (c + d) / fmaf(c, d, -mean[1] * mean[1]);
-      deviation = sqrtf(a.model.least * a.model.least + a.model.noise * mean[3] * trace +
-                        a.model.bend * mean[4]);
+      deviation = deviation_of(a.model, mean, texture_at<kMethod>(a, a.x + x, a.y + y));
     }
     row_at(out_plane<float>(*a.frame, 3), stride, y)[x] = deviation;
   }

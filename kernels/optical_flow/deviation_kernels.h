@@ -26,6 +26,7 @@ struct DeviationArguments {
   struct OfPyramid {
     Window window;
     FlowLevel level;
+    StoredLevel texture;
     const float2* flow;
     const float* confidence;
     int stride;  ///< elements from row to row

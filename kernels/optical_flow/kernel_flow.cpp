@@ -73,8 +73,9 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
   if (plan_.deviation) solved_ = device.take<float>(3 * solved_plane_);
 }
 
-Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept {
-  if (Expected<void> loaded = uniform_.load(plan_, kernels); !loaded) return loaded;
+Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels,
+                                        detail::KernelNoise& noise) noexcept {
+  if (Expected<void> loaded = uniform_.load(plan_, kernels, noise); !loaded) return loaded;
   const std::unique_ptr<UniformTaps> taps(new (std::nothrow) UniformTaps{});
   if (!taps)
     return tl::unexpected(
@@ -88,7 +89,8 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
   return upload(cuda, taps_, taps.get(), sizeof(UniformTaps));
 }
 
-Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept {
+Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels,
+                                          detail::KernelNoise& noise) noexcept {
   auto source = detail::KernelSource::open(kernels, plan_.kernel_image);
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
@@ -119,6 +121,7 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
         if (Expected<void> fits = detail::check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
           return fits;
+        noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
         const int pixel = in_y % tile_rows * kTileWidth + in_x % kTileWidth;
         std::size_t at =
             static_cast<std::size_t>((in_x / kTileWidth * pairs + pair) * taps) * pixels +
@@ -224,14 +227,19 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
         !done)
       return done;
   }
+  detail::KernelNoise noise;
   if (per_pixel()) {
     if (Expected<void> done = choose_ring_filter(cuda); !done) return done;
-    return load_per_pixel(cuda, kernels);
+    if (Expected<void> done = load_per_pixel(cuda, kernels, noise); !done) return done;
+  } else {
+    if (Expected<void> done = load_kernel(cuda, temporal_sums_kernel(plan_.format), 0); !done)
+      return done;
+    if (Expected<void> done = load_uniform(cuda, kernels, noise); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, spatial_sums_kernel(), spatial_bytes()); !done)
+      return done;
   }
-  if (Expected<void> done = load_kernel(cuda, temporal_sums_kernel(plan_.format), 0); !done)
-    return done;
-  if (Expected<void> done = load_uniform(cuda, kernels); !done) return done;
-  return load_kernel(cuda, spatial_sums_kernel(), spatial_bytes());
+  deviation_ = detail::kernel_deviation(plan_, noise);
+  return {};
 }
 
 Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -271,7 +279,7 @@ Expected<void> KernelFlow::record_deviation(Scope& cuda, int slot, cudaStream_t 
   a.outcome = outcome(slot);
   a.frames = plan_.frames;
   a.invalid = invalid_value(plan_);
-  a.model = detail::kKernelDeviation;
+  a.model = deviation_;
   a.x = plan_.roi.x - flow.x;
   a.y = plan_.roi.y - flow.y;
   a.width = plan_.roi.width;

@@ -17,8 +17,10 @@ class KernelFlow final : public FlowOperator {
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 
-  Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels) noexcept;
-  Expected<void> load_uniform(Scope& cuda, const KernelConfig& kernels) noexcept;
+  Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels,
+                                detail::KernelNoise& noise) noexcept;
+  Expected<void> load_uniform(Scope& cuda, const KernelConfig& kernels,
+                              detail::KernelNoise& noise) noexcept;
   Expected<void> choose_ring_filter(Scope& cuda) noexcept;
   Expected<void> record_per_pixel(Scope& cuda, int slot, cudaStream_t stream) noexcept;
   Expected<void> record_uniform(Scope& cuda, int slot, cudaStream_t stream) noexcept;
@@ -45,6 +47,7 @@ class KernelFlow final : public FlowOperator {
   char* ring_ = nullptr;
 
   detail::UniformKernels uniform_;
+  detail::DeviationModel deviation_{};
   Rect reach_;  ///< pixels that the kernels of the support read, clipped to the image
   UniformTaps* taps_ = nullptr;
   char* kept_ = nullptr;

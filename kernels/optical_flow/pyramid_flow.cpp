@@ -45,6 +45,10 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     raw_stride_[at(l)] = whole_lines(size.width);
     flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
   }
+  if (plan.deviation) {
+    texture_ = {frame_floats_, whole_lines(plan.size.width), plan.size.width, plan.size.height};
+    frame_floats_ += std::int64_t{texture_.stride} * texture_.height;
+  }
   partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
@@ -183,6 +187,7 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
                   static_cast<int>(blocks)};
     blocks += grid.x * grid.y;
   }
+  a.texture = texture_;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);
@@ -320,14 +325,15 @@ Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
   a.frames = plan_.frames;
   a.threshold = plan_.confidence_threshold;
   a.invalid = invalid_value(plan_);
-  a.model = detail::kPyramidDeviation;
+  a.model = detail::pyramid_deviation(plan_, pyramid_);
   a.x = plan_.roi.x - region.x;
   a.y = plan_.roi.y - region.y;
   a.width = plan_.roi.width;
   a.height = plan_.roi.height;
   a.flow_width = region.width;
   a.flow_height = region.height;
-  a.pyramid = {window(), flow_level(0, false), frame.source.flow, confidence_, flow_[0].stride};
+  a.pyramid = {window(),          flow_level(0, false), texture_,
+               frame.source.flow, confidence_,          flow_[0].stride};
   return add(frame, deviation_kernel(FlowMethod::kPyramid),
              grid_of(a.width, a.height, kDeviationTileHeight), deviation_shared_bytes(), a);
 }

@@ -213,6 +213,30 @@ __device__ void presmooth(const PrepareArguments& a, const Load& load, float (&s
   }
 }
 
+/// Stores the texture of the tile: the sum of the squares of the 12 differences between neighbors
+/// in 3x3 pixels of the image.
+__device__ void store_texture(const PrepareArguments& a, const Tile& tile, int x0, int y0,
+                              int head) {
+  float* const out = a.window.base + head * a.window.frame_floats + a.texture.origin;
+  for (BlockWalk<> at(min(kWidth, a.texture.width - x0), min(kHeight, a.texture.height - y0));
+       at.more(); at.next()) {
+    const int row = at.row() + kReachImage;
+    const int column = at.column() + kReachImage;
+    const auto squared = [&](int y, int x, int down, int right) {
+      const float difference =
+          tile.plane[row + y + down][column + x + right] - tile.plane[row + y][column + x];
+      return difference * difference;
+    };
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = -1; k <= 1; ++k) {
+      sum += squared(k, -1, 0, 1) + squared(k, 0, 0, 1);
+      sum += squared(-1, k, 1, 0) + squared(0, k, 1, 0);
+    }
+    out[(y0 + at.row()) * a.texture.stride + x0 + at.column()] = sum;
+  }
+}
+
 template <typename Pixel, bool kNormalize>
 __global__ void __launch_bounds__(kPyramidThreads)
     prepare(const __grid_constant__ PrepareArguments a) {
@@ -249,6 +273,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
     fill([&](int x, int y) { return level.raw[y * level.raw_stride + x]; });
   }
   __syncthreads();
+  if (level.raw == nullptr && a.texture.width > 0) store_texture(a, tile, x0, y0, head);
   if constexpr (kNormalize) normalize(tile, x0, y0, width, height);
 
   constexpr int kAcross = 4;

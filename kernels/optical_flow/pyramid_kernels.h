@@ -45,14 +45,15 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of all stored frames: `frames` times `frame_floats` floats.
+/// All levels of all stored frames, and their textures: `frames` times `frame_floats` floats.
 struct Window {
   float* base;
   std::int64_t frame_floats;
   int frames;
 };
 
-/// Normalizes and smooths all levels, and stores them in the window of frames.
+/// Normalizes and smooths all levels, and stores them in the window of frames. For the deviation
+/// of the flow, it also stores the texture of level 0.
 struct PrepareArguments {
   const FrameParams* frame;
   const TemporalState* state;
@@ -65,6 +66,7 @@ struct PrepareArguments {
     int tiles_x;
     int first_tile;  ///< index of the level's first tile in the launch
   } level[detail::kMaxPyramidLevels];
+  StoredLevel texture;  ///< of level 0, in the window; without pixels if it is not wanted
   float scale;
   float presmoothing[detail::kPresmoothingRadius + 1];
 };

@@ -42,9 +42,19 @@ Expected<void> check(const MovingObjectsConfig& config) noexcept {
   return detail::check_options(MovingObjectsConfig::options(), &config);
 }
 
+/// Connected cells side by side.
+struct Run {
+  int row;
+  int left;
+  int right;
+};
+
 /// What is known of connected cells.
 struct Component {
   int cells = 0;
+  int area = 0;  ///< cells, with those between two of them in a row
+  int last_row = -1;
+  int last_column = 0;  ///< in this row, of the cells that `area` counts
   int left = 0;
   int right = 0;
   int top = 0;
@@ -60,6 +70,12 @@ struct Component {
     bottom = std::max(bottom, other.bottom);
     u += other.u;
     v += other.v;
+  }
+  /// Runs must come in order. A body is one without texture inside, too, which nothing is known of.
+  void cover(const Run& run) noexcept {
+    area += run.right - (run.row == last_row ? last_column : run.left - 1);
+    last_row = run.row;
+    last_column = run.right;
   }
 };
 
@@ -81,8 +97,9 @@ struct Finder {
   std::unique_ptr<int[]> link_memory;
   std::size_t row_length = 0;
 
-  // Connected cells side by side are a run. Runs are numbered from 0, row by row.
+  // Runs are numbered from 0, row by row.
   std::unique_ptr<int[]> run_of;  // of each cell; kStill: it does not move
+  std::unique_ptr<Run[]> spans;   // of each run
   int runs = 0;
   std::unique_ptr<int[]> parents;  // a run of the same object; the first one is its own parent
   std::unique_ptr<Component[]> components;  // of the first run of each object
@@ -120,7 +137,8 @@ bool Finder::allocate() noexcept {
   row_length = detail::row_stride(columns + 2 * detail::kCellReach);
   if (!take(vector_memory, vectors.size() * 3 * row_length) ||
       !take(link_memory, (links.size() + 1) * row_length) || !take(run_of, cells) ||
-      !take(parents, cells) || !take(components, cells) || !take(large, cells))
+      !take(spans, cells) || !take(parents, cells) || !take(components, cells) ||
+      !take(large, cells))
     return false;
   float* vector = &vector_memory[detail::kCellReach];
   for (detail::CellRow& row : vectors) {
@@ -203,7 +221,10 @@ void Finder::connect(int row) noexcept {
     }
     const int run = runs++;
     parents[at(run)] = run;
-    Component sum{0, column, column, row, row, 0.0, 0.0};
+    Component sum;
+    sum.left = column;
+    sum.top = sum.bottom = row;
+    sum.right = column;
     components[at(run)] = sum;
     int root = run;
     do {
@@ -219,6 +240,7 @@ void Finder::connect(int row) noexcept {
       ++column;
     } while (column < columns && (needed[column] & detail::kLinkLeft) != 0);
     sum.right = column - 1;
+    spans[at(run)] = {row, sum.left, sum.right};
     components[at(root)].add(sum);
   }
 }
@@ -228,15 +250,18 @@ std::span<const MovingObject> Finder::select() noexcept {
   found = 0;
   for (int run = 0; run < runs; ++run) {
     parents[at(run)] = root_of(run);
-    if (parents[at(run)] == run && components[at(run)].cells >= least_cells)
+    components[at(parents[at(run)])].cover(spans[at(run)]);
+  }
+  for (int run = 0; run < runs; ++run) {
+    if (parents[at(run)] == run && components[at(run)].area >= least_cells)
       large[at(found++)] = run;
   }
   int* const first = large.get();
   const int kept = std::min(found, config.max_objects);
   std::partial_sort(first, first + kept, first + found, [this](int a, int b) {
-    const int cells_a = components[at(a)].cells;
-    const int cells_b = components[at(b)].cells;
-    return cells_a != cells_b ? cells_a > cells_b : a < b;
+    const int area_a = components[at(a)].area;
+    const int area_b = components[at(b)].area;
+    return area_a != area_b ? area_a > area_b : a < b;
   });
   for (int i = 0; i < kept; ++i) {
     const Component& c = components[at(first[i])];
@@ -247,7 +272,7 @@ std::span<const MovingObject> Finder::select() noexcept {
     objects[at(i)] = {{x, y, right - x, bottom - y},
                       static_cast<float>(c.u / c.cells),
                       static_cast<float>(c.v / c.cells),
-                      c.cells * pixels};
+                      c.area * pixels};
   }
   return std::span(objects).first(at(kept));
 }
@@ -308,7 +333,7 @@ bool MovingObjects::moves_at(int x, int y) const noexcept {
   if (x < 0 || y < 0 || x >= s.config.size.width || y >= s.config.size.height || !s.fits)
     return false;
   const int run = s.run_of[State::at(y / s.side) * State::at(s.columns) + State::at(x / s.side)];
-  return run != kStill && s.components[State::at(s.parents[State::at(run)])].cells >= s.least_cells;
+  return run != kStill && s.components[State::at(s.parents[State::at(run)])].area >= s.least_cells;
 }
 
 int MovingObjects::found() const noexcept {

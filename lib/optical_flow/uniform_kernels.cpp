@@ -32,8 +32,8 @@ void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const flo
   std::reverse_copy(wy, wy + plan.ny, v.taps);
 }
 
-Expected<void> UniformKernels::load(const OpticalFlowPlan& plan,
-                                    const KernelConfig& kernels) noexcept {
+Expected<void> UniformKernels::load(const OpticalFlowPlan& plan, const KernelConfig& kernels,
+                                    KernelNoise& noise) noexcept {
   auto source = KernelSource::open(kernels, plan.size);
   if (!source) return tl::unexpected(source.error());
   *this = UniformKernels{};
@@ -41,6 +41,7 @@ Expected<void> UniformKernels::load(const OpticalFlowPlan& plan,
     for (int r = 0; r < plan.terms; ++r) {
       float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
       if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+      noise.add(plan, c, r, wx, wy, wt);
       for (int t = 0; t < plan.nt; ++t) wt[t] *= gray_scale(plan.format);
       add(plan, c, wx, wy, wt);
     }

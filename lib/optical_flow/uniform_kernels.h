@@ -3,6 +3,7 @@
 
 #include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
+#include "optical_flow/deviation.h"
 #include "optical_flow/plan.h"
 
 namespace ocellus::detail {
@@ -30,8 +31,9 @@ struct UniformKernels {
   Horizontal horizontal[kMost];
   Vertical vertical[kMost];
 
-  /// Reads all kernels. Temporal taps are scaled to 8-bit gray levels.
-  Expected<void> load(const OpticalFlowPlan& plan, const KernelConfig& kernels) noexcept;
+  /// Reads all kernels, and adds them to `noise`. Temporal taps are scaled to 8-bit gray levels.
+  Expected<void> load(const OpticalFlowPlan& plan, const KernelConfig& kernels,
+                      KernelNoise& noise) noexcept;
 
  private:
   void add(const OpticalFlowPlan& plan, int convolution, const float* wx, const float* wy,

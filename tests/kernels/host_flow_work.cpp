@@ -4,6 +4,7 @@
 // Must come after simt.h.
 #include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/kernels.h"
+#include "kernels/optical_flow/pyramid_kernels.h"
 
 namespace ocellus::test {
 
@@ -11,8 +12,10 @@ std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
   for (const PixelFormat format :
-       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     is(cuda::temporal_sums_kernel(format));
+    for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
+  }
   is(cuda::spatial_sums_kernel());
   for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})
     is(cuda::deviation_kernel(method));

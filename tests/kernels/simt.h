@@ -385,6 +385,9 @@ using std::isnan;
 inline float __fdividef(float a, float b) {
   return a / b;
 }
+inline float rsqrtf(float a) {
+  return 1.0f / std::sqrt(a);
+}
 inline int max(int a, int b) {
   return a > b ? a : b;
 }

@@ -1,28 +1,45 @@
 // The standard deviation of the flow in double precision, as described in docs/optical_flow.md.
 #pragma once
 
+#include "ocellus/optical_flow.h"
+#include "reference/convolution.h"
 #include "support/plane.h"
 
 namespace ocellus::reference {
 
-/// The calibrated constants of a method.
+/// The calibrated constants of a method, and the variances of rounding.
 struct DeviationConstants {
   double gradient_floor;
   double least;
   double noise;
   double bend;
+  double rounding;           ///< variance of the residual
+  double gradient_rounding;  ///< twice the variances of the derivatives
+  double pixel_rounding;     ///< variance of the values whose differences are the texture
+  double texture_noise;      ///< mean texture of a flat image
 };
-inline constexpr DeviationConstants kPyramidConstants = {10.0, 0.047, 0.008, 4.0};
-inline constexpr DeviationConstants kKernelConstants = {1.0, 0.22, 0.0013, 35.0};
+DeviationConstants pyramid_constants(PixelFormat format, bool normalize);
+/// The kernels must be the same at all pixels.
+DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels);
 
-/// From the derivatives, the residual under the flow and the flow, which is NaN where it is
-/// invalid.
-test::PlaneD deviation(const DeviationConstants& constants, const test::PlaneD& ix,
-                       const test::PlaneD& iy, const test::PlaneD& residual, const test::PlaneD& u,
-                       const test::PlaneD& v);
+/// The range of a deviation that is computed in single precision.
+struct DeviationRange {
+  test::PlaneD low;
+  test::PlaneD high;
+};
+
+/// From the derivatives, the residual under the flow, the texture and the flow, which is NaN where
+/// it is invalid. Where the matrix is nearly singular, the range is wide.
+DeviationRange deviation(const DeviationConstants& constants, const test::PlaneD& ix,
+                         const test::PlaneD& iy, const test::PlaneD& residual,
+                         const test::PlaneD& texture, const test::PlaneD& u, const test::PlaneD& v);
+
+/// Sum of the squares of the 12 differences between neighbors in 3x3 pixels of a frame.
+test::PlaneD texture_of(const test::PlaneD& frame);
 
 /// Of flow by kernels, from the derivatives of equation (2).
-test::PlaneD kernel_deviation(const test::PlaneD& ix, const test::PlaneD& iy,
-                              const test::PlaneD& it, const test::PlaneD& u, const test::PlaneD& v);
+DeviationRange kernel_deviation(const DeviationConstants& constants, const test::PlaneD& ix,
+                                const test::PlaneD& iy, const test::PlaneD& it,
+                                const test::PlaneD& u, const test::PlaneD& v);
 
 }  // namespace ocellus::reference

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 
-#include "reference/deviation.h"
 #include "reference/image.h"
 #include "reference/lucas_kanade.h"
 
@@ -230,16 +229,16 @@ PyramidResult pyramid_flow(const std::vector<PlaneD>& frames, const OpticalFlowC
   return flow;
 }
 
-PlaneD pyramid_deviation(const std::vector<PlaneD>& frames, const OpticalFlowConfig& config,
-                         const PlaneD& u, const PlaneD& v) {
+DeviationRange pyramid_deviation(const std::vector<PlaneD>& frames, const OpticalFlowConfig& config,
+                                 const PlaneD& u, const PlaneD& v) {
   const PyramidConfig& pyramid = config.pyramid;
   const int seen = std::min(static_cast<int>(frames.size()), pyramid.window_frames);
   const int age = age_of_reference(pyramid, seen);
-  const auto frame = [&](int back) {
-    return prepared(frames[frames.size() - 1 - static_cast<std::size_t>(back)], pyramid.normalize);
+  const auto frame = [&](int back) -> const PlaneD& {
+    return frames[frames.size() - 1 - static_cast<std::size_t>(back)];
   };
-  const PlaneD here = frame(age);
-  const PlaneD next = frame(std::max(0, age - 1));
+  const PlaneD here = prepared(frame(age), pyramid.normalize);
+  const PlaneD next = prepared(frame(std::max(0, age - 1)), pyramid.normalize);
   const auto warped = make(u.width, u.height, [&](int x, int y) {
     const double from_x = x + u.at(x, y);
     const double from_y = y + v.at(x, y);
@@ -255,7 +254,8 @@ PlaneD pyramid_deviation(const std::vector<PlaneD>& frames, const OpticalFlowCon
   });
   const PlaneD residual =
       make(u.width, u.height, [&](int x, int y) { return warped.at(x, y) - here.at(x, y); });
-  return deviation(kPyramidConstants, ix, iy, residual, u, v);
+  return deviation(pyramid_constants(config.format, pyramid.normalize), ix, iy, residual,
+                   texture_of(frame(age)), u, v);
 }
 
 }  // namespace ocellus::reference

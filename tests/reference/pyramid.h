@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ocellus/optical_flow.h"
+#include "reference/deviation.h"
 #include "support/plane.h"
 
 namespace ocellus::reference {
@@ -22,8 +23,8 @@ PyramidResult pyramid_flow(const std::vector<test::PlaneD>& frames,
 
 /// The standard deviation of this flow, from the flow after all steps (the whole image, NaN where
 /// it is invalid).
-test::PlaneD pyramid_deviation(const std::vector<test::PlaneD>& frames,
-                               const OpticalFlowConfig& config, const test::PlaneD& u,
-                               const test::PlaneD& v);
+DeviationRange pyramid_deviation(const std::vector<test::PlaneD>& frames,
+                                 const OpticalFlowConfig& config, const test::PlaneD& u,
+                                 const test::PlaneD& v);
 
 }  // namespace ocellus::reference

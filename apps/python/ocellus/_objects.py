@@ -30,7 +30,7 @@ class MovingObject(NamedTuple):
     box: tuple[int, int, int, int]  #: left, top, width, height in pixels of the flow planes
     u: float  #: mean motion to the right, pixels per frame
     v: float  #: mean motion down, pixels per frame
-    area: int  #: pixels that move
+    area: int  #: pixels of the object
 
 
 class MovingObjects(NotCopied):

@@ -15,10 +15,11 @@
 namespace ocellus {
 
 struct MovingObject {
-  Rect box{};           ///< in pixels of the flow planes
-  float u = 0.0f;       ///< mean motion to the right, pixels per frame
-  float v = 0.0f;       ///< mean motion down, pixels per frame
-  std::int64_t area{};  ///< pixels that move, a multiple of those of a cell
+  Rect box{};      ///< in pixels of the flow planes
+  float u = 0.0f;  ///< mean motion to the right, pixels per frame
+  float v = 0.0f;  ///< mean motion down, pixels per frame
+  /// Pixels of its cells and of those between two of them in a row, a multiple of those of a cell.
+  std::int64_t area{};
 };
 
 /// Largest value of MovingObjectsConfig::max_objects.
@@ -47,7 +48,8 @@ struct MovingObjectsConfig {
 /// `min_motion` long, and at least `min_deviations` times its standard deviation. Two cells that
 /// move belong to one object if they are at most two cells apart along each axis and their vectors
 /// differ by at most half a pixel or half the longer one. The objects are the connected components
-/// of this relation. The time of a field is bounded, because the number of cells is.
+/// of this relation. A body without texture inside is found by its edge. The time of a field is
+/// bounded, because the number of cells is.
 class MovingObjects {
  public:
   /// Errors: InvalidArgument (the text names the member and its range), OutOfMemory.

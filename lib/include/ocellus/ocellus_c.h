@@ -302,7 +302,7 @@ typedef struct ocellus_moving_object {
   int32_t height;
   float u;      /**< mean motion to the right, pixels per frame */
   float v;      /**< mean motion down, pixels per frame */
-  int64_t area; /**< pixels that move */
+  int64_t area; /**< pixels of the object */
 } ocellus_moving_object;
 
 /** Which objects are found. The members of ocellus::MovingObjectsConfig (ocellus/moving_objects.h),

@@ -85,24 +85,71 @@ void deviation_terms_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT
   }
 }
 
-void deviation_row(const float* const* HWY_RESTRICT means, const DeviationModel& model,
-                   float* HWY_RESTRICT out, int width) {
+void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out, int width) {
   const D d;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V ridge = hn::Set(d, kDeviationRidge);
+  for (int x = 0; x < width; x += lanes) {
+    V sum = hn::Zero(d);
+    const auto add = [&](const float* p, const float* q) HWY_ATTR {
+      const V difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, q));
+      sum = hn::MulAdd(difference, difference, sum);
+    };
+    for (int k = 0; k < 3; ++k) {
+      add(rows[k] + x, rows[k] + x - 1);
+      add(rows[k] + x + 1, rows[k] + x);
+      add(rows[1] + x + k - 1, rows[0] + x + k - 1);
+      add(rows[2] + x + k - 1, rows[1] + x + k - 1);
+    }
+    hn::StoreU(sum, d, out + x);
+  }
+}
+
+void squared_gradient_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
+                          float* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) {
+    const V gx = hn::LoadU(d, ix + x);
+    const V gy = hn::LoadU(d, iy + x);
+    hn::StoreU(hn::MulAdd(gx, gx, hn::Mul(gy, gy)), d, out + x);
+  }
+}
+
+void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_RESTRICT texture,
+                   const DeviationModel& model, float* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V zero = hn::Zero(d);
+  const V one = hn::Set(d, 1.0f);
+  const V none = hn::Set(d, kNoDeviation);
   const V least = hn::Set(d, model.least * model.least);
   const V noise = hn::Set(d, model.noise);
   const V bend = hn::Set(d, model.bend);
+  const V rounding = hn::Set(d, model.rounding / (model.gradient_floor * model.gradient_floor));
+  const V gradient_rounding =
+      hn::Set(d, model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
+  const V singular = hn::Set(d, kSingularDeterminant);
+  const V pixel_rounding = hn::Set(d, model.pixel_rounding);
+  const V texture_noise = hn::Set(d, model.texture_noise);
   for (int x = 0; x < width; x += lanes) {
-    const V a = hn::Add(hn::LoadU(d, means[0] + x), ridge);
+    const V xx = hn::LoadU(d, means[0] + x);
     const V b = hn::LoadU(d, means[1] + x);
-    const V c = hn::Add(hn::LoadU(d, means[2] + x), ridge);
+    const V yy = hn::LoadU(d, means[2] + x);
+    const V flat = hn::Sub(hn::Sub(one, xx), yy);
+    const V residual = hn::Max(hn::LoadU(d, means[3] + x), hn::Mul(rounding, flat));
+    const V a = hn::NegMulAdd(gradient_rounding, flat, xx);
+    const V c = hn::NegMulAdd(gradient_rounding, flat, yy);
+    const V trace = hn::Add(a, c);
+    const V determinant = hn::NegMulAdd(b, b, hn::Mul(a, c));
+    const auto definite =
+        hn::And(hn::Gt(trace, zero), hn::Gt(determinant, hn::Mul(singular, hn::Mul(trace, trace))));
     // The trace of the inverse of a symmetric matrix is trace / determinant.
-    const V trace = hn::Div(hn::Add(a, c), hn::NegMulAdd(b, b, hn::Mul(a, c)));
-    const V covariance = hn::Mul(hn::Mul(noise, hn::LoadU(d, means[3] + x)), trace);
-    const V variance =
-        hn::Add(hn::Add(least, covariance), hn::Mul(bend, hn::LoadU(d, means[4] + x)));
-    hn::StoreU(hn::Sqrt(variance), d, out + x);
+    const V covariance = hn::Div(hn::Mul(hn::Mul(noise, residual), trace), determinant);
+    const V own =
+        hn::Div(pixel_rounding, hn::Max(hn::Sub(hn::LoadU(d, texture + x), texture_noise), zero));
+    const V variance = hn::Add(hn::Add(hn::Add(least, covariance), own),
+                               hn::Mul(bend, hn::LoadU(d, means[4] + x)));
+    hn::StoreU(hn::IfThenElse(definite, hn::Sqrt(variance), none), d, out + x);
   }
 }
 
@@ -117,6 +164,8 @@ HWY_EXPORT(gradient_row);
 HWY_EXPORT(flow_residual_row);
 HWY_EXPORT(known_flow_row);
 HWY_EXPORT(deviation_terms_row);
+HWY_EXPORT(texture_row);
+HWY_EXPORT(squared_gradient_row);
 HWY_EXPORT(deviation_row);
 
 void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
@@ -134,9 +183,15 @@ void deviation_terms_row(const float* ix, const float* iy, const float* residual
                          int width) noexcept {
   HWY_DYNAMIC_DISPATCH(deviation_terms_row)(ix, iy, residual, flow, gradient_floor, out, width);
 }
-void deviation_row(const float* const* means, const DeviationModel& model, float* out,
-                   int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_row)(means, model, out, width);
+void texture_row(const float* const* rows, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(texture_row)(rows, out, width);
+}
+void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(squared_gradient_row)(ix, iy, out, width);
+}
+void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
+                   float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(deviation_row)(means, texture, model, out, width);
 }
 
 }  // namespace ocellus::detail

@@ -28,8 +28,15 @@ void deviation_terms_row(const float* ix, const float* iy, const float* residual
                          const FlowRows& flow, float gradient_floor, float* const* out,
                          int width) noexcept;
 
-/// The deviation from the means.
-void deviation_row(const float* const* means, const DeviationModel& model, float* out,
-                   int width) noexcept;
+/// The texture of the middle of three neighboring rows of a frame. The rows must be readable one
+/// pixel beyond both ends.
+void texture_row(const float* const* rows, float* out, int width) noexcept;
+
+/// out = ix^2 + iy^2
+void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept;
+
+/// The deviation from the means and the texture.
+void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
+                   float* out, int width) noexcept;
 
 }  // namespace ocellus::detail

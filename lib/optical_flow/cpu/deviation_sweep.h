@@ -19,6 +19,7 @@ struct DeviationScratch {
   float* ix = nullptr;
   float* iy = nullptr;
   float* residual = nullptr;
+  float* texture = nullptr;  ///< a row, for texture that is not stored
   float* deviation = nullptr;
   float* flow = nullptr;  ///< kFlowRows rows of u and of v, with margins
   std::size_t stride = 0;
@@ -30,6 +31,7 @@ struct DeviationScratch {
     ix = builder.take<float>(stride);
     iy = builder.take<float>(stride);
     residual = builder.take<float>(stride);
+    texture = builder.take<float>(stride);
     deviation = builder.take<float>(stride);
     flow = builder.take<float>(2 * kFlowRows * stride);
   }
@@ -40,12 +42,12 @@ struct DeviationScratch {
 
 /// Computes rows [begin, end) of a region of width x height. `derive(y, ix, iy, residual)` must
 /// write these three rows, and `flow(y, component)` returns a row of u or v, NaN where it is
-/// invalid. Both are called in ascending order. `emit(y, deviation)` receives the result. The edges
-/// are repeated.
-template <typename Derive, typename Flow, typename Emit>
+/// invalid. Both are called in ascending order. `texture(y)` returns the row of the texture.
+/// `emit(y, deviation)` receives the result. The edges are repeated.
+template <typename Derive, typename Flow, typename Texture, typename Emit>
 void sweep_deviation(const DeviationModel& model, int width, int height, int begin, int end,
                      const DeviationScratch& scratch, Derive&& derive, Flow&& flow,
-                     Emit&& emit) noexcept {
+                     Texture&& texture, Emit&& emit) noexcept {
   SymmetricTaps box;
   box.set_box(kDeviationRadius);
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
@@ -77,7 +79,7 @@ void sweep_deviation(const DeviationModel& model, int width, int height, int beg
         std::memcpy(row, terms[p], bytes);
       },
       [&](int y, float* const* means) {
-        deviation_row(means, model, scratch.deviation, width);
+        deviation_row(means, texture(y), model, scratch.deviation, width);
         emit(y, scratch.deviation);
       });
 }

@@ -96,10 +96,15 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
   for (int band = 0; band < convolve_bands_.count(); ++band)
     new (&convolved_[band]) std::atomic<std::uint32_t>(0);
   order_parts();
-  return per_pixel() ? load_per_pixel(kernels) : uniform_.load(plan_, kernels);
+  KernelNoise noise;
+  Expected<void> loaded =
+      per_pixel() ? load_per_pixel(kernels, noise) : uniform_.load(plan_, kernels, noise);
+  deviation_ = kernel_deviation(plan_, noise);
+  return loaded;
 }
 
-Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept {
+Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
+                                          KernelNoise& noise) noexcept {
   auto source = KernelSource::open(kernels, plan_.kernel_image);
   if (!source) return tl::unexpected(source.error());
   const int pairs = plan_.convolutions * plan_.terms;
@@ -134,6 +139,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels) noexcept 
         if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
         if (Expected<void> fits = check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
           return fits;
+        noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
         float* to =
             block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
         for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;
@@ -426,8 +432,13 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
                       flow.width);
   };
   sweep_deviation(
-      kKernelDeviation, flow.width, flow.height, top + begin, top + end, scratch.deviation, derive,
+      deviation_, flow.width, flow.height, top + begin, top + end, scratch.deviation, derive,
       [&](int y, int component) { return solved_row(component, y); },
+      [&](int y) {
+        squared_gradient_row(derivative_row(0, y), derivative_row(1, y), scratch.deviation.texture,
+                             flow.width);
+        return scratch.deviation.texture;
+      },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);
         const float* const u = solved_row(0, y) + left;

@@ -31,7 +31,7 @@ class KernelFlow final : public FlowOperator {
   int step_count() const noexcept override { return plan_.deviation ? 3 : 2; }
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
 
-  Expected<void> load_per_pixel(const KernelConfig& kernels) noexcept;
+  Expected<void> load_per_pixel(const KernelConfig& kernels, KernelNoise& noise) noexcept;
 
   static void run_ingest(void* context, int part, int worker) noexcept;
   static void run_part(void* context, int part, int worker) noexcept;
@@ -67,6 +67,7 @@ class KernelFlow final : public FlowOperator {
 
   // Uniform kernels: the last nt frames in their own format.
   UniformKernels uniform_;
+  DeviationModel deviation_{};
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
 

@@ -32,6 +32,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
     region_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 3, 16);
   }
   finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
+  if (plan.deviation) deviation_ = pyramid_deviation(plan, pyramid_);
 }
 
 PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, int height,
@@ -64,6 +65,8 @@ void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
+  for (int f = 0; plan_.deviation && f < plan_.pyramid.window_frames; ++f)
+    texture_[floats(f)] = work_plane();
   const int partners = plan_.pyramid.window_frames - 1;
   for (int k = 0; k < partners; ++k) {
     warped_[floats(k)] = work_plane();
@@ -169,6 +172,7 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
       break;
     case StepKind::kPresmooth:
       self.presmooth(level, begin, end, scratch);
+      if (self.plan_.deviation && level == 0) self.texture(begin, end);
       break;
     case StepKind::kExpand:
       self.expand(step, begin, end, scratch);
@@ -205,6 +209,7 @@ void PyramidFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
+    if (plan_.deviation) replicate_edges(raw_[0].row(y), plan_.size.width, 1, 1);
   }
   if (!finite) mark_bad(frame);
 }
@@ -264,6 +269,16 @@ void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratc
         for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row[0]);
         for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row[0]);
       });
+}
+
+void PyramidFlow::texture(int begin, int end) noexcept {
+  const Plane& out = texture_[floats(history_.head())];
+  for (int y = begin; y < end; ++y) {
+    const float* rows[3];
+    for (int k = 0; k < 3; ++k)
+      rows[k] = raw_[0].row(std::clamp(y + k - 1, 0, plan_.size.height - 1));
+    texture_row(rows, out.row(y), plan_.size.width);
+  }
 }
 
 // ---- the flow of the reference frame
@@ -540,9 +555,11 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
     gradient_row(mean, ix, iy, region.width);
     subtract_row(warped_[0].row(y), stored_row(reference, 0, y), residual, region.width);
   };
+  const Plane& texture = texture_[floats(history_.ring_index(reference))];
   sweep_deviation(
-      kPyramidDeviation, region.width, region.height, top + begin, top + end, scratch.deviation,
-      derive, [&](int y, int component) { return (component == 0 ? flow.u : flow.v).row(y); },
+      deviation_, region.width, region.height, top + begin, top + end, scratch.deviation, derive,
+      [&](int y, int component) { return (component == 0 ? flow.u : flow.v).row(y); },
+      [&](int y) { return texture.row(region.y + y) + region.x; },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);
         const float* const confidence = confidence_.row(y) + left;

@@ -78,6 +78,7 @@ class PyramidFlow final : public FlowOperator {
   void highpass(int level, int begin, int end, const Scratch& scratch) noexcept;
   void normalize(int level, int begin, int end, const Scratch& scratch) noexcept;
   void presmooth(int level, int begin, int end, const Scratch& scratch) noexcept;
+  void texture(int begin, int end) noexcept;
   void expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
   void smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
   void warp(const Step& step, int begin, int end) noexcept;
@@ -110,6 +111,9 @@ class PyramidFlow final : public FlowOperator {
   std::array<Plane, kMaxPyramidLevels> highpass_{};
   std::array<Plane, kMaxPyramidLevels> normalized_{};
   std::array<std::array<Plane, kMaxPyramidLevels>, kMaxPyramidFrames> window_{};
+  // If the plan has the deviation.
+  DeviationModel deviation_{};
+  std::array<Plane, kMaxPyramidFrames> texture_{};
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
   // Shared by all levels, which run one after the other.
   std::array<Plane, kMaxPyramidPartners> warped_{};
