@@ -52,7 +52,8 @@ static_assert(same(OCELLUS_OK, Status::kOk) &&
               same(OCELLUS_BACKEND_UNAVAILABLE, Status::kBackendUnavailable) &&
               same(OCELLUS_DEVICE_LOST, Status::kDeviceLost) &&
               same(OCELLUS_CORRUPT_FILE, Status::kCorruptFile) &&
-              same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem));
+              same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem) &&
+              same(OCELLUS_STOPPED, Status::kStopped));
 static_assert(same(OCELLUS_GRAY8, PixelFormat::kGray8) &&
               same(OCELLUS_GRAY16, PixelFormat::kGray16) &&
               same(OCELLUS_FLOAT32, PixelFormat::kFloat32) &&
@@ -421,6 +422,10 @@ ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
   if (!made) return fail(made.error(), error);
   *fd = *made;
   return OCELLUS_OK;
+}
+
+void ocellus_operator_stop(ocellus_operator* op) {
+  if (op != nullptr) op->handle.stop();
 }
 
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error) {

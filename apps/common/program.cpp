@@ -68,6 +68,7 @@ int run_program(const char* name, const std::function<int()>& run) {
   int code = kBadInput;
   try {
     code = run();
+  } catch (const Stopped&) {  // the signal ends the process below
   } catch (const std::exception& error) {
     tell(fmt::format("{}: {}\n", name, printable(error.what())));
   }

@@ -86,6 +86,7 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   if (op_ && op_->info().learns) {
     reset();
     const Turn turn(*this);
+    const std::lock_guard<std::mutex> lock(stop_mutex_);
     learned = std::exchange(op_, std::nullopt);
   }
   destroy();
@@ -144,10 +145,7 @@ Expected<void> ElementOperator::create(EngineConfig config, GstCaps* caps) {
   if (Expected<void> pooled = pools_.create(pools, *engine, caps); !pooled) return pooled;
   fetched_ = std::move(fetched);
   engine_.emplace(std::move(*engine));
-  {
-    const Turn turn(*this);
-    op_.emplace(std::move(*op));
-  }
+  set_operator(std::move(*op));
   if (learned) take_learned(*learned);
 
   const EngineInfo& got = engine_->info();
@@ -178,12 +176,17 @@ Expected<void> ElementOperator::save_model(const char* path) {
       "there is no operator to save: the element creates it when the caps are known"));
 }
 
+// The operator before has no frame in flight, so its destruction is short.
+void ElementOperator::set_operator(std::optional<OperatorHandle> op) {
+  const Turn turn(*this);
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  op_ = std::move(op);
+  if (op_ && stopping_) op_->stop();
+}
+
 void ElementOperator::destroy() {
   reset();
-  {
-    const Turn turn(*this);
-    op_.reset();
-  }
+  set_operator(std::nullopt);
   fetched_.clear();
   engine_.reset();
 }
@@ -231,8 +234,21 @@ void ElementOperator::reset() {
   if (op_) {
     const Turn turn(*this);
     op_->reset();
+    const std::lock_guard<std::mutex> lock(stop_mutex_);
+    if (stopping_) op_->stop();
   }
   drop_frames();
+}
+
+void ElementOperator::stop() {
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  stopping_ = true;
+  if (op_) op_->stop();
+}
+
+void ElementOperator::go_on() {
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  stopping_ = false;
 }
 
 // Maps the first `planes` planes of `picture` and sets the luma plane in `frame`. `copied`: set if
@@ -444,8 +460,9 @@ GstFlowReturn ElementOperator::submit_newest() {
     return GST_FLOW_ERROR;
   }
   // A pad that flushes has no caps and no pool.
-  const bool flushing = error.status == Status::kOutOfMemory &&
-                        GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_));
+  const bool flushing = error.status == Status::kStopped ||
+                        (error.status == Status::kOutOfMemory &&
+                         GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)));
   if (bad_picture)
     post_bad_picture(element_, error);
   else if (!flushing)
@@ -504,6 +521,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
     }
     const Error error = done.error();
     if (error.status == Status::kDeadlineMissed) return Outcome::kNotYet;
+    if (error.status == Status::kStopped) return Outcome::kStopped;
     Recovery recovery = Recovery::kNotAllowed;
     if (error.status == Status::kDeviceLost) recovery = recover(error);
     if (recovery == Recovery::kDone) continue;

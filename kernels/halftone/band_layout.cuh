@@ -26,6 +26,7 @@ constexpr int kFewInRow = 8;
 constexpr unsigned kFull = 0xffffffffu;
 /// Counts of changed cells contain, from this bit on, the number of bands that have reported.
 constexpr int kCountBits = 40;
+constexpr unsigned long long kStopBit = 1ull << (kCountBits - 1);
 
 /// Number of rows and columns of a template of radius R.
 template <int R>

@@ -75,9 +75,11 @@ __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows,
   }
 }
 
-/// Waits until a neighbor's row has been updated in this sweep, and applies its flips.
+/// Waits until a neighbor's row has been updated in this sweep, and applies its flips. The neighbor
+/// skips the present sweep if this band does.
 template <int R, StatePlace kPlace>
-__device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts) {
+__device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts,
+                              std::uint32_t present) {
   std::uint32_t* const few =
       reinterpret_cast<std::uint32_t*>(band.shared + band.at.received) + band.warp * kFewInRow;
 #pragma unroll 1
@@ -91,8 +93,7 @@ __device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t swee
         ulonglong2 pair = load_message(from + word / 2);
         while (static_cast<std::uint32_t>(pair.x >> 32) != sweep ||
                static_cast<std::uint32_t>(pair.y >> 32) != sweep) {
-          // The stage has ended, so the neighbor skips this sweep.
-          if (atomicOr(&band.stop(), 0) != 0) break;
+          if (sweep == present && atomicOr(&band.stop(), 0) != 0) break;
           pair = load_message(from + word / 2);
         }
         if (static_cast<std::uint32_t>(pair.x >> 32) == sweep) {

@@ -143,6 +143,7 @@ class OperatorState {
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
   Expected<CancelOutcome> cancel(Ticket ticket) noexcept;
   Expected<int> create_event_fd() noexcept;
+  void stop() noexcept;
   void reset() noexcept;
   Expected<void> save_model(const char* path) noexcept;
   Expected<void> take_learned(OperatorState& from) noexcept;
@@ -168,6 +169,7 @@ class OperatorState {
   OperatorInfo info_;
   std::unique_ptr<OperatorInstance> instance_;
   const std::uint64_t issuer_;  // issuer of this operator's tickets
+  std::atomic<bool> stopped_{false};
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 
@@ -182,6 +184,7 @@ OperatorState::~OperatorState() {
   if (engine_->is_child()) {
     engine_->abandon();  // no thread computes the frames that were in flight
   } else {
+    instance_->stop();
     for (int slot = 0; slot < info_.depth; ++slot) instance_->cancel(slot);
   }
 }
@@ -215,6 +218,10 @@ int OperatorState::slot_with(std::uint64_t ticket, std::uint64_t first) const no
 
 Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
   if (Check here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  if (stopped_.load(std::memory_order_relaxed)) {
+    return tl::unexpected(make_error(
+        Status::kStopped, "%s was stopped; call reset before the next frame", info_.name));
+  }
   if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
   if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
@@ -266,6 +273,12 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
   if (!done) {
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown(ticket);
+    if (status == Status::kStopped) {
+      slot.ticket.store(kFree, std::memory_order_release);
+      return tl::unexpected(
+          make_error(status, "%s was stopped before ticket %llu was done; the frame has no result",
+                     info_.name, static_cast<unsigned long long>(ticket.number)));
+    }
     if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
     ++missed_deadlines_;
     return tl::unexpected(
@@ -304,8 +317,15 @@ Expected<int> OperatorState::create_event_fd() noexcept {
   return instance_->create_event_fd();
 }
 
+void OperatorState::stop() noexcept {
+  if (engine_->is_child()) return;
+  stopped_.store(true, std::memory_order_relaxed);
+  instance_->stop();
+}
+
 void OperatorState::reset() noexcept {
   if (engine_->is_child()) return;
+  instance_->stop();
   // Drop the newest frame first, so that dropping one does not start the next.
   for (;;) {
     Slot* newest = &slots_[0];
@@ -318,6 +338,7 @@ void OperatorState::reset() noexcept {
     newest->ticket.store(kFree, std::memory_order_release);
   }
   instance_->reset();
+  stopped_.store(false, std::memory_order_relaxed);
 }
 
 Expected<void> OperatorInstance::read_learned(void*, std::uint64_t, std::size_t) noexcept {
@@ -417,6 +438,9 @@ Expected<CancelOutcome> OperatorHandle::cancel(Ticket ticket) noexcept {
 }
 Expected<int> OperatorHandle::create_event_fd() noexcept {
   return state_->create_event_fd();
+}
+void OperatorHandle::stop() noexcept {
+  state_->stop();
 }
 void OperatorHandle::reset() noexcept {
   state_->reset();

@@ -87,6 +87,7 @@ void Scheduler::submit(Job& job) noexcept {
   job.step_ = -1;
   job.next_part_ = 0;
   job.open_parts_ = 0;
+  job.cut_short_ = false;
   job.next_ = nullptr;
   job.submitted_ns_ = now_ns();
   job.started_ns_ = 0;
@@ -123,6 +124,10 @@ void Scheduler::advance() noexcept {
     do {
       job.step_ += std::exchange(next, 1);
     } while (job.step_ < job.step_count && job.steps[job.step_].parts <= 0);
+    if (job.step_ < job.step_count && job.is_stopping()) {
+      job.cut_short_ = true;
+      job.step_ = job.step_count;
+    }
     if (job.step_ < job.step_count) {
       job.next_part_ = 0;
       job.open_parts_ = job.steps[job.step_].parts;
@@ -150,6 +155,12 @@ bool Scheduler::run_one_part(int worker) noexcept {
   if (!has_part()) return false;
   Job& job = *head_;
   const JobStep& step = job.steps[job.step_];
+  if (job.is_stopping()) {
+    job.cut_short_ = true;
+    job.open_parts_ -= step.parts - std::exchange(job.next_part_, step.parts);
+    if (job.open_parts_ == 0) advance();
+    return true;
+  }
   const int part = job.next_part_++;
   // Not set when the job becomes the head: it still waits until a thread has woken up.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();

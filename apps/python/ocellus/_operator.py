@@ -482,6 +482,8 @@ class Operator:
             self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
         )
         if status != 0:
+            if status == Status.STOPPED:
+                self._in_flight.pop(ticket._ticket.number, None)
             check(status, error)
         self._in_flight.pop(ticket._ticket.number, None)
         lease = ticket._lease
@@ -533,8 +535,15 @@ class Operator:
         value: int = fd.value
         return value
 
+    def stop(self) -> None:
+        """Makes the frames in flight end early. Their wait and every submit until reset raise an error
+        with Status.STOPPED. Another thread may call it while this one waits."""
+        self._check_open()
+        self._lib.ocellus_operator_stop(self._operator)
+
     def reset(self) -> None:
-        """Drops the frames in flight and their tickets, and forgets all previous frames."""
+        """Drops the frames in flight and their tickets, and forgets all previous frames. A frame that
+        runs ends early."""
         self._check_open()
         error = CError()
         check(self._lib.ocellus_operator_reset(self._operator, ctypes.byref(error)), error)
