@@ -10,25 +10,38 @@
 namespace ocellus::cuda {
 namespace {
 
+// Tests run the kernel of one band on the host (tests/kernels/simt.h), which exchanges no messages.
 __device__ inline std::uint64_t load_message(const unsigned long long* at) {
+#if __CUDA_ARCH__ > 0
   std::uint64_t value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
+#else
+  return *at;
+#endif
 }
 __device__ inline ulonglong2 load_message(const ulonglong2* at) {
+#if __CUDA_ARCH__ > 0
   ulonglong2 value;
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                : "=l"(value.x), "=l"(value.y)
                : "l"(at)
                : "memory");
   return value;
+#else
+  return *at;
+#endif
 }
 __device__ inline void store_message(ulonglong2* at, std::uint32_t sweep, std::uint32_t first,
                                      std::uint32_t second) {
   const std::uint64_t number = static_cast<std::uint64_t>(sweep) << 32;
+#if __CUDA_ARCH__ > 0
   asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(number | first),
                "l"(number | second)
                : "memory");
+#else
+  *at = {number | first, number | second};
+#endif
 }
 
 /// The message of a row. A swap changes two rows: part 0 is the row itself, part 1 the row below.

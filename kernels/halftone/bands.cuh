@@ -16,6 +16,7 @@
 // its count.
 #pragma once
 
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/halftone/band_convolution.cuh"
 #include "kernels/halftone/band_messages.cuh"
 #include "kernels/halftone/band_outputs.cuh"
@@ -266,7 +267,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 template <int R, StatePlace kPlace>
 __global__ void __launch_bounds__(kBandThreads, 1)
     run_band(const __grid_constant__ BandArguments arguments) {
-  extern __shared__ uint4 memory[];
+  OCELLUS_DYNAMIC_SHARED(uint4, memory);
   Band<R, kPlace> band(arguments, reinterpret_cast<char*>(memory));
   run_stages(band);
 }

@@ -71,6 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const int polarity = numbers.byte();
   config.polarity = static_cast<CellPolarity>(polarity < 240 ? polarity % 2 : polarity);
   config.warm_start = numbers.byte() % 2 == 0;
+  config.max_sweeps = 20;  // which some runs reach
   for (GrayRange* range : {&config.input_range, &config.output_range}) {
     const int kind = numbers.byte();
     if (kind % 3 == 1) *range = {numbers.real(), numbers.real()};
