@@ -81,11 +81,11 @@ class CellJob : public PictureJob {
       const CellularNetworkRecord& record = record_of(reports().front());
       fmt::print("{}{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
                  record.passes > 0 ? " in " + counted(record.passes, "pass", "passes") : "",
-                 record.converged ? std::string("converged")
-                                  : fmt::format("{}: {} changed at the end",
-                                                record.finished ? "not converged"
-                                                                : "ended by --max-sweeps",
-                                                counted(record.changed, "cell")),
+                 record.converged
+                     ? std::string("converged")
+                     : fmt::format("{}: {} changed at the end",
+                                   record.finished ? "not converged" : "ended by --max-sweeps",
+                                   counted(record.changed, "cell")),
                  median);
       return;
     }

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <optional>
 #include <cstring>
+#include <optional>
 
 #include "apps/common/interrupt.h"
 #include "apps/io/frames.h"

@@ -156,8 +156,8 @@ class ElementOperator {
   CudaContext& context_;
   PoolSet& pools_;
   std::optional<ocellus::Engine> engine_;
-  std::mutex next_;                            // of the thread that takes `mutex_` next
-  std::mutex mutex_;                           // guards op_ and its calls
+  std::mutex next_;   // of the thread that takes `mutex_` next
+  std::mutex mutex_;  // guards op_ and its calls
   // Only the streaming thread changes it, and holds `stop_mutex_`, too, which is never held long.
   std::optional<ocellus::OperatorHandle> op_;
   std::mutex stop_mutex_;

@@ -299,8 +299,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
     result = slot.result;
   }
   if (slot.stopped)
-    return tl::unexpected(
-        make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
+    return tl::unexpected(make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
   if (slot.out.record != nullptr) std::memcpy(slot.out.record, slot.record, info_.record->bytes);
   return measure(cuda, slot, result);
 }

@@ -70,9 +70,9 @@ struct BandLayout {
     window = rows + 2 * reach + 1;
     blocks = (width + kStampColumns - 1) / kStampColumns;
     int at = 16 * 4;  // counters
-    const auto take = [&](int bytes) {
+    const auto take = [&](int taken) {
       const int here = at;
-      at += (bytes + 15) / 16 * 16;
+      at += (taken + 15) / 16 * 16;
       return here;
     };
     stamps = take((rows + 1) * blocks * 4);

@@ -160,8 +160,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
           }
           // The count of the sweep before this one is not known, but whether it belongs to the
           // totals is.
-          const bool adds =
-              next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
+          const bool adds = next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
           if (stopping || totals.sweeps + (adds ? 1 : 0) >= left)
             atomicCAS(&band.stop(), 0, kFrameEnds);
         }
@@ -248,8 +247,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   if (!counter) return;
   if (blockIdx.x == 0) {
     for (; next != sweep; ++next)
-      totals.add(static_cast<std::uint32_t>(wait_for_count(next)),
-                 (begins >> (next & 7) & 1) != 0);
+      totals.add(static_cast<std::uint32_t>(wait_for_count(next)), (begins >> (next & 7) & 1) != 0);
     // A stage whose last sweep changed nothing has ended by itself.
     const bool finished = !cut || (cut_in_last && totals.converged);
     add_totals(band.a.end, {totals.sweeps, totals.changed, totals.converged ? 1u : 0u, 0,

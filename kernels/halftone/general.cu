@@ -411,13 +411,16 @@ __global__ void __launch_bounds__(kGeneralThreads)
       const GroupStage& stage = a.stages[s];
       const bool repeats = s == 0 && pass > 0;
       const StagePlanes planes(from);
-      const StageWork work = {stage.plan,        {a.k[planes.plane], a.pitch, a.width, a.height},
-                              a.k[planes.other], a.bias,
-                              a.counts,          a.marks,
+      const StageWork work = {stage.plan,
+                              {a.k[planes.plane], a.pitch, a.width, a.height},
+                              a.k[planes.other],
+                              a.bias,
+                              a.counts,
+                              a.marks,
                               a.end};
       start_stage(a, stage, repeats ? a.again_input : stage.plan.input,
-                  repeats ? a.again_start : stage.plan.start, from < 0 ? nullptr : a.k[from], levels,
-                  work.cells.k);
+                  repeats ? a.again_start : stage.plan.start, from < 0 ? nullptr : a.k[from],
+                  levels, work.cells.k);
       grid.sync();
       Cells cells(work);
       const CellTotals swept = run_sweeps(grid, cells, block_changed, marked,

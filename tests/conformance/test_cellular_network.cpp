@@ -438,12 +438,11 @@ TEST_P(Cells, AFrameThatTakesLongCanBeStopped) {
     CellBoundary boundary;
     bool grouped;
   };
-  for (const Order& order :
-       {Order{CellUpdate::kColors, CellBoundary::kFixed, false},
-        Order{CellUpdate::kColors, CellBoundary::kZeroFlux, false},
-        Order{CellUpdate::kRaster, CellBoundary::kZeroFlux, false},
-        Order{CellUpdate::kSynchronous, CellBoundary::kPeriodic, false},
-        Order{CellUpdate::kSynchronous, CellBoundary::kZeroFlux, true}}) {
+  for (const Order& order : {Order{CellUpdate::kColors, CellBoundary::kFixed, false},
+                             Order{CellUpdate::kColors, CellBoundary::kZeroFlux, false},
+                             Order{CellUpdate::kRaster, CellBoundary::kZeroFlux, false},
+                             Order{CellUpdate::kSynchronous, CellBoundary::kPeriodic, false},
+                             Order{CellUpdate::kSynchronous, CellBoundary::kZeroFlux, true}}) {
     SCOPED_TRACE("update " + std::to_string(static_cast<int>(order.update)) + ", boundary " +
                  std::to_string(static_cast<int>(order.boundary)));
     CellularNetworkConfig config = endless(size);

@@ -944,8 +944,8 @@ TEST_P(Contracts, ResetForgetsThePast) {
   }
 }
 
-// Fails when a frame that was stopped is reported as done, when its ticket remains in flight, when a
-// frame that is done loses its result, or when anything of a stopped frame remains after `reset`.
+// Fails when a frame that was stopped is reported as done, when its ticket remains in flight, when
+// a frame that is done loses its result, or when anything of a stopped frame remains after `reset`.
 // The frames are stopped at different moments.
 TEST_P(Contracts, AStoppedFrameLeavesNoTrace) {
   const ImageSize size{96, 64};
@@ -979,7 +979,9 @@ TEST_P(Contracts, AStoppedFrameLeavesNoTrace) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().status, Status::kStopped);
     op.reset();
-    if (!learns) EXPECT_TRUE(same_bytes(fresh, send(op, frames))) << "round " << round;
+    if (!learns) {
+      EXPECT_TRUE(same_bytes(fresh, send(op, frames))) << "round " << round;
+    }
     op.reset();
   }
 }

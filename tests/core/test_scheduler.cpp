@@ -750,8 +750,8 @@ TEST_P(SchedulerWorkers, AStoppedJobEndsAfterThePartsThatRun) {
   EXPECT_EQ(later, 3);
 }
 
-// Fails when a loop of steps, which never ends by itself, goes on after the job was stopped, or when
-// a job behind it waits.
+// Fails when a loop of steps, which never ends by itself, goes on after the job was stopped, or
+// when a job behind it waits.
 TEST_P(SchedulerWorkers, AStoppedLoopEnds) {
   const auto scheduler = start(GetParam());
   std::atomic<bool> stop{false};

@@ -115,10 +115,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!ticket) std::abort();
     const auto done = made->op.wait(*ticket, Deadline::never());
     if (!done) std::abort();
-    if (!done->bad_pixels() &&
-        (how.sweeps > config.max_sweeps ||
-         how.sweeps < std::min(config.stage_count, config.max_sweeps) ||
-         how.converged != (how.finished && how.changed == 0)))
+    if (!done->bad_pixels() && (how.sweeps > config.max_sweeps ||
+                                how.sweeps < std::min(config.stage_count, config.max_sweeps) ||
+                                how.converged != (how.finished && how.changed == 0)))
       std::abort();
     if (config.output_format == PixelFormat::kGray8 && !done->bad_pixels() &&
         config.stages[static_cast<std::size_t>(config.stage_count - 1)].levels == 2) {
