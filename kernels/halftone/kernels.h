@@ -56,7 +56,7 @@ struct CellEnd {
   CellTotals* totals;
   const std::uint32_t* stop;  ///< CudaOperator::stop_flag
   int max_sweeps;             ///< of the frame
-  std::uint8_t* keep;         ///< outputs for the warm start of the next frame; null without warm starts
+  std::uint8_t* keep;  ///< outputs for the warm start of the next frame; null without warm starts
   bool first;          ///< true for the first run of the frame
   bool last;           ///< true if the run writes the result
   int frames;

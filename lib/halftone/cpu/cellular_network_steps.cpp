@@ -85,7 +85,8 @@ void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noex
       case CellUpdate::kColors:
         for (int c = 0; c < data_of(s).row_classes; ++c) {
           add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::visit_colors>, bands, s, c);
-          add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s, c);
+          add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s,
+              c);
         }
         break;
       case CellUpdate::kRaster:

@@ -189,7 +189,7 @@ struct CellularNetworkRecord {
   /// Cells that changed in the last sweep. If a group ends with the last stage: cells whose outputs
   /// differ between the last two passes; all cells if there was one pass.
   std::uint32_t changed = 0;
-  bool converged = false;   ///< true if the last stage, or its group, reached a fixed point
+  bool converged = false;  ///< true if the last stage, or its group, reached a fixed point
   /// False if CellularNetworkConfig::max_sweeps ended the frame before its stages and groups had
   /// ended by themselves. The image is then the state at that sweep.
   bool finished = false;

@@ -351,8 +351,8 @@ ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame
                                        const ocellus_plane* planes, size_t plane_count,
                                        void* record, ocellus_ticket* ticket, ocellus_error* error);
 /** Computes or waits until the frame is done or the deadline has passed. `info` may be null.
- * Errors: InvalidTicket, DeadlineMissed (not done yet), DeviceLost, System, Stopped (the frame has no
- * result, and its ticket is dropped). */
+ * Errors: InvalidTicket, DeadlineMissed (not done yet), DeviceLost, System, Stopped (the frame has
+ * no result, and its ticket is dropped). */
 ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket,
                                      int64_t deadline_ns, ocellus_frame_info* info,
                                      ocellus_error* error);

@@ -107,9 +107,10 @@ struct OperatorStats {
 /// assigned to.
 ///
 /// The calls for one object must not run at the same time, except `wait` with `submit` and with
-/// `cancel` of another ticket, and `stop` with every call. Different objects are independent, even on one engine. Frame and
-/// output must remain valid until `wait` reports the frame as done, `cancel` reports it as
-/// canceled, or `reset` or the destructor returns. This also holds after DeadlineMissed.
+/// `cancel` of another ticket, and `stop` with every call. Different objects are independent, even
+/// on one engine. Frame and output must remain valid until `wait` reports the frame as done,
+/// `cancel` reports it as canceled, or `reset` or the destructor returns. This also holds after
+/// DeadlineMissed.
 class OperatorHandle {
  public:
   OperatorHandle(OperatorHandle&&) noexcept;
@@ -159,9 +160,10 @@ class OperatorHandle {
   Expected<int> create_event_fd() noexcept;
 
   /// Makes the frames in flight end early: at the next part of the computation on the CPU, and at
-  /// the next sweep of a cellular network on CUDA. A `wait` that runs returns Stopped soon, and
-  /// `submit` takes no frame until `reset`. Frames that are done keep their results. An operator
-  /// that learns completes its frames, so that it has learned from whole frames.
+  /// the next sweep of a cellular network on CUDA. A `wait` that runs returns Stopped soon, or when
+  /// the turn of its frame comes if another operator's frame is before it. `submit` takes no frame
+  /// until `reset`. Frames that are done keep their results. An operator that learns completes its
+  /// frames, so that it has learned from whole frames.
   ///
   /// Any thread may call it beside every other call but the destructor, and so may a handler of
   /// signals: it only sets a flag.
