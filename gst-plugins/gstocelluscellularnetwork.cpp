@@ -131,6 +131,7 @@ static void gst_ocellus_cellular_network_set_result(GstOcellusBase* base, GstBuf
   meta->passes = static_cast<guint>(record.passes);
   meta->changed = record.changed;
   meta->converged = record.converged;
+  meta->finished = record.finished;
   meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
   meta->compute_time = static_cast<GstClockTime>(result.info.compute_ns);
 }
@@ -140,8 +141,8 @@ static void gst_ocellus_cellular_network_describe(GstOcellusBase*, GstBuffer* bu
   const GstOcellusCellularNetworkMeta* meta = meta_of(buffer);
   gst_structure_set(message, "sweeps", G_TYPE_UINT, meta->sweeps, "passes", G_TYPE_UINT,
                     meta->passes, "changed", G_TYPE_UINT, meta->changed, "converged",
-                    G_TYPE_BOOLEAN, meta->converged, "compute-time", G_TYPE_UINT64,
-                    meta->compute_time, nullptr);
+                    G_TYPE_BOOLEAN, meta->converged, "finished", G_TYPE_BOOLEAN, meta->finished,
+                    "compute-time", G_TYPE_UINT64, meta->compute_time, nullptr);
 }
 
 // ---- GObject

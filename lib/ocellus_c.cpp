@@ -53,7 +53,8 @@ static_assert(same(OCELLUS_OK, Status::kOk) &&
               same(OCELLUS_BACKEND_UNAVAILABLE, Status::kBackendUnavailable) &&
               same(OCELLUS_DEVICE_LOST, Status::kDeviceLost) &&
               same(OCELLUS_CORRUPT_FILE, Status::kCorruptFile) &&
-              same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem));
+              same(OCELLUS_IO_ERROR, Status::kIoError) && same(OCELLUS_SYSTEM, Status::kSystem) &&
+              same(OCELLUS_STOPPED, Status::kStopped));
 static_assert(same(OCELLUS_FIELD_INT32, FieldType::kInt32) &&
               same(OCELLUS_FIELD_UINT32, FieldType::kUint32) &&
               same(OCELLUS_FIELD_FLOAT, FieldType::kFloat) &&
@@ -425,6 +426,10 @@ ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
   if (!made) return fail(made.error(), error);
   *fd = *made;
   return OCELLUS_OK;
+}
+
+void ocellus_operator_stop(ocellus_operator* op) {
+  if (op != nullptr) op->handle.stop();
 }
 
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error) {

@@ -56,6 +56,7 @@ class GroupState {
   int next_engine(int camera) const noexcept;
   Expected<void> submit(int camera, const Frame& in, const OperatorOutput& out) noexcept;
   Expected<GroupResult> wait(int camera, Deadline deadline) noexcept;
+  void stop() noexcept;
   void reset() noexcept;
   Expected<void> save_model(int camera, const char* path) noexcept;
 
@@ -234,11 +235,17 @@ Expected<GroupResult> GroupState::wait(int camera, Deadline deadline) noexcept {
   const Flight oldest = flight(camera, begin);
   Member& member = members_[at(oldest.member)];
   const Expected<FrameInfo> done = member.handle->wait(oldest.ticket, deadline);
+  if (done || done.error().status == Status::kStopped) {
+    // The place in the ring is free before the operator has room for another frame.
+    queue.begin.store(begin + 1, std::memory_order_release);
+    member.in_flight.fetch_sub(1, std::memory_order_release);
+  }
   if (!done) return failed(oldest.member, done.error());
-  // The place in the ring is free before the operator has room for another frame.
-  queue.begin.store(begin + 1, std::memory_order_release);
-  member.in_flight.fetch_sub(1, std::memory_order_release);
   return GroupResult{*done, member.engine};
+}
+
+void GroupState::stop() noexcept {
+  for (int member = 0; member < member_count_; ++member) members_[at(member)].handle->stop();
 }
 
 void GroupState::reset() noexcept {
@@ -305,6 +312,9 @@ Expected<void> OperatorGroup::submit(int camera, const Frame& in,
 }
 Expected<GroupResult> OperatorGroup::wait(int camera, Deadline deadline) noexcept {
   return state_->wait(camera, deadline);
+}
+void OperatorGroup::stop() noexcept {
+  state_->stop();
 }
 void OperatorGroup::reset() noexcept {
   state_->reset();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/common/input_error.h"
+#include "apps/common/interrupt.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus::app {
@@ -22,10 +23,11 @@ enum ExitCode : int {
 };
 
 /// Returns the value of an Expected. Throws InputError with `context` before the library's error
-/// text.
+/// text, and Stopped for the error of that name.
 template <typename T>
 T take(Expected<T> value, const std::string& context) {
   if (!value) {
+    if (value.error().status == Status::kStopped) throw Stopped();
     throw InputError(context + ": " +
                      (value.error().text[0] != '\0' ? value.error().text
                                                     : status_message(value.error().status)));

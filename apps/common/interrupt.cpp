@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cstddef>
+#include <thread>
 
 #include "ocellus/unfinished_files.h"
 
@@ -13,6 +15,15 @@ namespace {
 std::atomic<int> stopping_signal{0};
 std::atomic<int> stopping_early{0};
 static_assert(std::atomic<int>::is_always_lock_free);
+
+struct StopPlace {
+  enum State : int { kFree, kChanging, kUsed };
+  std::atomic<int> state{kFree};
+  void* object = nullptr;
+  void (*stop)(void*) = nullptr;
+};
+/// An operator that finds no free entry ends its frame before the program stops.
+std::array<StopPlace, 64> stopped_places{};
 
 /// Signals whose default action ends the process. handle_signals adds the real-time signals.
 /// SIGKILL cannot be handled, and the signals of faults such as SIGSEGV keep their default action.
@@ -27,8 +38,15 @@ bool asks_to_stop(int signal) {
 void on_signal(int signal) {
   int none = 0;
   if (asks_to_stop(signal) && stopping_early.load() > 0 &&
-      stopping_signal.compare_exchange_strong(none, signal))
+      stopping_signal.compare_exchange_strong(none, signal)) {
+    for (StopPlace& place : stopped_places) {
+      int used = StopPlace::kUsed;
+      if (!place.state.compare_exchange_strong(used, StopPlace::kChanging)) continue;
+      place.stop(place.object);
+      place.state.store(StopPlace::kUsed);
+    }
     return;
+  }
   end_by_signal(signal);
 }
 
@@ -59,6 +77,30 @@ StopsEarly::~StopsEarly() {
 
 int stop_signal() {
   return stopping_signal.load();
+}
+
+StopsOnSignal::StopsOnSignal(void* object, void (*stop)(void*)) {
+  for (std::size_t i = 0; i < stopped_places.size() && place_ < 0; ++i) {
+    StopPlace& place = stopped_places[i];
+    int none = StopPlace::kFree;
+    if (!place.state.compare_exchange_strong(none, StopPlace::kChanging)) continue;
+    place.object = object;
+    place.stop = stop;
+    place.state.store(StopPlace::kUsed);
+    place_ = static_cast<int>(i);
+  }
+  // The signal may have come before.
+  if (stop_signal() != 0) stop(object);
+}
+
+StopsOnSignal::~StopsOnSignal() {
+  if (place_ < 0) return;
+  // The handler may use the entry in another thread.
+  for (int used = StopPlace::kUsed;
+       !stopped_places[static_cast<std::size_t>(place_)].state.compare_exchange_weak(
+           used, StopPlace::kFree);
+       used = StopPlace::kUsed)
+    std::this_thread::yield();
 }
 
 void end_by_signal(int signal) {

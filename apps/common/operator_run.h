@@ -108,7 +108,7 @@ class RunningOperator {
   /// Writes what the operator has learned to a model file. Throws InputError with the library's
   /// reason.
   void save_model(const std::string& path);
-  /// Submits the frame and waits for it. Throws InputError with the library's reason.
+  /// Submits the frame and waits for it. Throws InputError with the library's reason, and Stopped.
   FrameInfo step(const Frame& frame);
   const ImageView& plane(int index) const {
     return output_.planes[static_cast<std::size_t>(index)];
@@ -124,6 +124,7 @@ class RunningOperator {
 
  private:
   OperatorHandle handle_;
+  StopsOnSignal stops_{handle_};
   std::vector<char> host_;
   std::optional<Buffer> memory_;
   std::vector<std::uint64_t> record_;
@@ -156,7 +157,7 @@ class OperatorChain {
   OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
                 MemorySpace space, const std::vector<GrayImage>& frames);
 
-  /// Processes frame number `index` with operator number `op`.
+  /// Processes frame number `index` with operator number `op`. Throws as RunningOperator::step.
   FrameInfo step(std::size_t op, std::size_t index, std::uint64_t sequence,
                  std::int64_t timestamp_ns);
 

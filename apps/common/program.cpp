@@ -96,6 +96,7 @@ int run_program(const char* name, const std::function<int()>& run) {
   bool memory = true;
   try {
     code = run();
+  } catch (const Stopped&) {  // the signal ends the process below
   } catch (const std::exception& error) {
     memory = tell_error(name, error);
   }

@@ -64,6 +64,7 @@ Answers run(Cortex& op, const IdxImages& images, int batch) {
   output.record = record.get();
   Answers answers;
   const StopsEarly stops_early;
+  const StopsOnSignal stops(op);
   Progress progress("images", static_cast<std::int64_t>(images.count));
   std::uint64_t number = 0;
   for (std::size_t begin = 0; begin < images.count && stop_signal() == 0;
@@ -73,8 +74,12 @@ Answers run(Cortex& op, const IdxImages& images, int batch) {
     std::fill(frame.pixels.begin(), frame.pixels.end(), std::uint8_t{0});
     std::memcpy(frame.pixels.data(), images.pixels.data() + begin * pixels, count * pixels);
     const Clock::time_point start = Clock::now();
-    const Ticket ticket = take(op.submit(frame.view(number++, 0), output), "cortex");
-    take(op.wait(ticket, Deadline::never()), "cortex");
+    try {
+      const Ticket ticket = take(op.submit(frame.view(number++, 0), output), "cortex");
+      take(op.wait(ticket, Deadline::never()), "cortex");
+    } catch (const Stopped&) {
+      break;
+    }
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     answers.batch_ms.push_back(ms);
     answers.total_ms += ms;

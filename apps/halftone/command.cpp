@@ -42,7 +42,8 @@ class CellJob : public PictureJob {
  private:
   struct Totals {
     double mean_sweeps = 0.0;
-    std::size_t settled = 0;  ///< frames whose last stage or group converged
+    std::size_t settled = 0;   ///< frames whose last stage or group converged
+    std::size_t finished = 0;  ///< frames that --max-sweeps did not end
     std::uint32_t most_changed = 0;
   };
 
@@ -56,6 +57,7 @@ class CellJob : public PictureJob {
       const CellularNetworkRecord& record = record_of(report);
       totals.mean_sweeps += record.sweeps / static_cast<double>(reports().size());
       totals.settled += record.converged ? 1 : 0;
+      totals.finished += record.finished ? 1 : 0;
       totals.most_changed = std::max(totals.most_changed, record.changed);
     }
     return totals;
@@ -71,6 +73,7 @@ class CellJob : public PictureJob {
     const Totals all = totals();
     json["mean_sweeps"] = all.mean_sweeps;
     json["converged"] = all.settled == reports().size();
+    json["finished"] = all.finished == reports().size();
   }
 
   void print_totals(double median, double p99) const override {
@@ -78,9 +81,11 @@ class CellJob : public PictureJob {
       const CellularNetworkRecord& record = record_of(reports().front());
       fmt::print("{}{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
                  record.passes > 0 ? " in " + counted(record.passes, "pass", "passes") : "",
-                 record.converged ? std::string("converged")
-                                  : fmt::format("not converged: {} changed at the end",
-                                                counted(record.changed, "cell")),
+                 record.converged
+                     ? std::string("converged")
+                     : fmt::format("{}: {} changed at the end",
+                                   record.finished ? "not converged" : "ended by --max-sweeps",
+                                   counted(record.changed, "cell")),
                  median);
       return;
     }
@@ -89,6 +94,9 @@ class CellJob : public PictureJob {
                all.settled, counted(static_cast<std::int64_t>(reports().size()), "frame"));
     if (all.settled < reports().size())
       fmt::print("; in the others, up to {} changed at the end", counted(all.most_changed, "cell"));
+    if (all.finished < reports().size())
+      fmt::print("; --max-sweeps ended {}",
+                 counted(static_cast<std::int64_t>(reports().size() - all.finished), "frame"));
     fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n", median, p99,
                frame_run().rate_text(median));
   }
@@ -127,8 +135,8 @@ void add_cell_commands(CLI::App& program, int& exit_code) {
               "Run a chain of templates of a cellular neural network on frames")
       ->footer(
           "Of a color frame, the luma is used. `ocellus template list` prints the names of the\n"
-          "templates. Sweeps, levels, boundary and update, if given, apply to all stages of the\n"
-          "chain.");
+          "templates. Levels, boundary and update, if given, apply to all stages of the chain; a\n"
+          "template's own limit of sweeps is written in the chain: \"hole(sweeps=50)\".");
 }
 
 }  // namespace ocellus::app

@@ -7,11 +7,9 @@
 #include <string_view>
 
 #include "apps/common/input_error.h"
+#include "apps/common/interrupt.h"
 
 namespace ocellus::app {
-
-/// Thrown where a signal that asks to stop ends the wait for data.
-struct Stopped {};
 
 /// Memory grows with the bytes that have come, whatever a header claims. All calls throw InputError
 /// that names the stream, and Stopped.

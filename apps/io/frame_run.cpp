@@ -70,11 +70,18 @@ void FrameRun::process(InputFrame first, const std::function<bool(InputFrame&)>&
                        const std::function<std::vector<Frame>(const InputFrame&)>& parts,
                        const std::function<void(const ProcessedFrame&)>& done) {
   const Clock::time_point start = Clock::now();
-  const auto pass_on = [&] {
-    done(slots_[passed_on_ % slots_.size()].work);
-    ++passed_on_;
-  };
   slots_[0].work.frame = std::move(first);
+  try {
+    process_all(read, parts, done);
+  } catch (const Stopped&) {
+    pass_on_done(done);
+  }
+  seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void FrameRun::process_all(const std::function<bool(InputFrame&)>& read,
+                           const std::function<std::vector<Frame>(const InputFrame&)>& parts,
+                           const std::function<void(const ProcessedFrame&)>& done) {
   bool more = true;
   while (more) {
     Slot& slot = slots_[read_ % slots_.size()];
@@ -82,18 +89,26 @@ void FrameRun::process(InputFrame first, const std::function<bool(InputFrame&)>&
     // What is done is passed on at once, because the next frame may come late.
     while (waiting_ < read_ && take_result(Deadline::immediate())) {
     }
-    while (has_done()) pass_on();
+    pass_on_done(done);
     while (read_ - passed_on_ == slots_.size()) {
       while (!has_done()) take_result(Deadline::never());
-      pass_on();
+      pass_on(done);
     }
     more = read(slots_[read_ % slots_.size()].work.frame);
   }
   while (passed_on_ < read_) {
     while (!has_done()) take_result(Deadline::never());
-    pass_on();
+    pass_on(done);
   }
-  seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void FrameRun::pass_on(const std::function<void(const ProcessedFrame&)>& done) {
+  done(slots_[passed_on_ % slots_.size()].work);
+  ++passed_on_;
+}
+
+void FrameRun::pass_on_done(const std::function<void(const ProcessedFrame&)>& done) {
+  while (has_done()) pass_on(done);
 }
 
 void FrameRun::submit(Slot& slot, const std::vector<Frame>& parts) {

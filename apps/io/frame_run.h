@@ -52,8 +52,9 @@ class FrameRun {
 
   /// Processes frames in their order, the first of which has been read. `read` reads the next frame
   /// and returns false at the end. `parts` gives the views that are submitted; the frame stays at
-  /// its place. `done` gets every frame that was read. Throws InputError with the library's reason,
-  /// which names the device if it concerns one, and what the functions throw.
+  /// its place. `done` gets every frame that was read, but those that a signal ended early. Throws
+  /// InputError with the library's reason, which names the device if it concerns one, and what the
+  /// functions throw.
   void process(InputFrame first, const std::function<bool(InputFrame&)>& read,
                const std::function<std::vector<Frame>(const InputFrame&)>& parts,
                const std::function<void(const ProcessedFrame&)>& done);
@@ -85,15 +86,23 @@ class FrameRun {
     Clock::time_point begin;
   };
 
+  /// Throw Stopped, too.
+  void process_all(const std::function<bool(InputFrame&)>& read,
+                   const std::function<std::vector<Frame>(const InputFrame&)>& parts,
+                   const std::function<void(const ProcessedFrame&)>& done);
   void submit(Slot& slot, const std::vector<Frame>& parts);
   /// Takes the oldest result. Returns false if it is not there at the deadline.
   bool take_result(Deadline deadline);
+  /// Passes on the oldest frame, or the frames that are complete.
+  void pass_on(const std::function<void(const ProcessedFrame&)>& done);
+  void pass_on_done(const std::function<void(const ProcessedFrame&)>& done);
   /// Whether a frame is complete that has not been passed on.
   bool has_done() const;
   double frames_per_s() const { return static_cast<double>(passed_on_) / seconds_; }
 
   OperatorConfig config_;
   OperatorGroup group_;
+  StopsOnSignal stops_{group_};
   ResultLayout layout_;
   std::vector<Slot> slots_;
   // Frames are counted from 0, and frame n is in slot n modulo the number of slots.

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "apps/common/interrupt.h"
 #include "apps/io/frames.h"
@@ -96,6 +97,16 @@ double Intervals::deviation_ns() const {
   return count_ > 0 ? std::sqrt(squares_ / static_cast<double>(count_)) : 0.0;
 }
 
+/// OperatorChain::step. Nothing if a signal ended the frame early.
+static std::optional<FrameInfo> step(OperatorChain& chain, std::size_t op, std::size_t index,
+                                     std::int64_t number, std::int64_t due) {
+  try {
+    return chain.step(op, index, static_cast<std::uint64_t>(number), due);
+  } catch (const Stopped&) {
+    return std::nullopt;
+  }
+}
+
 std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
                                                const GpuMeter& meter) {
   OperatorChain chain(plan.engine, plan.operators, space, *plan.frames);
@@ -115,8 +126,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     return back_and_forth(static_cast<std::size_t>(number), plan.frames->size());
   };
   for (; number < plan.warm_up && stop_signal() == 0; ++number) {
-    for (std::size_t op = 0; op < chain.size(); ++op)
-      chain.step(op, index(), static_cast<std::uint64_t>(number), 0);
+    for (std::size_t op = 0; op < chain.size() && step(chain, op, index(), number, 0); ++op) {
+    }
   }
 
   const bool paced = plan.fps > 0.0;
@@ -162,15 +173,18 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       const std::int64_t begin = paced ? now_ns() : due;
       std::int64_t operator_begin = begin;
       FrameInfo times;
-      for (std::size_t op = 0; op < chain.size(); ++op) {
-        const FrameInfo done = chain.step(op, index(), static_cast<std::uint64_t>(number), due);
-        times.queue_ns += done.queue_ns;
-        times.copy_ns += done.copy_ns;
-        times.compute_ns += done.compute_ns;
+      std::size_t op = 0;
+      for (; op < chain.size(); ++op) {
+        const std::optional<FrameInfo> done = step(chain, op, index(), number, due);
+        if (!done) break;
+        times.queue_ns += done->queue_ns;
+        times.copy_ns += done->copy_ns;
+        times.compute_ns += done->compute_ns;
         const std::int64_t operator_end = now_ns();
         r.operators[op]->record(operator_end - operator_begin);
         operator_begin = operator_end;
       }
+      if (op < chain.size()) break;
       if (r.measured > 0) r.intervals.add(operator_begin - end);
       end = operator_begin;
       r.latency.record(end - due);

@@ -94,7 +94,11 @@ RecognitionResult recognize_batches(OperatorRun& run, const IdxImages& images, i
     std::fill(frame.pixels.begin(), frame.pixels.end(), std::uint8_t{0});
     std::memcpy(frame.pixels.data(), images.pixels.data() + begin * pixels, count * pixels);
     const Clock::time_point start = Clock::now();
-    run.op().step(frame.view(number++, 0));
+    try {
+      run.op().step(frame.view(number++, 0));
+    } catch (const Stopped&) {
+      break;
+    }
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     times.batch_ms.push_back(ms);
     times.total_ms += ms;

@@ -351,7 +351,10 @@ class FlowJob {
   void all() {
     // After a signal, a video of the fields so far is still finished.
     const StopsEarly stops_early;
-    fields();
+    try {
+      fields();
+    } catch (const Stopped&) {  // the fields before it are complete
+    }
     output_.finish();
     if (stop_signal() != 0)
       input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "field");

@@ -218,6 +218,10 @@ static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
       return GST_STATE_CHANGE_FAILURE;
     }
   }
+  auto& op = gst_ocellus_base_get_private(self)->op;
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) op.go_on();
+  // The parent class waits for the streaming thread, which may wait for a frame.
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) op.stop();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->change_state(element, transition);
   // Neighbors may ask for the context before the element starts. Then `stop` is not called.
@@ -335,7 +339,11 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START:
+      priv->op.stop();
+      break;
     case GST_EVENT_FLUSH_STOP:
+      priv->op.go_on();
       gst_ocellus::reset_stream(self);
       GST_OBJECT_LOCK(self);
       priv->earliest_time = GST_CLOCK_TIME_NONE;

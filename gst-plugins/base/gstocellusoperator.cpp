@@ -157,8 +157,15 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   if (Expected<void> pooled = pools.create(results, *engine, caps.caps.get()); !pooled)
     return pooled;
   reset();
-  if (keeps_old)
-    if (Expected<void> moved = move_learned(*op); !moved) return moved;
+  if (keeps_old) {
+    const Expected<bool> moved = move_learned(*op);
+    if (!moved) return tl::unexpected(moved.error());
+    if (!*moved) {  // the new one may hold a part of it
+      op = tl::unexpected(ocellus::Error{});
+      op = made->create(*engine);
+      if (!op) return options.named(op.error());
+    }
+  }
   if (klass->prepare != nullptr)
     if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
 
@@ -184,19 +191,20 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   return {};
 }
 
-// Moves what the operator has learned to the one that takes its place. What a lost device held
-// cannot be read: the new operator then begins with its model.
-Expected<void> ElementOperator::move_learned(OperatorHandle& to) {
+// Moves what the operator has learned to the one that takes its place. Returns false where a lost
+// device held it: it cannot be read.
+Expected<bool> ElementOperator::move_learned(OperatorHandle& to) {
   const Expected<void> moved = [&] {
     const Turn turn(*this);
     return to.take_learned(*op_);
   }();
-  if (moved || moved.error().status != Status::kDeviceLost) return moved;
+  if (moved) return true;
+  if (moved.error().status != Status::kDeviceLost) return tl::unexpected(moved.error());
   GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
                       ("What the operator has learned is lost. It begins with its model again."),
                       ("%s", moved.error().text));
   changed_ = false;
-  return {};
+  return false;
 }
 
 Expected<void> ElementOperator::save_model(const char* path) {
@@ -207,9 +215,12 @@ Expected<void> ElementOperator::save_model(const char* path) {
       "there is no operator to save: the element creates it when the caps are known"));
 }
 
+// The operator before has no frame in flight, so its destruction is short.
 void ElementOperator::set_operator(std::optional<OperatorHandle> op) {
   const Turn turn(*this);
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
   op_ = std::move(op);
+  if (op_ && stopping_) op_->stop();
 }
 
 void ElementOperator::destroy() {
@@ -264,8 +275,21 @@ void ElementOperator::reset() {
   if (op_) {
     const Turn turn(*this);
     op_->reset();
+    const std::lock_guard<std::mutex> lock(stop_mutex_);
+    if (stopping_) op_->stop();
   }
   drop_frames();
+}
+
+void ElementOperator::stop() {
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  stopping_ = true;
+  if (op_) op_->stop();
+}
+
+void ElementOperator::go_on() {
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  stopping_ = false;
 }
 
 // Maps the first `planes` planes of `picture` and sets the luma plane in `frame`. `copied`: set if
@@ -481,8 +505,9 @@ GstFlowReturn ElementOperator::submit_newest() {
     return GST_FLOW_ERROR;
   }
   // A pad that flushes has no caps and no pool.
-  const bool flushing = error.status == Status::kOutOfMemory &&
-                        GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_));
+  const bool flushing = error.status == Status::kStopped ||
+                        (error.status == Status::kOutOfMemory &&
+                         GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)));
   if (bad_picture)
     post_bad_picture(element_, error);
   else if (!flushing)
@@ -541,6 +566,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
     }
     const Error error = done.error();
     if (error.status == Status::kDeadlineMissed) return Outcome::kNotYet;
+    if (error.status == Status::kStopped) return Outcome::kStopped;
     Recovery recovery = Recovery::kNotAllowed;
     if (error.status == Status::kDeviceLost) recovery = recover(error);
     if (recovery == Recovery::kDone) continue;

@@ -3,7 +3,8 @@
 // After a device loss, if `on-device-loss` allows it, the operator is created again on the CPU and
 // computes the frames in flight again.
 //
-// Called by the streaming thread, or while the stream is stopped, except `save_model`.
+// Called by the streaming thread, or while the stream is stopped, except `save_model`, `stop` and
+// `go_on`.
 #pragma once
 
 #include <gst/video/video.h>
@@ -51,8 +52,9 @@ struct FrameInFlight {
 
 enum class Outcome {
   kDone,
-  kNotYet,  // not ready by the deadline
-  kFailed,  // an error has been posted
+  kNotYet,   // not ready by the deadline
+  kStopped,  // `stop` was called
+  kFailed,   // an error has been posted
 };
 
 class ElementOperator {
@@ -83,6 +85,11 @@ class ElementOperator {
   /// Drops the frames in flight and the temporal state.
   void reset();
 
+  /// Makes the frames in flight end early, so that the streaming thread does not wait for them. No
+  /// frame is taken until `go_on` and `reset` have been called. Any thread.
+  void stop();
+  void go_on();
+
   /// OperatorHandle::save_model: all frames that have been submitted. Any thread. The streaming
   /// thread waits until the file is written. Errors: those of OperatorHandle::save_model,
   /// Unsupported (there is no operator before the caps are known).
@@ -93,7 +100,7 @@ class ElementOperator {
 
   /// Submits a frame. Fewer than `depth` frames may be in flight. Takes a reference to the picture.
   /// Returns GST_FLOW_ERROR after posting an error, and GST_FLOW_FLUSHING where downstream takes no
-  /// buffers. The picture then does not go out.
+  /// buffers or `stop` was called. The picture then does not go out.
   GstFlowReturn submit(const FrameTask& task);
 
   guint in_flight() const { return count_; }
@@ -116,7 +123,7 @@ class ElementOperator {
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
   void drop_frames();
-  ocellus::Expected<void> move_learned(ocellus::OperatorHandle& to);
+  ocellus::Expected<bool> move_learned(ocellus::OperatorHandle& to);
   void set_operator(std::optional<ocellus::OperatorHandle> op);
   GstFlowReturn submit_newest();
   enum class Recovery { kNotAllowed, kFailed, kDone };
@@ -151,9 +158,12 @@ class ElementOperator {
   CudaContext& context_;
   PoolSet& pools_;
   std::optional<ocellus::Engine> engine_;
-  std::mutex next_;                            // of the thread that takes `mutex_` next
-  std::mutex mutex_;                           // guards op_ and its calls
-  std::optional<ocellus::OperatorHandle> op_;  // only the streaming thread changes it
+  std::mutex next_;   // of the thread that takes `mutex_` next
+  std::mutex mutex_;  // guards op_ and its calls
+  // Only the streaming thread changes it, and holds `stop_mutex_`, too, which is never held long.
+  std::optional<ocellus::OperatorHandle> op_;
+  std::mutex stop_mutex_;
+  bool stopping_ = false;  // guarded by stop_mutex_
   ocellus::OperatorInfo info_;
   // CUDA memory for the luma of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;

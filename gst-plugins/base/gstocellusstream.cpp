@@ -166,7 +166,7 @@ Outcome finish_oldest(GstOcellusBase* self, Deadline deadline, FinishedFrame* fr
   GstOcellusResult& result = frame->result;
   const Outcome outcome = priv->op.wait_oldest(deadline, &result.info);
   // If `wait` fails, the frame stays in flight until the operator is reset.
-  if (outcome == Outcome::kFailed) priv->op.reset();
+  if (outcome == Outcome::kFailed || outcome == Outcome::kStopped) priv->op.reset();
   if (outcome != Outcome::kDone) return outcome;
   FrameInFlight& oldest = priv->op.frame(0);
   result.data = gst_buffer_ref(oldest.result);
@@ -177,6 +177,11 @@ Outcome finish_oldest(GstOcellusBase* self, Deadline deadline, FinishedFrame* fr
   if (priv->hold > 0 || get_settings(self).on_miss == GST_OCELLUS_ON_MISS_REUSE)
     remember_newest(priv, result);
   return Outcome::kDone;
+}
+
+// The end of a frame that has no result.
+GstFlowReturn flow_of(Outcome outcome) {
+  return outcome == Outcome::kStopped ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
 }
 
 // Whether downstream would drop this picture as too late.
@@ -305,7 +310,7 @@ GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
         continue;
       }
     }
-    if (outcome == Outcome::kFailed) return GST_FLOW_ERROR;
+    if (outcome != Outcome::kDone) return flow_of(outcome);
     if (abandoned) {
       clear(&frame);
       continue;
@@ -328,13 +333,14 @@ GstFlowReturn collect(GstOcellusBase* self, bool all, bool* dropped) {
 }
 
 // If the operator is full, its oldest frame is an abandoned one.
-bool make_room(GstOcellusBase* self) {
+GstFlowReturn make_room(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if (!is_full(priv)) return true;
+  if (!is_full(priv)) return GST_FLOW_OK;
   FinishedFrame frame;
-  if (finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone) return false;
+  const Outcome outcome = finish_oldest(self, Deadline::never(), &frame);
+  if (outcome != Outcome::kDone) return flow_of(outcome);
   clear(&frame);
-  return true;
+  return GST_FLOW_OK;
 }
 
 }  // namespace
@@ -360,7 +366,8 @@ GstFlowReturn take_picture(GstOcellusBase* self, GstBuffer* picture, bool skippe
   task.arrival = arrival;
   task.skipped = skipped;
   priv->timeline.remember(picture);
-  const GstFlowReturn flow = make_room(self) ? priv->op.submit(task) : GST_FLOW_ERROR;
+  GstFlowReturn flow = make_room(self);
+  if (flow == GST_FLOW_OK) flow = priv->op.submit(task);
   gst_buffer_unref(picture);
   if (flow != GST_FLOW_OK) return flow;
   ++priv->sequence;
@@ -450,7 +457,8 @@ static GstFlowReturn repeat_frame(GstOcellusBase* self, GstBuffer* picture,
   task.arrival = Clock::now();
   if (const GstFlowReturn flow = priv->op.submit(task); flow != GST_FLOW_OK) return flow;
   FinishedFrame frame;
-  if (finish_oldest(self, Deadline::never(), &frame) != Outcome::kDone) return GST_FLOW_ERROR;
+  const Outcome outcome = finish_oldest(self, Deadline::never(), &frame);
+  if (outcome != Outcome::kDone) return flow_of(outcome);
   ++priv->sequence;
   gst_clear_buffer(&frame.task.picture);
   *result = frame.result;

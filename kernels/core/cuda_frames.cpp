@@ -298,6 +298,8 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
     settle(slot);
     result = slot.result;
   }
+  if (slot.stopped)
+    return tl::unexpected(make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
   if (slot.out.record != nullptr) std::memcpy(slot.out.record, slot.record, info_.record->bytes);
   return measure(cuda, slot, result);
 }
@@ -315,6 +317,7 @@ void CudaOperator::settle(Slot& slot) noexcept {
     Slot& oldest = slots_[static_cast<std::size_t>(index)];
     const FrameOutcome& outcome = outcomes_[index];
     oldest.result = FrameResult{};
+    oldest.stopped = outcome.stopped != 0;
     if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
     if (outcome.bad != 0) {
       oldest.result.flags |= kBadPixels;
@@ -434,6 +437,10 @@ Expected<int> CudaOperator::create_event_fd() noexcept {
   return made;
 }
 
+void CudaOperator::stop() noexcept {
+  set_stop_flag(1);
+}
+
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   if (!slot.busy) return;
@@ -463,6 +470,7 @@ void CudaOperator::cancel(int index) noexcept {
 }
 
 void CudaOperator::reset() noexcept {
+  set_stop_flag(0);
   Scope cuda(*device_, Phase::kRunning, name());
   // After a failure the next frame tries again and reports the error if that fails, too.
   state_stands_ = false;

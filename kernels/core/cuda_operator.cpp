@@ -77,6 +77,7 @@ CudaOperator::~CudaOperator() {
 
 void CudaOperator::place_pinned(LayoutBuilder& builder) noexcept {
   outcomes_ = builder.take<FrameOutcome>(static_cast<std::size_t>(info_.depth));
+  stop_flag_ = builder.take<std::uint32_t>(1);
   for (int i = 0; i < info_.depth; ++i) {
     Slot& slot = slots_[static_cast<std::size_t>(i)];
     slot.host_params = builder.take<FrameParams>(1);
@@ -164,7 +165,10 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < info_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
+  // A frame of the warm-up makes one sweep.
+  set_stop_flag(1);
   if (Expected<void> done = warm_up(cuda); !done) return done;
+  set_stop_flag(0);
   return begin(cuda);
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -52,6 +53,7 @@ class CudaOperator : public OperatorInstance {
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   Expected<int> create_event_fd() noexcept final;
+  void stop() noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final;
   Expected<void> finish_frames() noexcept final;
@@ -134,6 +136,9 @@ class CudaOperator : public OperatorInstance {
   TemporalState* state() const noexcept { return state_; }
   /// The result flags that the kernels of frame `slot` write for the host; pinned memory.
   FrameOutcome* outcome(int slot) const noexcept { return outcomes_ + slot; }
+  /// Not 0 if the frames in flight are to end early; pinned memory. Kernels whose time has no tight
+  /// bound read it between their sweeps, and report in FrameOutcome that they have ended early.
+  const std::uint32_t* stop_flag() const noexcept { return stop_flag_; }
   /// The frame of a slot in host memory, for functions of the host. Its data is null if the caller
   /// gave it in device memory, or if it has color: only the device has its luma.
   Frame host_frame(int slot) const noexcept;
@@ -202,6 +207,7 @@ class CudaOperator : public OperatorInstance {
     std::int64_t copy_out_begun_ns = 0;
     std::int64_t copy_out_ended_ns = 0;
     bool settled = false;  // true if the history counts the frame and `result` is filled in
+    bool stopped = false;  // true if the frame ended early
     FrameResult result;
   };
 
@@ -213,6 +219,10 @@ class CudaOperator : public OperatorInstance {
     int rows = 0;
   };
 
+  /// Kernels that run read it at any time.
+  void set_stop_flag(std::uint32_t value) noexcept {
+    std::atomic_ref<std::uint32_t>(*stop_flag_).store(value, std::memory_order_relaxed);
+  }
   const char* name() const noexcept { return info_.name; }
   int planes() const noexcept { return info_.plane_count; }
   std::size_t in_row_bytes() const noexcept {
@@ -285,6 +295,7 @@ class CudaOperator : public OperatorInstance {
   FrameParams* params_ = nullptr;  // in device memory, one for each slot
   TemporalState* state_ = nullptr;
   FrameOutcome* outcomes_ = nullptr;
+  std::uint32_t* stop_flag_ = nullptr;
   std::size_t in_stride_ = 0;     // bytes
   std::size_t luma_stride_ = 0;   // bytes
   std::size_t staged_bytes_ = 0;  // size of all planes

@@ -37,6 +37,7 @@ struct TemporalState {
 /// frame. A good frame therefore ends without a write over the bus, which would delay its end.
 struct FrameOutcome {
   std::uint32_t bad;
+  std::uint32_t stopped;  ///< not 0 if the frame ended early because the operator was stopped
 };
 
 #if defined(__CUDACC__)

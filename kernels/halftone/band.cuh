@@ -47,7 +47,8 @@ struct Band {
 
   // ---- counters
 
-  /// Not 0 if the present sweep is skipped. Warps then do not wait for its messages.
+  /// Not 0 if the present sweep is skipped: kStageEnds or kFrameEnds. Warps then do not wait for
+  /// its messages.
   __device__ int& stop() { return reinterpret_cast<int*>(shared)[0]; }
   /// Number of cells that changed in this sweep.
   __device__ unsigned& count() { return reinterpret_cast<unsigned*>(shared)[1]; }

@@ -26,6 +26,7 @@ constexpr int kFewInRow = 8;
 constexpr unsigned kFull = 0xffffffffu;
 /// Counts of changed cells contain, from this bit on, the number of bands that have reported.
 constexpr int kCountBits = 40;
+constexpr unsigned long long kStopBit = 1ull << (kCountBits - 1);
 
 /// Number of rows and columns of a template of radius R.
 template <int R>
@@ -69,9 +70,9 @@ struct BandLayout {
     window = rows + 2 * reach + 1;
     blocks = (width + kStampColumns - 1) / kStampColumns;
     int at = 16 * 4;  // counters
-    const auto take = [&](int bytes) {
+    const auto take = [&](int taken) {
       const int here = at;
-      at += (bytes + 15) / 16 * 16;
+      at += (taken + 15) / 16 * 16;
       return here;
     };
     stamps = take((rows + 1) * blocks * 4);

@@ -10,25 +10,38 @@
 namespace ocellus::cuda {
 namespace {
 
+// Tests run the kernel of one band on the host (tests/kernels/simt.h), which exchanges no messages.
 __device__ inline std::uint64_t load_message(const unsigned long long* at) {
+#if __CUDA_ARCH__ > 0
   std::uint64_t value;
   asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
   return value;
+#else
+  return *at;
+#endif
 }
 __device__ inline ulonglong2 load_message(const ulonglong2* at) {
+#if __CUDA_ARCH__ > 0
   ulonglong2 value;
   asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
                : "=l"(value.x), "=l"(value.y)
                : "l"(at)
                : "memory");
   return value;
+#else
+  return *at;
+#endif
 }
 __device__ inline void store_message(ulonglong2* at, std::uint32_t sweep, std::uint32_t first,
                                      std::uint32_t second) {
   const std::uint64_t number = static_cast<std::uint64_t>(sweep) << 32;
+#if __CUDA_ARCH__ > 0
   asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(at), "l"(number | first),
                "l"(number | second)
                : "memory");
+#else
+  *at = {number | first, number | second};
+#endif
 }
 
 /// The message of a row. A swap changes two rows: part 0 is the row itself, part 1 the row below.
@@ -75,9 +88,11 @@ __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows,
   }
 }
 
-/// Waits until a neighbor's row has been updated in this sweep, and applies its flips.
+/// Waits until a neighbor's row has been updated in this sweep, and applies its flips. The neighbor
+/// skips the present sweep if this band does.
 template <int R, StatePlace kPlace>
-__device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts) {
+__device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t sweep, int parts,
+                              std::uint32_t present) {
   std::uint32_t* const few =
       reinterpret_cast<std::uint32_t*>(band.shared + band.at.received) + band.warp * kFewInRow;
 #pragma unroll 1
@@ -91,8 +106,7 @@ __device__ void receive_flips(Band<R, kPlace>& band, int row, std::uint32_t swee
         ulonglong2 pair = load_message(from + word / 2);
         while (static_cast<std::uint32_t>(pair.x >> 32) != sweep ||
                static_cast<std::uint32_t>(pair.y >> 32) != sweep) {
-          // The stage has ended, so the neighbor skips this sweep.
-          if (atomicOr(&band.stop(), 0) != 0) break;
+          if (sweep == present && atomicOr(&band.stop(), 0) != 0) break;
           pair = load_message(from + word / 2);
         }
         if (static_cast<std::uint32_t>(pair.x >> 32) == sweep) {

@@ -11,9 +11,12 @@
 // on.
 //
 // The count of changed cells is available two sweeps late. If it is 0, the stage ends. The sweeps
-// since then have changed nothing either.
+// since then have changed nothing either. All bands add up the counts, so they agree when the frame
+// has made its last sweep. Band 0 reads whether the operator was stopped, and tells the others with
+// its count.
 #pragma once
 
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/halftone/band_convolution.cuh"
 #include "kernels/halftone/band_messages.cuh"
 #include "kernels/halftone/band_outputs.cuh"
@@ -36,6 +39,10 @@ struct RunTotals {
     converged = count == 0;
   }
 };
+
+/// Values of Band::stop.
+constexpr int kStageEnds = 1;
+constexpr int kFrameEnds = 2;
 
 /// Runs all stages of a run, from the outputs in `cells` to the outputs that it writes.
 template <int R, StatePlace kPlace>
@@ -72,13 +79,16 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 
   const bool counter = band.tid == 32 * kCounter;
   unsigned long long* const counts = band.a.shared->counts;
-  unsigned unpublished = 0;  // cells that changed in the last sweep
+  unsigned long long unpublished = 0;  // cells that changed in the last sweep
   bool has_unpublished = false;
+  std::uint32_t asked = 0;  // band 0: not 0 if the operator was stopped
   const auto publish_count = [&] {
     if (!has_unpublished) return;
     // Band 0 has cleared counters. Other bands must see this before they add to them.
     if (blockIdx.x == 0) __threadfence();
-    atomicAdd(&counts[(sweep - 1) & 7], (1ull << kCountBits) + unpublished);
+    atomicAdd(&counts[(sweep - 1) & 7],
+              (1ull << kCountBits) + unpublished + (asked != 0 ? kStopBit : 0));
+    if (blockIdx.x == 0) asked = stop_word(band.a.end);  // for the next sweep
     has_unpublished = false;
   };
   const auto wait_for_count = [&](std::uint32_t which) {
@@ -86,10 +96,14 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     do {
       value = load_message(&counts[which & 7]);
     } while (value >> kCountBits != gridDim.x);
-    return static_cast<std::uint32_t>(value);
+    return value;
   };
   RunTotals totals;
-  std::uint32_t next = base;  // the next sweep that band 0 adds to the totals
+  const std::uint32_t left = counter ? sweeps_left(band.a.end) : 0;
+  std::uint32_t next = base;  // the next sweep that is added to the totals
+  bool stopping = false;      // the operator was stopped
+  bool cut = false;           // the frame ended before the stages
+  bool cut_in_last = false;   // in sweeps of the last stage
   // Bit i: true if the sweep whose number is i modulo 8 is the first of a stage.
   unsigned begins = 0;
 
@@ -105,7 +119,8 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     const int turns = whole > 0 ? spacing : over;  // turns of one sweep
     const unsigned inverse = inverse_of_pieces(band, spacing, stage.swap);
     bool stopped = false;
-    for (int n = 0; n < stage.max_sweeps; ++n) {
+    int n = 0;  // sweeps of this stage
+    for (; n < stage.max_sweeps; ++n) {
       begins = n == 0 ? begins | 1u << (sweep & 7) : begins & ~(1u << (sweep & 7));
       bool begun = false;
       for (int p = 0; p < spacing; ++p) {
@@ -129,20 +144,25 @@ __device__ void run_stages(Band<R, kPlace>& band) {
             while (static_cast<int>(due - had) > 0) {
               ++had;
               const bool swaps = static_cast<int>(had - stage_begin) >= 0 ? stage.swap : swapped;
-              receive_flips(band, seen, had, swaps ? 2 : 1);
+              receive_flips(band, seen, had, swaps ? 2 : 1, sweep);
             }
           }
         } else if (counter && !begun) {
           publish_count();
           if (static_cast<int>(sweep - base) >= 2) {
-            const std::uint32_t count = wait_for_count(sweep - 2);
-            if (n >= 2 && count == 0) atomicExch(&band.stop(), 1);
-            if (blockIdx.x == 0) {
-              totals.add(count, (begins >> (next & 7) & 1) != 0);
-              ++next;
-              counts[(sweep + 4) & 7] = 0;
-            }
+            const std::uint64_t value = wait_for_count(sweep - 2);
+            const auto count = static_cast<std::uint32_t>(value);
+            if (n >= 2 && count == 0) atomicExch(&band.stop(), kStageEnds);
+            stopping |= (value & kStopBit) != 0;
+            // A stage that ended has already added this count.
+            if (next == sweep - 2) totals.add(count, (begins >> (next++ & 7) & 1) != 0);
+            if (blockIdx.x == 0) counts[(sweep + 4) & 7] = 0;
           }
+          // The count of the sweep before this one is not known, but whether it belongs to the
+          // totals is.
+          const bool adds = next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
+          if (stopping || totals.sweeps + (adds ? 1 : 0) >= left)
+            atomicCAS(&band.stop(), 0, kFrameEnds);
         }
         sent_step = 0;
         __syncthreads();
@@ -191,11 +211,16 @@ __device__ void run_stages(Band<R, kPlace>& band) {
       }
       ++sweep;
     }
-    if (s == band.a.stage_count - 1) {
-      swaps_last = stage.swap;
+    cut = stopped && band.stop() == kFrameEnds;
+    if (cut || s == band.a.stage_count - 1) {
+      swaps_last = n > 0 ? stage.swap : swapped;
       last_begin = stage_begin;
     } else {
       swapped = stage.swap;
+    }
+    if (cut) {
+      cut_in_last = s == band.a.stage_count - 1 && n > 0;
+      break;
     }
     if (!stopped) continue;
     // The skipped sweep becomes the first sweep of the next stage.
@@ -211,7 +236,8 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   if (swaps_last && receives) {
     while (static_cast<int>(sweep - 1 - had) > 0) {
       ++had;
-      receive_flips(band, seen, had, static_cast<int>(had - last_begin) >= 0 || swapped ? 2 : 1);
+      receive_flips(band, seen, had, static_cast<int>(had - last_begin) >= 0 || swapped ? 2 : 1,
+                    sweep);
     }
   }
   __syncthreads();
@@ -220,8 +246,12 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 
   if (!counter) return;
   if (blockIdx.x == 0) {
-    for (; next != sweep; ++next) totals.add(wait_for_count(next), (begins >> (next & 7) & 1) != 0);
-    add_totals(band.a.end, {totals.sweeps, totals.changed, totals.converged ? 1u : 0u, 0});
+    for (; next != sweep; ++next)
+      totals.add(static_cast<std::uint32_t>(wait_for_count(next)), (begins >> (next & 7) & 1) != 0);
+    // A stage whose last sweep changed nothing has ended by itself.
+    const bool finished = !cut || (cut_in_last && totals.converged);
+    add_totals(band.a.end, {totals.sweeps, totals.changed, totals.converged ? 1u : 0u, 0,
+                            finished ? 1u : 0u, cut && stopping ? 1u : 0u});
   }
   __threadfence();
   if (atomicInc(&band.a.shared->ended, gridDim.x - 1) == gridDim.x - 1) {
@@ -235,7 +265,7 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 template <int R, StatePlace kPlace>
 __global__ void __launch_bounds__(kBandThreads, 1)
     run_band(const __grid_constant__ BandArguments arguments) {
-  extern __shared__ uint4 memory[];
+  OCELLUS_DYNAMIC_SHARED(uint4, memory);
   Band<R, kPlace> band(arguments, reinterpret_cast<char*>(memory));
   run_stages(band);
 }

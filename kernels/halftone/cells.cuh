@@ -72,22 +72,36 @@ __device__ inline std::int32_t start_state(const StartArguments& a, int x, int y
   }
 }
 
-/// The sum of two numbers of sweeps, which stays in the range of the record.
-__device__ inline std::uint32_t sum_of_sweeps(std::uint32_t a, std::uint32_t b) {
-  return min(a + b, 0x7FFFFFFFu);
+/// Number of sweeps that a run may still make.
+__device__ inline std::uint32_t sweeps_left(const CellEnd& end) {
+  const auto most = static_cast<std::uint32_t>(end.max_sweeps);
+  if (end.first) return most;
+  const volatile CellTotals& frame = *end.totals;
+  return frame.stopped != 0 ? 0 : most - frame.sweeps;
+}
+
+/// Not 0 if the operator was stopped. The value comes over the bus: read it long before it is
+/// compared, so that no thread waits for it.
+__device__ inline std::uint32_t stop_word(const CellEnd& end) {
+  return *static_cast<const volatile std::uint32_t*>(end.stop);
 }
 
 /// Adds the totals of a run to those of the frame. After the last run, writes the record.
 __device__ inline void add_totals(const CellEnd& end, const CellTotals& run) {
   CellTotals& frame = *end.totals;
-  frame.sweeps = sum_of_sweeps(run.sweeps, end.first ? 0 : frame.sweeps);
-  frame.passes = run.passes + (end.first ? 0 : frame.passes);
-  frame.changed = run.changed;
-  frame.converged = run.converged;
+  if (end.first) frame = {0, 0, 0, 0, 1, 0};
+  frame.sweeps += run.sweeps;
+  frame.passes += run.passes;
+  if (run.sweeps > 0 || run.passes > 0) frame.changed = run.changed;
+  frame.finished &= run.finished;
+  frame.converged = frame.finished & run.converged;
+  frame.stopped |= run.stopped;
   if (!end.last) return;
+  if (frame.stopped != 0) end.outcome->stopped = 1;
   end.record->sweeps = static_cast<std::int32_t>(frame.sweeps);
   end.record->changed = frame.changed;
   end.record->converged = frame.converged != 0;
+  end.record->finished = frame.finished != 0;
   end.record->passes = static_cast<std::int32_t>(frame.passes);
 }
 

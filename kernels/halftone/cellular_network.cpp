@@ -238,6 +238,8 @@ CellEnd CudaCellularNetwork::end_of(int slot, const Run& run, int stage) const n
   end.outcome = outcome(slot);
   end.record = static_cast<CellularNetworkRecord*>(record_of(slot));
   end.totals = totals_;
+  end.stop = stop_flag();
+  end.max_sweeps = plan_.max_sweeps;
   end.keep = run.first == 0 && stage == run.end - 1 ? keep_ : nullptr;
   end.last = stage == plan_.stage_count - 1;
   end.frames = info_.support_frames;

@@ -58,6 +58,7 @@ struct StageWork {
   const std::int32_t* bias;
   std::uint32_t* counts;
   std::uint8_t* marks;
+  const CellEnd& end;
 };
 
 struct Cells {
@@ -228,7 +229,7 @@ struct Cells {
     const int height = a.cells.height;
     if (a.stage.boundary == CellBoundary::kPeriodic) {
       if (blockIdx.x != 0 || threadIdx.x != 0) return;
-      for (int y = 0; y < height; ++y)
+      for (int y = 0; y < height && stop_word(a.end) == 0; ++y)
         for (int x = 0; x < width; ++x) update(x, y);
       return;
     }
@@ -254,10 +255,14 @@ __device__ void add_changes(std::uint32_t& count, unsigned changed, unsigned& bl
   block_changed = 0;
 }
 
-/// Sweeps up to the fixed point or the limit. The final outputs are in `cells.from`. The grid has
-/// synchronized before. `marked` is an array in shared memory of kGeneralThreads elements.
+/// In a counter of changes: the operator was stopped. No sweep has as many changes.
+constexpr std::uint32_t kStopped = 1u << 31;
+
+/// Sweeps up to the fixed point or the limit, at most `left` times. The final outputs are in
+/// `cells.from`. The grid has synchronized before. `marked` is an array in shared memory of
+/// kGeneralThreads elements.
 __device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& block_changed,
-                                 std::uint8_t* marked) {
+                                 std::uint8_t* marked, std::uint32_t left) {
   const StageWork& a = cells.a;
   const bool leader = blockIdx.x == 0 && threadIdx.x == 0;
   const bool synchronous = a.stage.update == CellUpdate::kSynchronous;
@@ -268,9 +273,13 @@ __device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& b
   if (threadIdx.x == 0) block_changed = 0;
   cells.mark_all();
   grid.sync();
-  int n = 0;
-  unsigned count = 0;
+  CellTotals totals{};
+  if (left == 0) return totals;
+  const auto most = static_cast<std::uint32_t>(a.stage.max_sweeps);
+  std::uint32_t n = 0;
+  std::uint32_t count = 0;
   do {
+    const std::uint32_t asked = leader ? stop_word(a.end) : 0;
     cells.changed = 0;
     if (synchronous && !each) cells.k = cells.from == a.cells.k ? a.other : a.cells.k;
     if (each || synchronous) {
@@ -282,13 +291,19 @@ __device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& b
     }
     cells.from = cells.k;
     add_changes(a.counts[n % 3], cells.changed, block_changed);
+    if (asked != 0) atomicOr(&a.counts[n % 3], kStopped);
     grid.sync();
     count = *static_cast<volatile std::uint32_t*>(&a.counts[n % 3]);
     // This counter is used again two sweeps later. It was last read in the previous sweep.
     if (leader) a.counts[(n + 2) % 3] = 0;
     ++n;
-  } while (count != 0 && n < a.stage.max_sweeps);
-  return {static_cast<std::uint32_t>(n), count, count == 0 ? 1u : 0u, 0};
+  } while (count != 0 && count < kStopped && n < most && n < left);
+  totals.sweeps = n;
+  totals.changed = count & ~kStopped;
+  totals.converged = totals.changed == 0 ? 1 : 0;
+  totals.stopped = count >= kStopped ? 1 : 0;
+  totals.finished = totals.stopped == 0 && (totals.converged != 0 || n == most) ? 1 : 0;
+  return totals;
 }
 
 /// Ends a run, whose outputs are in `from`: copies them to `to` and writes the result.
@@ -314,9 +329,9 @@ __global__ void __launch_bounds__(kGeneralThreads)
   __shared__ unsigned block_changed;
   __shared__ std::uint8_t marked[kGeneralThreads];
   cg::grid_group grid = cg::this_grid();
-  const StageWork work = {a.stage, a.cells, a.other, a.bias, a.counts, a.marks};
+  const StageWork work = {a.stage, a.cells, a.other, a.bias, a.counts, a.marks, a.end};
   Cells cells(work);
-  const CellTotals totals = run_sweeps(grid, cells, block_changed, marked);
+  const CellTotals totals = run_sweeps(grid, cells, block_changed, marked, sweeps_left(a.end));
   end_run(a.end, totals, cells.from, a.cells);
 }
 
@@ -387,22 +402,32 @@ __global__ void __launch_bounds__(kGeneralThreads)
   int from = a.before;
   int levels = a.before_levels;
   CellTotals totals{};
+  totals.finished = 1;
+  const std::uint32_t left = sweeps_left(a.end);
   int pass = 0;
+  bool again = false;
   do {
     for (int s = 0; s < a.stage_count; ++s) {
       const GroupStage& stage = a.stages[s];
-      const bool again = s == 0 && pass > 0;
+      const bool repeats = s == 0 && pass > 0;
       const StagePlanes planes(from);
-      const StageWork work = {stage.plan,        {a.k[planes.plane], a.pitch, a.width, a.height},
-                              a.k[planes.other], a.bias,
-                              a.counts,          a.marks};
-      start_stage(a, stage, again ? a.again_input : stage.plan.input,
-                  again ? a.again_start : stage.plan.start, from < 0 ? nullptr : a.k[from], levels,
-                  work.cells.k);
+      const StageWork work = {stage.plan,
+                              {a.k[planes.plane], a.pitch, a.width, a.height},
+                              a.k[planes.other],
+                              a.bias,
+                              a.counts,
+                              a.marks,
+                              a.end};
+      start_stage(a, stage, repeats ? a.again_input : stage.plan.input,
+                  repeats ? a.again_start : stage.plan.start, from < 0 ? nullptr : a.k[from],
+                  levels, work.cells.k);
       grid.sync();
       Cells cells(work);
-      const CellTotals swept = run_sweeps(grid, cells, block_changed, marked);
-      totals.sweeps = sum_of_sweeps(totals.sweeps, swept.sweeps);
+      const CellTotals swept = run_sweeps(grid, cells, block_changed, marked,
+                                          totals.stopped != 0 ? 0 : left - totals.sweeps);
+      totals.sweeps += swept.sweeps;
+      totals.finished &= swept.finished;
+      totals.stopped |= swept.stopped;
       from = cells.from == work.cells.k ? planes.plane : planes.other;
       levels = stage.plan.levels;
     }
@@ -418,7 +443,9 @@ __global__ void __launch_bounds__(kGeneralThreads)
       if (leader) counts[(pass + 2) % 3] = 0;
     }
     ++pass;
-  } while (totals.changed != 0 && pass < a.max_passes);
+    again = totals.changed != 0 && pass < a.max_passes;
+    if (again && totals.sweeps == left) totals.finished = 0;
+  } while (again && totals.finished != 0);
   totals.converged = totals.changed == 0 ? 1 : 0;
   totals.passes = static_cast<std::uint32_t>(pass);
   end_run(a.end, totals, a.k[from], {a.k[a.to], a.pitch, a.width, a.height});

@@ -43,6 +43,8 @@ struct CellTotals {
   std::uint32_t changed;
   std::uint32_t converged;
   std::uint32_t passes;
+  std::uint32_t finished;  ///< 0 if the limit of the frame's sweeps ended a stage or a group
+  std::uint32_t stopped;   ///< not 0 if the operator was stopped, and the frame ended early
 };
 
 /// Destinations and parameters of the results of a run.
@@ -52,6 +54,8 @@ struct CellEnd {
   FrameOutcome* outcome;
   CellularNetworkRecord* record;  ///< in host memory
   CellTotals* totals;
+  const std::uint32_t* stop;  ///< CudaOperator::stop_flag
+  int max_sweeps;             ///< of the frame
   std::uint8_t* keep;  ///< outputs for the warm start of the next frame; null without warm starts
   bool first;          ///< true for the first run of the frame
   bool last;           ///< true if the run writes the result
@@ -113,8 +117,8 @@ struct BandStage {
 struct BandShared {
   std::uint32_t sweep;  ///< number of the next sweep
   std::uint32_t ended;
-  /// For each of the last sweeps: the number of changed cells and, from bit 40 on, the number of
-  /// bands that have reported.
+  /// For each of the last sweeps: the number of changed cells; bit 39, which band 0 sets if the
+  /// operator was stopped; and, from bit 40 on, the number of bands that have reported.
   unsigned long long counts[8];
 };
 

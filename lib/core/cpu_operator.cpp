@@ -79,6 +79,8 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     *frame.bad_step = {&CpuOperator::run_bad, &frame, 0};
     frame.job.steps = steps_[i];
     frame.job.step_count = static_cast<int>(luma_steps()) + count + 1;
+    // What an operator has learned must not hold a part of a frame.
+    if (!info_.learns) frame.job.stop = &stop_;
     frame.job.finished = &CpuOperator::finished;
     frame.job.finished_context = &frame;
   }
@@ -132,6 +134,9 @@ void CpuOperator::finished(void* context) noexcept {
   CpuOperator& self = *frame.owner;
   if (++self.frame_number_ == 0) self.frame_number_ = 1;
   frame.result = FrameResult{};
+  // The scheduler's lock is held until the job is done, so `wait` cannot come too early.
+  self.done_event_.add();
+  if (frame.job.is_cut_short()) return;
   if (self.history_.warming_up()) frame.result.flags |= kWarmingUp;
   if (frame.bad.load(std::memory_order_relaxed)) {
     frame.result.flags |= kBadPixels;
@@ -144,8 +149,6 @@ void CpuOperator::finished(void* context) noexcept {
     self.history_.accept();
     self.complete(frame);
   }
-  // The scheduler's lock is held until the job is done, so `wait` cannot come too early.
-  self.done_event_.add();
 }
 
 Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexcept {
@@ -154,6 +157,8 @@ Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& resul
   if (status != Status::kOk)
     return tl::unexpected(make_error(status, "%s", status_message(status)));
   done_event_.remove();
+  if (frame.job.is_cut_short())
+    return tl::unexpected(make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
   result = frame.result;
   result.queue_ns = frame.job.started_ns() - frame.job.submitted_ns();
   result.compute_ns = frame.job.done_ns() - frame.job.started_ns();
@@ -174,6 +179,12 @@ Expected<CancelOutcome> CpuOperator::try_cancel(int slot) noexcept {
   }
   return tl::unexpected(
       make_error(Status::kInvalidTicket, "%s", status_message(Status::kInvalidTicket)));
+}
+
+void CpuOperator::reset() noexcept {
+  stop_.store(false, std::memory_order_relaxed);
+  history_.forget();
+  forget();
 }
 
 void CpuOperator::cancel(int slot) noexcept {

@@ -24,8 +24,9 @@ class CpuOperator : public OperatorInstance {
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
+  void stop() noexcept final { stop_.store(true, std::memory_order_relaxed); }
   void cancel(int slot) noexcept final;
-  void reset() noexcept final { history_.forget(); }
+  void reset() noexcept final;
   Expected<void> finish_frames() noexcept final;
 
  protected:
@@ -75,6 +76,10 @@ class CpuOperator : public OperatorInstance {
   /// Must be short, because other threads wait meanwhile.
   virtual void complete(const FrameJob& /*frame*/) noexcept {}
 
+  /// Called by `reset`. The last frame may have ended between any two steps, so what an operator
+  /// keeps from step to step must begin anew.
+  virtual void forget() noexcept {}
+
   /// Called by a step that finds bad pixels. Later steps check `frame.bad` and then leave the frame
   /// and the temporal state unchanged.
   static void mark_bad(FrameJob& frame) noexcept;
@@ -97,6 +102,7 @@ class CpuOperator : public OperatorInstance {
   /// Steps before those of the operator.
   std::size_t luma_steps() const noexcept { return has_color(info_.format) ? 1 : 0; }
 
+  std::atomic<bool> stop_{false};
   std::uint32_t frame_number_ = 1;
   EngineState* engine_ = nullptr;
   void* piece_ = nullptr;

@@ -144,6 +144,7 @@ class OperatorState {
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
   Expected<CancelOutcome> cancel(Ticket ticket) noexcept;
   Expected<int> create_event_fd() noexcept;
+  void stop() noexcept;
   void reset() noexcept;
   Expected<void> save_model(const char* path) noexcept;
   Expected<void> take_learned(OperatorState& from) noexcept;
@@ -175,6 +176,7 @@ class OperatorState {
   const std::uint64_t issuer_;  // issuer of this operator's tickets
   /// A copy that failed has replaced a part of what was learned.
   bool half_learned_ = false;
+  std::atomic<bool> stopped_{false};
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 
@@ -189,6 +191,7 @@ OperatorState::~OperatorState() {
   if (engine_->is_child()) {
     engine_->abandon();  // no thread computes the frames that were in flight
   } else {
+    instance_->stop();
     for (int slot = 0; slot < info_.depth; ++slot) instance_->cancel(slot);
   }
 }
@@ -233,6 +236,10 @@ Check OperatorState::check_usable() const noexcept {
 
 Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
   if (Check good = check_usable(); !good) return tl::unexpected(good.error());
+  if (stopped_.load(std::memory_order_relaxed)) {
+    return tl::unexpected(make_error(
+        Status::kStopped, "%s was stopped; call reset before the next frame", info_.name));
+  }
   if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
   if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
@@ -285,6 +292,12 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
   if (!done) {
     const Status status = done.error().status;
     if (status == Status::kInvalidTicket) return unknown(ticket);
+    if (status == Status::kStopped) {
+      slot.ticket.store(kFree, std::memory_order_release);
+      return tl::unexpected(
+          make_error(status, "%s was stopped before ticket %llu was done; the frame has no result",
+                     info_.name, static_cast<unsigned long long>(ticket.number)));
+    }
     if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
     if (deadline.time() >
             Deadline::Clock::time_point(std::chrono::nanoseconds(slot.submitted_ns)) &&
@@ -326,8 +339,15 @@ Expected<int> OperatorState::create_event_fd() noexcept {
   return instance_->create_event_fd();
 }
 
+void OperatorState::stop() noexcept {
+  if (engine_->is_child()) return;
+  stopped_.store(true, std::memory_order_relaxed);
+  instance_->stop();
+}
+
 void OperatorState::reset() noexcept {
   if (engine_->is_child()) return;
+  instance_->stop();
   // Drop the newest frame first, so that dropping one does not start the next.
   for (;;) {
     Slot* newest = &slots_[0];
@@ -340,6 +360,7 @@ void OperatorState::reset() noexcept {
     newest->ticket.store(kFree, std::memory_order_release);
   }
   instance_->reset();
+  stopped_.store(false, std::memory_order_relaxed);
 }
 
 Expected<void> OperatorInstance::read_learned(void*, std::uint64_t, std::size_t) noexcept {
@@ -446,6 +467,9 @@ Expected<CancelOutcome> OperatorHandle::cancel(Ticket ticket) noexcept {
 }
 Expected<int> OperatorHandle::create_event_fd() noexcept {
   return state_->create_event_fd();
+}
+void OperatorHandle::stop() noexcept {
+  state_->stop();
 }
 void OperatorHandle::reset() noexcept {
   state_->reset();

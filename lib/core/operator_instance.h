@@ -49,17 +49,22 @@ class OperatorInstance {
   /// free, and the frame neither runs nor counts. Errors: DeviceLost, System.
   virtual Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept = 0;
   /// Waits for a frame. On success the slot is free, and `result` and the output's record are
-  /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed).
-  /// After DeadlineMissed and System the slot is not free.
+  /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed),
+  /// Stopped.
+  /// After DeadlineMissed and System the slot is not free. After Stopped it is, and there is no
+  /// result: `stop` ended the frame early.
   virtual Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept = 0;
   /// Drops the frame of a slot in use if it has not begun; the slot is free then. Does not wait.
   /// Errors: those of `wait`, except DeadlineMissed.
   virtual Expected<CancelOutcome> try_cancel(int slot) noexcept = 0;
   /// The descriptor of OperatorHandle::create_event_fd.
   virtual Expected<int> create_event_fd() noexcept { return done_event_.create(); }
+  /// Makes the frames in flight end early, see OperatorHandle::stop, until `reset`. Only sets a
+  /// flag.
+  virtual void stop() noexcept = 0;
   /// Drops or finishes a frame. The slot is free afterwards.
   virtual void cancel(int slot) noexcept = 0;
-  /// Forgets the temporal state. No frame may be in flight.
+  /// Forgets the temporal state and that the operator was stopped. No frame may be in flight.
   virtual void reset() noexcept = 0;
   /// Waits until no frame runs. The slots stay in use. Errors: DeviceLost, System.
   virtual Expected<void> finish_frames() noexcept = 0;

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <utility>
 
-#include "core/log.h"
 #include "core/thread.h"
 
 namespace ocellus::detail {
@@ -103,20 +102,25 @@ Scheduler::~Scheduler() {
 
 Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
                                        const cpu_set_t& cpus) noexcept {
-  threads_[i].scheduler = this;
-  ThreadOptions options = {.kind = "worker",
-                           .number = i,
-                           .name = "ocellus",
-                           .cpus = CPU_COUNT(&cpus) > 0 ? &cpus : nullptr,
-                           .realtime_priority = config.realtime_priority};
-  Expected<void> made =
-      start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
-  if (made || options.cpus == nullptr || config.affinity[static_cast<std::size_t>(i)] >= 0)
+  Worker& worker = threads_[i];
+  worker.scheduler = this;
+  const bool named = config.affinity[static_cast<std::size_t>(i)] >= 0;
+  const ThreadOptions options = {.kind = "worker",
+                                 .number = i,
+                                 .name = "ocellus",
+                                 .cpus = named ? &cpus : nullptr,
+                                 .realtime_priority = config.realtime_priority};
+  if (Expected<void> made = start_thread(options, &Scheduler::thread_main, &worker, worker.thread);
+      !made)
     return made;
-  // Nobody asked for these CPUs, and a sandbox may forbid the choice.
-  log_message(LogLevel::kWarning, "%s; it is started without a choice of CPUs", made.error().text);
-  options.cpus = nullptr;
-  return start_thread(options, &Scheduler::thread_main, &threads_[i], threads_[i].thread);
+  ++started_;
+  // Nobody asked for a share of the CPUs, so the worker does without where a sandbox forbids it.
+  if (!named &&
+      (CPU_COUNT(&cpus) == 0 || pthread_setaffinity_np(worker.thread, sizeof(cpus), &cpus) != 0))
+    return {};
+  for (std::size_t cpu = 0; cpu < worker_of_cpu_.size(); ++cpu)
+    if (CPU_ISSET(cpu, &cpus)) worker_of_cpu_[cpu] = static_cast<std::int8_t>(i);
+  return {};
 }
 
 Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcept {
@@ -124,12 +128,8 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   workers_only_ = config.workers_only;
   free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   const WorkerCpus cpus(config, workers);
-  for (int i = 0; i < workers; ++i) {
+  for (int i = 0; i < workers; ++i)
     if (Expected<void> made = start_worker(i, config, cpus.sets[i]); !made) return made;
-    ++started_;
-    for (std::size_t cpu = 0; cpu < worker_of_cpu_.size(); ++cpu)
-      if (CPU_ISSET(cpu, &cpus.sets[i])) worker_of_cpu_[cpu] = static_cast<std::int8_t>(i);
-  }
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);
@@ -143,6 +143,7 @@ void Scheduler::submit(Job& job) noexcept {
   job.step_ = -1;
   job.next_part_ = 0;
   job.open_parts_ = 0;
+  job.cut_short_ = false;
   job.next_ = nullptr;
   job.submitted_ns_ = now_ns();
   job.started_ns_ = 0;
@@ -194,6 +195,10 @@ void Scheduler::advance(int callers) noexcept {
     do {
       job.step_ += std::exchange(next, 1);
     } while (job.step_ < job.step_count && job.steps[job.step_].parts <= 0);
+    if (job.step_ < job.step_count && job.is_stopping()) {
+      job.cut_short_ = true;
+      job.step_ = job.step_count;
+    }
     if (job.step_ < job.step_count) {
       job.next_part_ = 0;
       job.open_parts_ = job.steps[job.step_].parts;
@@ -219,6 +224,12 @@ bool Scheduler::run_one_part(int worker) noexcept {
   if (!has_part()) return false;
   Job& job = *head_;
   const JobStep& step = job.steps[job.step_];
+  if (job.is_stopping()) {
+    job.cut_short_ = true;
+    job.open_parts_ -= step.parts - std::exchange(job.next_part_, step.parts);
+    if (job.open_parts_ == 0) advance();
+    return true;
+  }
   const int part = job.next_part_++;
   // Not set when the job becomes the head: it still waits until a thread has woken up.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();

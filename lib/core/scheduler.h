@@ -37,9 +37,19 @@ class Job {
   /// the contents of later steps, including `parts`, because each step is read when it begins.
   const JobStep* steps = nullptr;
   int step_count = 0;
+  /// While it is true, no further part of the job begins, and the job ends when those that run have
+  /// ended. Null: the job runs to its end.
+  const std::atomic<bool>* stop = nullptr;
   /// Called once after the last step, on the thread that finished it. Must not call the scheduler.
   void (*finished)(void* context) noexcept = nullptr;
   void* finished_context = nullptr;
+
+  /// Long parts look at this, too.
+  bool is_stopping() const noexcept {
+    return stop != nullptr && stop->load(std::memory_order_relaxed);
+  }
+  /// True if the job ended before all of its parts had run. Valid when `finished` is called.
+  bool is_cut_short() const noexcept { return cut_short_; }
 
   std::int64_t submitted_ns() const noexcept { return submitted_ns_; }
   std::int64_t started_ns() const noexcept { return started_ns_; }
@@ -53,6 +63,7 @@ class Job {
   int step_ = 0;        // the step whose parts are being distributed
   int next_part_ = 0;   // next part of this step
   int open_parts_ = 0;  // parts of this step that are not finished yet
+  bool cut_short_ = false;
   Job* next_ = nullptr;
   std::int64_t submitted_ns_ = 0;
   std::int64_t started_ns_ = 0;

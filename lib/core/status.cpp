@@ -45,6 +45,8 @@ const char* status_message(Status status) noexcept {
       return "the file could not be read or written";
     case Status::kSystem:
       return "the operating system refused";
+    case Status::kStopped:
+      return "the operator was stopped";
   }
   return "unknown status";
 }
@@ -75,6 +77,8 @@ const char* status_name(Status status) noexcept {
       return "IoError";
     case Status::kSystem:
       return "System";
+    case Status::kStopped:
+      return "Stopped";
   }
   return "Unknown";
 }

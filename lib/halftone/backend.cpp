@@ -13,9 +13,11 @@ constexpr RecordField kFields[] = {
     {"sweeps", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, sweeps),
      "sweeps of all stages together"},
     {"changed", FieldType::kUint32, 1, offsetof(CellularNetworkRecord, changed),
-     "cells that changed in the last sweep of the last stage, or in the last pass of its group"},
+     "cells that changed in the last sweep, or in the last pass of the last stage's group"},
     {"converged", FieldType::kBool, 1, offsetof(CellularNetworkRecord, converged),
      "the last stage or group reached a fixed point"},
+    {"finished", FieldType::kBool, 1, offsetof(CellularNetworkRecord, finished),
+     "false: max_sweeps ended the frame before its stages and groups had ended"},
     {"passes", FieldType::kInt32, 1, offsetof(CellularNetworkRecord, passes),
      "passes of all groups of stages together"},
 };
@@ -38,7 +40,7 @@ void describe_stages(const CellularNetworkPlan& plan, OperatorInfo& info) noexce
   for (int s = 0; s < plan.stage_count; ++s) {
     const CellStagePlan& stage = plan.stages[static_cast<std::size_t>(s)];
     radius = std::max(radius, stage.radius);
-    sweeps = std::max(sweeps, stage.max_sweeps);
+    sweeps = std::max(sweeps, std::min(stage.max_sweeps, plan.max_sweeps));
     // The least cost is B u once and A y once, with a product and a sum for each weight. The cost
     // of later sweeps depends on how many cells change. A stage with the same weights as the
     // previous one reuses its sums.

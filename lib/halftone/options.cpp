@@ -77,9 +77,9 @@ struct ChainRows {
   }
   static constexpr Option max_sweeps() {
     return R::template integer<[](auto& c) { return &c.max_sweeps; }>(
-        "max_sweeps", 0, detail::kMaxCellSweeps, "sweeps",
-        "Maximum number of sweeps of each stage, which ends earlier at a fixed point; 0 = as the "
-        "template defines");
+        "max_sweeps", 1, kMaxFrameSweeps, "sweeps",
+        "Maximum number of sweeps of a frame, over all stages and passes; the record of a frame "
+        "that it ends is not finished");
   }
   static constexpr Option polarity() {
     return R::template choice<[](auto& c) { return &c.polarity; }>(
@@ -239,12 +239,11 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   to.depth = config.depth;
   to.warm_start = config.warm_start;
   to.polarity = config.polarity;
+  to.max_sweeps = config.max_sweeps;
   if (config.levels == 1)
     return detail::invalid_argument("levels is 1; it must be 2 to 256, or 0 for the template's");
-  for (CellStage& stage : network.stages()) {
-    if (config.levels > 0) stage.levels = config.levels;
-    if (config.max_sweeps > 0) stage.max_sweeps = config.max_sweeps;
-  }
+  if (config.levels > 0)
+    for (CellStage& stage : network.stages()) stage.levels = config.levels;
   if (config.start == ChainStart::kTemplate) return {};
   to.stages.front().start = cell_start(config.start);
   to.stages.front().seed = config.seed;

@@ -242,6 +242,8 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (!output_range) return tl::unexpected(output_range.error());
   if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
     return tl::unexpected(c.error());
+  if (Check c = check_range("max_sweeps", config.max_sweeps, 1, kMaxFrameSweeps); !c)
+    return tl::unexpected(c.error());
 
   if (Check c = check_cell_groups(config.stages.data(), config.stage_count); !c)
     return tl::unexpected(c.error());
@@ -256,6 +258,7 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   plan.gray_input = make_gray_input(*input_range, gray_unit(plan.format), plan.white_is_one);
   plan.output_range = *output_range;
   plan.warm_start = config.warm_start;
+  plan.max_sweeps = config.max_sweeps;
   plan.stage_count = config.stage_count;
   for (int i = 0; i < config.stage_count; ++i) {
     const auto at = static_cast<std::size_t>(i);

@@ -99,6 +99,7 @@ struct CellularNetworkPlan {
   GrayInput gray_input;
   GrayLimits output_range;
   bool warm_start = false;
+  int max_sweeps = 1;  ///< of a frame
   int stage_count = 0;
   std::array<CellStagePlan, kMaxCellStages> stages{};
   int group_count = 0;

@@ -50,6 +50,7 @@ class Failing final : public detail::OperatorInstance {
     failing_control().in_flight -= at.busy ? 1 : 0;
     at.busy = false;
   }
+  void stop() noexcept override {}
   void reset() noexcept override {}
   Expected<void> finish_frames() noexcept override { return {}; }
 

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <set>
+#include <thread>
 
 #include "apps/io/image_io.h"
 #include "apps/io/test_scene.h"
@@ -301,6 +303,64 @@ TEST(Cnn, OptionsApplyToAllStages) {
             "-0.5");
 }
 
+/// A template file: a group of one stage that changes every cell in every sweep, without end.
+std::string endless_template(const TemporaryFolder& folder) {
+  const std::string text = folder / "endless.txt";
+  std::ofstream(text) << "group_stages 1\nmax_passes 100000\na\n0 0 0\n0 -3 0\n0 0 0\n"
+                         "sweeps 100000\nupdate synchronous\n";
+  std::string file = folder / "endless.ocellus";
+  const ChildResult made = run_program({"template", "make", text, "-o", file});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  return file;
+}
+
+// Example failure: the limits of stages and passes multiply, so a frame takes days; or the report
+// does not tell that the limit of the frame's sweeps ended it.
+TEST(Cnn, TheSweepsOfAFrameAreLimited) {
+  const TemporaryFolder folder;
+  const std::string file = endless_template(folder);
+  const std::vector<std::string> command = {"cnn", "test:32x24,frames=2", "--template", file};
+  const json usual = json_of(command);
+  EXPECT_EQ(usual["frames"][0]["sweeps"], 4096);
+  const json few = json_of(plus(command, {"--max-sweeps", "7"}));
+  for (const json& frame : few["frames"]) {
+    EXPECT_EQ(frame["sweeps"], 7);
+    EXPECT_EQ(frame["finished"], false);
+    EXPECT_EQ(frame["converged"], false);
+  }
+  EXPECT_EQ(few["finished"], false);
+  const ChildResult text = run_program(plus(command, {"--max-sweeps", "7"}));
+  EXPECT_NE(text.out.find("--max-sweeps ended 2 frames"), std::string::npos) << text.out;
+  EXPECT_EQ(json_of({"cnn", "test:32x24,frames=2"})["finished"], true);
+}
+
+// Example failure: the program waits for the end of a frame that takes minutes, and the terminal
+// does not come back.
+TEST(Cnn, AFrameThatTakesLongEndsWithTheSignal) {
+  const TemporaryFolder folder;
+  const std::string file = endless_template(folder);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    RunningProgram program({"cnn", "test:640x480,frames=3", "--template", file, "--max-sweeps",
+                            "1000000", "-o", folder / "o_%d.png"});
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    program.send(signal);
+    const ChildResult result = program.wait();
+    EXPECT_EQ(result.exit_code, 128 + signal) << result.err;
+    EXPECT_LT(result.seconds, 30.0);
+    EXPECT_NE(result.err.find("interrupted after 0 frames"), std::string::npos) << result.err;
+    EXPECT_EQ(files_in(folder / "", "o_"), (std::vector<std::string>{}));
+    RunningProgram latency({"latency", "--pipeline", "cnn max_sweeps=1000000 template=" + file,
+                            "--frames", "3", "--warm-up", "0", "--back-to-back"});
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    latency.send(signal);
+    const ChildResult measured = latency.wait();
+    EXPECT_EQ(measured.exit_code, 128 + signal) << measured.err;
+    EXPECT_LT(measured.seconds, 30.0);
+    EXPECT_NE(measured.err.find("interrupted after 0 of 3 frames"), std::string::npos)
+        << measured.err;
+  }
+}
+
 // Example failure: bad input gives a different exit code, or a message that does not name the
 // mistake.
 TEST(Cells, ReportsBadInput) {
@@ -327,7 +387,7 @@ TEST(Cells, ReportsBadInput) {
                {"--levels is 1", "2 to 256"});
   expect_error(plus(halftone, {"--template", "hlf5", "--levels", "257"}),
                {"--levels is 257", "0 to 256"});
-  expect_error(plus(halftone, {"--max-sweeps", "-1"}), {"--max-sweeps is -1", "100000"});
+  expect_error(plus(halftone, {"--max-sweeps", "-1"}), {"--max-sweeps is -1", "1 to 1000000"});
   expect_error(plus(halftone, {"--template", "hlf9"}), {"--template", "hlf9", "hlf5"});
   expect_error(plus(halftone, {"--template", "erosion ||edge"}), {"--template"});
   expect_error(plus(halftone, {"--template", folder / "absent.ocellus"}), {"absent.ocellus"});

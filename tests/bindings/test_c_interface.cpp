@@ -605,6 +605,11 @@ TEST_F(COperator, TicketsAndDeadlines) {
   ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
   expect(ocellus_operator_wait(made_.op, second, OCELLUS_NEVER, nullptr, &error_),
          OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
+  ocellus_operator_stop(nullptr);
+  ocellus_operator_stop(made_.op);
+  expect(submit(), OCELLUS_STOPPED, "optical flow was stopped; call reset before the next frame");
+  ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
+  EXPECT_EQ(submit(), OCELLUS_OK);
   EXPECT_EQ(ocellus_deadline_after(INT64_MAX), OCELLUS_NEVER);
   const std::int64_t before = ocellus_deadline_after(0);
   const std::int64_t deadline = ocellus_deadline_after(1000000000);

@@ -221,6 +221,35 @@ class Flight(unittest.TestCase):
         with self.assertRaisesRegex(Error, "^ticket 2 is not in flight$"):
             operator.wait(dropped)
 
+    # Fails when a frame that would take minutes does not end after stop, which another thread calls; when its
+    # memory stays in use; or when the operator takes no frame after reset.
+    def test_stop(self):
+        operator = Operator("cnn", size=(320, 240), backend="cpu", workers=2, template="hlf5(sweeps=100000)",
+                            update="synchronous", max_sweeps=1000000)
+        frame = support.moving_frames(320, 240, 1, 0, 0)[0]
+        ticket = operator.submit(frame)
+        threading.Timer(0.2, operator.stop).start()
+        begin = time.monotonic()
+        with self.assertRaisesRegex(Error, "was stopped before ticket 1 was done") as caught:
+            operator.wait(ticket)
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(caught.exception.status, Status.STOPPED)
+        self.assertEqual(len(operator._in_flight), 0)
+        with self.assertRaisesRegex(Error, "call reset before the next frame"):
+            operator.submit(frame)
+        operator.reset()
+        operator.submit(frame)
+        begin = time.monotonic()
+        operator.close()
+        self.assertLess(time.monotonic() - begin, 20)
+
+    # Fails when the record does not tell that the limit of its sweeps ended a frame.
+    def test_finished(self):
+        for sweeps, finished in ((3, False), (4096, True)):
+            operator = Operator("cnn", size=(WIDTH, HEIGHT), backend="cpu", template="hlf5(sweeps=5)",
+                                update="synchronous", max_sweeps=sweeps)
+            self.assertEqual(operator(FRAMES[0]).record["finished"], finished)
+
     # Fails when wait blocks although its time is over, when the frame is lost then, or when a look
     # counts as a missed deadline.
     def test_deadline(self):

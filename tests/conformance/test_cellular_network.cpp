@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <memory>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "conformance/conformance.h"
 #include "halftone/plan.h"
@@ -116,8 +119,14 @@ class Cells : public OnBackend {
       EXPECT_EQ(info.changed, expected.info.changed);
       EXPECT_EQ(info.converged, expected.info.converged);
       EXPECT_EQ(info.passes, expected.info.passes);
+      EXPECT_EQ(info.finished, expected.info.finished);
+      EXPECT_LE(info.sweeps, config.max_sweeps);
+      (info.finished ? finished_ : ended_early_)++;
     }
   }
+
+  mutable int finished_ = 0;     // frames
+  mutable int ended_early_ = 0;  // by the limit of their sweeps
 };
 
 std::vector<FrameBuffer> one_frame(ImageSize size, unsigned seed,
@@ -331,6 +340,153 @@ TEST_P(Cells, MatchTheReferenceOnEachInstructionSet) {
     SCOPED_TRACE(target.name + ", a preset");
     expect_exact(halftone_config({301, 50}), scene_frames({301, 50}, 1, 3));
     if (HasFatalFailure()) return;
+  }
+}
+
+// Fails when the limit of a frame's sweeps ends a stage, a group or a run of stages that keep their
+// states at another sweep than in the reference, or when the stages behind it still sweep.
+TEST_P(Cells, TheLimitOfSweepsMatchesTheReference) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    RandomGroups groups(seed);
+    groups.config.max_sweeps = 1 + static_cast<int>(seed % 23);
+    SCOPED_TRACE(std::to_string(groups.config.max_sweeps) + " sweeps, " + groups.what);
+    expect_exact(groups.config, one_frame(groups.config.size, seed, groups.config.format));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(finished_, 10);
+  EXPECT_GT(ended_early_, 10);
+  finished_ = ended_early_ = 0;
+  const ImageSize size{45, 38};
+  for (const HalftonePreset preset : {HalftonePreset::kQuality, HalftonePreset::kFast}) {
+    for (int sweeps = 1; sweeps < 14; ++sweeps) {
+      SCOPED_TRACE("preset, " + std::to_string(sweeps) + " sweeps");
+      CellularNetworkConfig config = halftone_config(size, preset);
+      config.max_sweeps = sweeps;
+      config.warm_start = sweeps % 2 == 0;
+      expect_exact(config, scene_frames(size, 2, 3));
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(finished_, 2);
+  EXPECT_GT(ended_early_, 10);
+}
+
+// Fails when stages that keep their states are counted wrongly behind one that ended before its
+// limit. The sweeps of a band know late that a stage has ended.
+TEST_P(Cells, StagesThatEndEarlyAreCounted) {
+  const ImageSize size{75, 61};
+  CellularNetworkConfig config = halftone_config(size, HalftonePreset::kFast);
+  const CellStage update = config.stages[2];
+  ASSERT_EQ(update.max_sweeps, 100);
+  CellStage swap = config.stages[1];
+  swap.max_sweeps = 100;
+  config.stages[0].start = CellStart::kNoise;
+  config.stages[0].max_sweeps = 100;
+  config.stages[1] = update;  // which has nothing left to do
+  config.stages[2] = swap;
+  config.stages[3] = update;
+  for (config.stage_count = 2; config.stage_count <= 4; ++config.stage_count) {
+    for (const int sweeps : {4096, 3, 7, 8, 9, 10, 11, 12, 15, 20}) {
+      SCOPED_TRACE(std::to_string(config.stage_count) + " stages, " + std::to_string(sweeps));
+      config.max_sweeps = sweeps;
+      expect_exact(config, scene_frames(size, 1, 5), 1);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+/// Each cell takes the opposite of its output, in every sweep and without end.
+CellularNetworkConfig endless(ImageSize size) {
+  CellStage stage;
+  stage.weights.a[4] = -3.0f;
+  stage.max_sweeps = 100'000;
+  return one_stage(size, stage);
+}
+
+// Fails when a network without a fixed point runs on at the limit of a frame's sweeps: the limits
+// of its stage and of its group allow 10^10 sweeps.
+TEST_P(Cells, TheLimitBoundsStagesTimesPasses) {
+  for (const bool grouped : {false, true}) {
+    CellularNetworkConfig config = endless({20, 9});
+    if (grouped) {
+      config.stages[0].group_stages = 1;
+      config.stages[0].max_passes = 100'000;
+    }
+    ASSERT_EQ(config.max_sweeps, 4096);
+    auto made = rig<CellularNetwork>(config);
+    CellBuffer out(config.size, config.output_format);
+    CellularNetworkRecord record;
+    const auto frames = one_frame(config.size, 1);
+    const Ticket ticket = must(made.op.submit(frames[0].frame(), out.view(), &record));
+    must(made.op.wait(ticket, Deadline::after(std::chrono::seconds(60))));
+    EXPECT_EQ(record.sweeps, 4096);
+    EXPECT_EQ(record.passes, grouped ? 1 : 0);
+    EXPECT_FALSE(record.finished);
+    EXPECT_FALSE(record.converged);
+  }
+}
+
+// Fails when a frame of a network without a fixed point does not end soon after `stop`, `reset` or
+// the destructor, in any order of updates; and when `wait` reports such a frame as done.
+TEST_P(Cells, AFrameThatTakesLongCanBeStopped) {
+  using Clock = std::chrono::steady_clock;
+  const ImageSize size{320, 240};
+  constexpr auto kSoon = std::chrono::seconds(20);
+  const auto frames = one_frame(size, 1);
+  struct Order {
+    CellUpdate update;
+    CellBoundary boundary;
+    bool grouped;
+  };
+  for (const Order& order : {Order{CellUpdate::kColors, CellBoundary::kFixed, false},
+                             Order{CellUpdate::kColors, CellBoundary::kZeroFlux, false},
+                             Order{CellUpdate::kRaster, CellBoundary::kZeroFlux, false},
+                             Order{CellUpdate::kSynchronous, CellBoundary::kPeriodic, false},
+                             Order{CellUpdate::kSynchronous, CellBoundary::kZeroFlux, true}}) {
+    SCOPED_TRACE("update " + std::to_string(static_cast<int>(order.update)) + ", boundary " +
+                 std::to_string(static_cast<int>(order.boundary)));
+    CellularNetworkConfig config = endless(size);
+    config.stages[0].update = order.update;
+    config.stages[0].boundary = order.boundary;
+    if (order.grouped) {
+      config.stages[0].group_stages = 1;
+      config.stages[0].max_passes = 100'000;
+    }
+    config.max_sweeps = kMaxFrameSweeps;
+    config.depth = 2;
+    auto made = std::make_unique<Rig<CellularNetwork>>(rig<CellularNetwork>(config));
+    CellBuffer out(size, config.output_format);
+    CellBuffer second(size, config.output_format);
+    const auto begin = [&] {
+      const Ticket ticket = must(made->op.submit(frames[0].frame(), out.view()));
+      static_cast<void>(must(made->op.submit(frames[0].frame(), second.view())));
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      return ticket;
+    };
+    const auto expect_dropped = [&](Ticket ticket, Status status) {
+      const auto got = made->op.wait(ticket, Deadline::never());
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().status, status) << got.error().text;
+    };
+    const Ticket stopped = begin();
+    Clock::time_point start = Clock::now();
+    made->op.stop();
+    expect_dropped(stopped, Status::kStopped);
+    EXPECT_LT(Clock::now() - start, kSoon);
+    expect_dropped(stopped, Status::kInvalidTicket);
+    const auto refused = made->op.submit(frames[0].frame(), out.view());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kStopped) << refused.error().text;
+    made->op.reset();
+    const Ticket reset = begin();
+    start = Clock::now();
+    made->op.reset();
+    EXPECT_LT(Clock::now() - start, kSoon);
+    expect_dropped(reset, Status::kInvalidTicket);
+    begin();
+    start = Clock::now();
+    made.reset();
+    EXPECT_LT(Clock::now() - start, kSoon);
   }
 }
 

@@ -944,6 +944,73 @@ TEST_P(Contracts, ResetForgetsThePast) {
   }
 }
 
+// Fails when a frame that was stopped is reported as done, when its ticket remains in flight, when
+// a frame that is done loses its result, or when anything of a stopped frame remains after `reset`.
+// The frames are stopped at different moments.
+TEST_P(Contracts, AStoppedFrameLeavesNoTrace) {
+  const ImageSize size{96, 64};
+  const OperatorConfig config = what().with(size, 2);
+  const auto frames = moving_frames(size, PixelFormat::kGray8, 6, true);
+  const Results fresh = results(config, frames);
+  auto made = rig(config);
+  OperatorHandle& op = made.op;
+  const bool learns = op.info().learns;
+  std::mt19937 random(5);
+  for (int round = 0; round < 24; ++round) {
+    auto outs = outputs(op, 2);
+    std::vector<Ticket> tickets;
+    for (auto& out : outs) tickets.push_back(must(op.submit(frames[0].frame(), out.output())));
+    std::thread stopping([&, after = std::chrono::microseconds(random() % 2000)] {
+      std::this_thread::sleep_for(after);
+      op.stop();
+    });
+    for (const Ticket ticket : tickets) {
+      const auto got = op.wait(ticket, Deadline::never());
+      if (!got) {
+        EXPECT_EQ(got.error().status, Status::kStopped) << got.error().text;
+        EXPECT_FALSE(learns) << "it has learned from a part of a frame";
+      }
+      const auto again = op.wait(ticket, Deadline::immediate());
+      ASSERT_FALSE(again);
+      EXPECT_EQ(again.error().status, Status::kInvalidTicket);
+    }
+    stopping.join();
+    const auto refused = op.submit(frames[0].frame(), outs[0].output());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kStopped);
+    op.reset();
+    if (!learns) {
+      EXPECT_TRUE(same_bytes(fresh, send(op, frames))) << "round " << round;
+    }
+    op.reset();
+  }
+}
+
+// Fails when a queued frame of an operator that was stopped runs, or when the frames of another
+// operator on the engine are stopped, too.
+TEST_P(Contracts, AStopConcernsOneOperator) {
+  const OperatorConfig config = what().with(kSize, 2);
+  const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 8);
+  Engine engine = must(create_engine(settings(), {config, config}));
+  OperatorHandle first = must(config.create(engine));
+  OperatorHandle second = must(config.create(engine));
+  auto outs = outputs(first, 2);
+  OutputBuffer other(second.info());
+  for (int round = 0; round < 8; ++round) {
+    const Ticket one = must(first.submit(frames[0].frame(), outs[0].output()));
+    const Ticket goes_on = must(second.submit(frames[0].frame(), other.output()));
+    const Ticket two = must(first.submit(frames[0].frame(), outs[1].output()));
+    first.stop();
+    first.stop();
+    for (const Ticket ticket : {one, two}) {
+      const auto got = first.wait(ticket, Deadline::never());
+      EXPECT_TRUE(got || got.error().status == Status::kStopped) << got.error().text;
+    }
+    EXPECT_TRUE(second.wait(goes_on, Deadline::never()));
+    first.reset();
+  }
+}
+
 // Fails when a frame with NaN or infinity is not flagged, when its result is not the same value
 // everywhere, or when it changes a later result.
 TEST_P(Contracts, BadPixelsLeaveNoTrace) {

@@ -139,7 +139,7 @@ TEST(OperatorList, MembersAreCheckedLikeOptions) {
   const EngineInfo engine = must(Engine::probe(test::engine_config()));
   Engine one = must(Engine::create(test::engine_config()));
   const std::pair<OperatorConfig, const char*> bad[] = {
-      {halftone, "max_sweeps is -1; it must be 0 to 100000 sweeps"},
+      {halftone, "max_sweeps is -1; it must be 1 to 1000000 sweeps"},
       {cnn, "color_spacing is 77; it must be 0 to 9 cells"},
       {flow, "window is 4; it must be odd, 3 to 31 pixels"},
       {filter, "sigma_time is 0; it must be 0.1 to 1000 frames"}};

@@ -765,5 +765,77 @@ TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
   EXPECT_EQ(thread_count_after(threads_before), threads_before);
 }
 
+// ---- jobs that are stopped
+
+// Fails when a part or a step begins after the job was stopped, when the job ends before the parts
+// that run have ended, or when it does not tell that it is not whole.
+TEST_P(SchedulerWorkers, AStoppedJobEndsAfterThePartsThatRun) {
+  const int workers = GetParam();
+  const auto scheduler = start(workers);
+  std::atomic<bool> stop{false};
+  Gate gate;
+  std::atomic<int> began{0};
+  std::atomic<int> ended{0};
+  std::atomic<int> later{0};
+  std::atomic<bool> finished{false};
+  TestJob job;
+  job.stage(1000,
+            [&](int, int) {
+              ++began;
+              gate.pass();
+              ++ended;
+            })
+      .stage(3, [&](int, int) { ++later; })
+      .finished([&] { finished = true; });
+  job->stop = &stop;
+  scheduler->submit(job);
+  ASSERT_TRUE(gate.await_arrivals(workers));
+  stop = true;
+  EXPECT_EQ(scheduler->wait(job, Deadline::immediate()), Status::kDeadlineMissed);
+  EXPECT_FALSE(finished);
+  gate.open();
+  ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+  EXPECT_TRUE(finished);
+  EXPECT_TRUE(job->is_cut_short());
+  EXPECT_EQ(began, workers);
+  EXPECT_EQ(ended, workers);
+  EXPECT_EQ(later, 0);
+  // The job runs again, whole.
+  stop = false;
+  scheduler->submit(job);
+  ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+  EXPECT_FALSE(job->is_cut_short());
+  EXPECT_EQ(ended, workers + 1000);
+  EXPECT_EQ(later, 3);
+}
+
+// Fails when a loop of steps, which never ends by itself, goes on after the job was stopped, or
+// when a job behind it waits.
+TEST_P(SchedulerWorkers, AStoppedLoopEnds) {
+  const auto scheduler = start(GetParam());
+  std::atomic<bool> stop{false};
+  std::atomic<int> rounds{0};
+  TestJob endless;
+  endless.stage(2, [](int, int) {}).stage(1, [&](int, int) { ++rounds; });
+  endless.at(1).next = -1;
+  endless->stop = &stop;
+  TestJob behind;
+  std::atomic<int> ran{0};
+  behind.stage(5, [&](int, int) { ++ran; });
+  scheduler->submit(endless);
+  scheduler->submit(behind);
+  while (rounds < 10) std::this_thread::yield();
+  stop = true;
+  EXPECT_EQ(scheduler->wait(behind, Deadline::after(std::chrono::seconds(20))), Status::kOk);
+  EXPECT_EQ(scheduler->wait(endless, Deadline::immediate()), Status::kOk);
+  EXPECT_TRUE(endless->is_cut_short());
+  EXPECT_EQ(ran, 5);
+  // A job that is to stop when its turn comes runs no part.
+  const int before = rounds;
+  scheduler->submit(endless);
+  EXPECT_EQ(scheduler->wait(endless, Deadline::never()), Status::kOk);
+  EXPECT_EQ(rounds, before);
+}
+
 }  // namespace
 }  // namespace ocellus::detail

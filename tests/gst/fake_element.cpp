@@ -109,6 +109,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   void cancel(int slot) noexcept override {
     frames_[static_cast<std::size_t>(slot)].waiting = false;
   }
+  void stop() noexcept override {}
   void reset() noexcept override { ++script.resets; }
   ocellus::Expected<void> finish_frames() noexcept override { return {}; }
 

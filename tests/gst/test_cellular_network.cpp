@@ -1,9 +1,11 @@
 // ocellushalftone and ocelluscnn: elements whose results are pictures.
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "gst/gst_support.h"
@@ -684,8 +686,63 @@ TEST(Messages, HaveTheValuesOfTheMeta) {
   EXPECT_EQ(number, cells->changed);
   EXPECT_TRUE(gst_structure_get_boolean(structure, "converged", &converged));
   EXPECT_EQ(converged, cells->converged);
+  gboolean finished = FALSE;
+  EXPECT_TRUE(gst_structure_get_boolean(structure, "finished", &finished));
+  EXPECT_TRUE(finished);
+  EXPECT_TRUE(cells->finished);
   unref_all(out);
   gst_message_unref(message);
+}
+
+// Halftones whose cells are updated all at once oscillate without end.
+constexpr const char* kEndless = "template=hlf5(sweeps=100000) update=synchronous";
+
+// Fails when the limit of a frame's sweeps is not applied, or the meta does not tell of it.
+TEST(Frames, TheLimitOfSweepsIsInTheMeta) {
+  const std::unique_ptr<Harness> harness(
+      make("ocelluscnn", std::string(kEndless) + " max-sweeps=5", kVideo));
+  harness->start();
+  ASSERT_EQ(harness->push(harness->frame(0)), GST_FLOW_OK) << harness->last_error();
+  std::vector<GstBuffer*> out = harness->pull();
+  ASSERT_EQ(out.size(), 1u);
+  const GstOcellusCellularNetworkMeta* cells = gst_buffer_get_ocellus_cellular_network_meta(out[0]);
+  EXPECT_EQ(cells->sweeps, 5u);
+  EXPECT_FALSE(cells->finished);
+  EXPECT_FALSE(cells->converged);
+  unref_all(out);
+}
+
+// Fails when the element waits for the end of a frame that takes minutes before it stops or
+// flushes, or when it posts an error because of the frame that has no result.
+TEST(Frames, AFrameThatTakesLongHoldsUpNoStop) {
+  for (const char* properties : {"", " budget=10000000 on-miss=drop", " depth=3"}) {
+    for (const bool flushes : {false, true}) {
+      SCOPED_TRACE(std::string(properties) + (flushes ? " flush" : " stop"));
+      const std::unique_ptr<Harness> harness(
+          make("ocelluscnn", std::string(kEndless) + properties + " max-sweeps=1000000",
+               {GST_VIDEO_FORMAT_GRAY8, 640, 480}));
+      harness->start();
+      GstFlowReturn flow = GST_FLOW_OK;
+      std::thread streaming([&] {
+        for (int i = 0; i < 4 && flow == GST_FLOW_OK; ++i) flow = harness->push(harness->frame(i));
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      const auto begin = std::chrono::steady_clock::now();
+      if (flushes) {
+        EXPECT_TRUE(harness->event(gst_event_new_flush_start()));
+      } else {
+        gst_element_set_state(harness->element(), GST_STATE_NULL);
+      }
+      streaming.join();
+      EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+      EXPECT_EQ(flow, GST_FLOW_FLUSHING);
+      if (flushes) {
+        EXPECT_TRUE(harness->event(gst_event_new_flush_stop(TRUE)));
+      }
+      EXPECT_EQ(harness->count_messages(GST_MESSAGE_ERROR), 0) << harness->last_error();
+      gst_element_set_state(harness->element(), GST_STATE_NULL);
+    }
+  }
 }
 
 // Fails when downstream's pool is not used although it is suitable, or is used although its number

@@ -129,7 +129,7 @@ TEST(Inspect, CellularNetworks) {
                {"seed", {"Integer64. Range: 0 - 4294967295 Default: 1"}},
                {"warm-start", {"Boolean. Default: false", "changeable only in NULL or READY"}},
                {"levels", {"Integer. Range: 0 - 256 Default: 0"}},
-               {"max-sweeps", {"Integer. Range: 0 - 100000 Default: 0"}},
+               {"max-sweeps", {"Integer. Range: 1 - 1000000 Default: 4096"}},
                {"polarity", {"Default: 0, \"black\"", "(1): white "}},
                {"chroma", {"Default: 0, \"neutral\"", "(1): keep "}},
                {"on-miss", {"Default: 0, \"post\""}},

@@ -5,6 +5,8 @@
 
 namespace ocellus::test {
 
+const int kHostResidentBlocks = 1;
+
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
@@ -13,6 +15,10 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::bias_kernel());
   is(cuda::general_kernel());
   is(cuda::group_kernel());
+  for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
+    is(cuda::band_kernel(radius));
+    is(cuda::large_band_kernel(radius));
+  }
   return work;
 }
 

@@ -1,6 +1,5 @@
 // Lets the fake driver run kernels on the host, for a program whose tests are written for a device.
-// The device has one multiprocessor, so that kernels whose blocks synchronize have one block. It
-// has no room for kernels whose number of blocks the library asks for.
+// The device has one multiprocessor, so that kernels whose blocks synchronize have one block.
 #include <gtest/gtest.h>
 
 #include "kernels/fake_driver.h"
@@ -15,7 +14,7 @@ class HostDriver : public testing::Environment {
     reset_fake_driver();
     fake_driver().lazy = true;
     fake_driver().multiprocessors = 1;
-    fake_driver().resident_blocks = 0;
+    fake_driver().resident_blocks = kHostResidentBlocks;
     fake_driver().kernel = [](const cudaLaunchConfig_t& config, const void* kernel,
                               void** arguments) {
       return host_work({kernel, config.gridDim.x, config.gridDim.y, config.gridDim.z,

@@ -8,6 +8,8 @@
 
 namespace ocellus::test {
 
+const int kHostResidentBlocks = 0;
+
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };

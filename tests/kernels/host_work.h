@@ -17,6 +17,9 @@ struct HostLaunch {
   void** arguments;
 };
 
+/// Blocks on a multiprocessor of kernels whose number of blocks the library asks for; 0: such
+/// kernels do not run on the host.
+extern const int kHostResidentBlocks;
 /// What the launch does; empty if the kernel does not run on the host.
 std::function<void()> host_work(const HostLaunch& launch);
 

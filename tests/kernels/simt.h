@@ -272,6 +272,13 @@ struct uint4 {
   unsigned z;
   unsigned w;
 };
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+  return {x, y, z, w};
+}
+struct ulonglong2 {
+  unsigned long long x;
+  unsigned long long y;
+};
 
 inline void __syncthreads() {
   ocellus::simt::block().sync();
@@ -293,6 +300,13 @@ T __shfl_up_sync(unsigned, T value, unsigned distance) {
   return ocellus::simt::block().exchange(
       value, [&](const auto& of) { return of(lane < distance ? lane : lane - distance); });
 }
+/// Lanes without a lane `distance` above keep their own value.
+template <typename T>
+T __shfl_down_sync(unsigned, T value, unsigned distance) {
+  const unsigned lane = threadIdx.x % 32;
+  return ocellus::simt::block().exchange(
+      value, [&](const auto& of) { return of(lane + distance > 31 ? lane : lane + distance); });
+}
 inline unsigned __ballot_sync(unsigned, bool vote) {
   return ocellus::simt::block().exchange(vote, [](const auto& of) {
     unsigned votes = 0;
@@ -312,6 +326,13 @@ inline int __syncthreads_or(int vote) {
 }
 inline int __popc(unsigned value) {
   return std::popcount(value);
+}
+/// The low word of high:low, shifted to the right by the last 5 bits of `bits`.
+inline unsigned __funnelshift_r(unsigned low, unsigned high, int bits) {
+  return static_cast<unsigned>((static_cast<std::uint64_t>(high) << 32 | low) >> (bits & 31));
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<std::uint64_t>(a) * b >> 32);
 }
 inline int __dp4a(int a, int b, int sum) {
   for (int i = 0; i < 4; ++i)
@@ -353,9 +374,30 @@ T atomicAdd(T* to, T value) {
   *to = before + value;
   return before;
 }
-inline unsigned atomicOr(unsigned* to, unsigned bits) {
-  const unsigned before = *to;
+template <typename T>
+T atomicOr(T* to, T bits) {
+  const T before = *to;
   *to = before | bits;
+  return before;
+}
+inline unsigned atomicXor(unsigned* to, unsigned bits) {
+  const unsigned before = *to;
+  *to = before ^ bits;
+  return before;
+}
+inline int atomicExch(int* to, int value) {
+  const int before = *to;
+  *to = value;
+  return before;
+}
+inline int atomicCAS(int* to, int expected, int value) {
+  const int before = *to;
+  if (before == expected) *to = value;
+  return before;
+}
+inline int atomicMin(int* to, int value) {
+  const int before = *to;
+  *to = value < before ? value : before;
   return before;
 }
 inline unsigned atomicInc(unsigned* to, unsigned last) {

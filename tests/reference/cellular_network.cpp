@@ -289,9 +289,13 @@ std::uint32_t CellStageReference::sweep() {
   return changed;
 }
 
-CellStageRun CellStageReference::run() {
+CellStageRun CellStageReference::run(int most) {
   CellStageRun run;
   while (run.sweeps < stage_.max_sweeps && !run.converged) {
+    if (run.sweeps == most) {
+      run.finished = false;
+      break;
+    }
     run.changed = sweep();
     ++run.sweeps;
     run.converged = run.changed == 0;
@@ -338,6 +342,7 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
                   const std::optional<CellLevels>& warm) {
   const PlaneD frame = cell_input(gray, config.polarity, config.input_range);
   CellRun run;
+  run.info.finished = true;
   PlaneD previous = frame;
   int levels = 2;
   bool holds_on = true;
@@ -355,10 +360,11 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
                                  stage.input == CellInput::kFrame ? frame : previous, previous,
                                  starts);
     if (i == 0 && config.warm_start && warm) reference.set_outputs(*warm);
-    CellStageRun stage_run = reference.run();
+    const CellStageRun stage_run = reference.run(config.max_sweeps - run.info.sweeps);
     run.info.sweeps += stage_run.sweeps;
-    run.info.changed = stage_run.changed;
-    run.info.converged = stage_run.converged;
+    if (stage_run.sweeps > 0) run.info.changed = stage_run.changed;
+    run.info.finished = run.info.finished && stage_run.finished;
+    run.info.converged = run.info.finished && stage_run.converged;
     levels = stage.levels;
     run.k = stage_run.k;
     holds_on = holds_on && group_end == 0 &&
@@ -372,12 +378,14 @@ CellRun run_cells(const CellularNetworkConfig& config, const std::vector<int>& f
       for (std::size_t c = 0; c < run.k.data.size(); ++c)
         run.info.changed += run.k.data[c] != pass.data[c];
     }
-    run.info.converged = run.info.changed == 0;
+    run.info.converged = run.info.finished && run.info.changed == 0;
     pass = run.k;
     ++run.info.passes;
     ++passes;
-    if (!run.info.converged &&
-        passes < config.stages[static_cast<std::size_t>(group_first)].max_passes) {
+    const bool ended = run.info.changed == 0 ||
+                       passes == config.stages[static_cast<std::size_t>(group_first)].max_passes;
+    if (!ended && run.info.sweeps == config.max_sweeps) run.info.finished = false;
+    if (!ended && run.info.finished) {
       i = group_first - 1;
     } else {
       passes = 0;

@@ -66,6 +66,7 @@ struct CellStageRun {
   int sweeps = 0;  ///< including the last one, which changed nothing if `converged`
   std::uint32_t changed = 0;
   bool converged = false;
+  bool finished = true;  ///< false if `most` ended it
 };
 
 /// One stage: the values that do not change during the sweeps, and the state.
@@ -92,8 +93,8 @@ class CellStageReference {
   /// Updates every cell once. Returns the number of cells that changed.
   std::uint32_t sweep();
 
-  /// Sweeps up to the fixed point or the limit.
-  CellStageRun run();
+  /// Sweeps up to the fixed point or the limit of the stage, at most `most` times.
+  CellStageRun run(int most = kMaxFrameSweeps);
 
   /// -1/2 sum y A y - sum (B u + T) y + xi/2 sum y y, times (m - 1)^2 2^(f+1). No asynchronous
   /// sweep raises it if A is symmetric with a self weight of at least 0. Cells outside must be

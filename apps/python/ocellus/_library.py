@@ -48,6 +48,7 @@ class Status(enum.IntEnum):
     CORRUPT_FILE = 9
     IO_ERROR = 10
     SYSTEM = 11
+    STOPPED = 12
 
 
 class Error(Exception):
@@ -354,6 +355,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ocellus_operator_wait": (c_int32, [_OPERATOR, CTicket, c_int64, POINTER(CFrameInfo), _ERROR]),
     "ocellus_operator_cancel": (c_int32, [_OPERATOR, CTicket, POINTER(c_int32), _ERROR]),
     "ocellus_operator_create_event_fd": (c_int32, [_OPERATOR, POINTER(c_int32), _ERROR]),
+    "ocellus_operator_stop": (None, [_OPERATOR]),
     "ocellus_operator_reset": (c_int32, [_OPERATOR, _ERROR]),
     "ocellus_operator_save_model": (c_int32, [_OPERATOR, c_char_p, _ERROR]),
     "ocellus_operator_take_learned": (c_int32, [_OPERATOR, _OPERATOR, _ERROR]),

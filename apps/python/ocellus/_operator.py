@@ -518,7 +518,7 @@ class Operator(NotCopied):
                     self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
                 )
                 if status != 0:
-                    if status == Status.INVALID_TICKET:
+                    if status in (Status.INVALID_TICKET, Status.STOPPED):
                         self._in_flight.pop(key, None)
                     check(status, error)
             result = self._result_of(ticket)
@@ -592,8 +592,15 @@ class Operator(NotCopied):
         value: int = fd.value
         return value
 
+    def stop(self) -> None:
+        """Makes the frames in flight end early. Their wait and every submit until reset raise an error
+        with Status.STOPPED. Another thread may call it while this one waits."""
+        self._check_open()
+        self._lib.ocellus_operator_stop(self._operator)
+
     def reset(self) -> None:
-        """Drops the frames in flight and their tickets, and forgets all previous frames."""
+        """Drops the frames in flight and their tickets, and forgets all previous frames. A frame that
+        runs ends early."""
         self._check_open()
         error = CError()
         check(self._lib.ocellus_operator_reset(self._operator, ctypes.byref(error)), error)

@@ -52,6 +52,7 @@ class CpuCellularNetwork final : public CpuOperator {
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
   void write_bad(const FrameJob& frame) noexcept override;
   void complete(const FrameJob& frame) noexcept override;
+  void forget() noexcept override;
 
   // The steps of a frame; build_steps puts them in order.
   void load_input(const StepContext& at, int part, int worker) noexcept;
@@ -72,6 +73,12 @@ class CpuCellularNetwork final : public CpuOperator {
   void write(const StepContext& at, int part, int worker) noexcept;
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
   static void run(void* context, int part, int worker) noexcept;
+  /// For the steps of a sweep: does nothing once the frame has made all of its sweeps.
+  template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
+  static void sweep(void* context, int part, int worker) noexcept;
+  /// For steps that end a loop or go back. They go on if the frame is bad.
+  template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
+  static void decide(void* context, int part, int worker) noexcept;
 
   const CellStagePlan& plan_of(int stage) const noexcept {
     return plan_.stages[static_cast<std::size_t>(stage)];
@@ -91,6 +98,7 @@ class CpuCellularNetwork final : public CpuOperator {
   T* x_origin() const noexcept {
     return static_cast<T*>(x_) + kCellPadBefore;
   }
+  bool may_sweep() const noexcept { return sweeps_ < plan_.max_sweeps; }
   /// The changes of all bands since the last call.
   std::uint32_t take_changes() noexcept;
   /// 1 for the first stage of a group from the second pass on, else 0.
@@ -146,6 +154,7 @@ class CpuCellularNetwork final : public CpuOperator {
   int passes_ = 0;        // passes of this frame
   int group_passes_ = 0;  // finished passes of this group
   std::uint32_t changed_ = 0;
+  bool finished_ = true;  // false: the limit of this frame's sweeps has ended a stage or a group
 };
 
 }  // namespace ocellus::detail

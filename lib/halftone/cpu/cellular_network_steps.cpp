@@ -1,7 +1,6 @@
 // The steps of a frame and their order.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "halftone/cpu/cellular_network.h"
@@ -44,6 +43,20 @@ void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
   (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
 }
 
+template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
+void CpuCellularNetwork::sweep(void* context, int part, int worker) noexcept {
+  const StepContext& at = *static_cast<StepContext*>(context);
+  if (static_cast<CpuCellularNetwork*>(at.frame->owner)->may_sweep())
+    run<kMethod>(context, part, worker);
+}
+
+// An earlier frame that ended early may have left the way back in the step.
+template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
+void CpuCellularNetwork::decide(void* context, int part, int worker) noexcept {
+  static_cast<StepContext*>(context)->step->next = 1;
+  run<kMethod>(context, part, worker);
+}
+
 void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noexcept {
   int at = 0;
   const auto add = [&](void (*function)(void*, int, int) noexcept, int parts, int stage,
@@ -71,23 +84,24 @@ void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noex
     switch (plan.update) {
       case CellUpdate::kColors:
         for (int c = 0; c < data_of(s).row_classes; ++c) {
-          add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_colors>, bands, s, c);
-          add(&CpuCellularNetwork::run<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s, c);
+          add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::visit_colors>, bands, s, c);
+          add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::exchange>, bands > 1 ? bands : 0, s,
+              c);
         }
         break;
       case CellUpdate::kRaster:
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::visit_raster>, 1, s);
+        add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::visit_raster>, 1, s);
         break;
       case CellUpdate::kSynchronous:
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::want>, bands, s);
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::spread>, bands, s);
-        add(&CpuCellularNetwork::run<&CpuCellularNetwork::commit>, bands, s);
+        add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::want>, bands, s);
+        add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::spread>, bands, s);
+        add(&CpuCellularNetwork::sweep<&CpuCellularNetwork::commit>, bands, s);
         break;
     }
-    add(&CpuCellularNetwork::run<&CpuCellularNetwork::control>, 1, s, first - at);
+    add(&CpuCellularNetwork::decide<&CpuCellularNetwork::control>, 1, s, first - at);
     if (group != nullptr && group->end == s + 1) {
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::compare>, bands, s);
-      add(&CpuCellularNetwork::run<&CpuCellularNetwork::repeat>, 1, s, group_first - at);
+      add(&CpuCellularNetwork::decide<&CpuCellularNetwork::repeat>, 1, s, group_first - at);
     }
     if (plan_.warm_start && s == last_of_first_run())
       add(&CpuCellularNetwork::run<&CpuCellularNetwork::keep>, rows_.count(), s);
@@ -145,7 +159,10 @@ void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker)
     extend(u_, y, plan, static_cast<std::int16_t>(plan.boundary_value));
   }
   if (!finite) mark_bad(frame);
-  if (part == 0 && at.level == 0 && group_passes_ == 0) sweeps_ = passes_ = 0;
+  if (part == 0 && at.level == 0 && group_passes_ == 0) {
+    sweeps_ = passes_ = 0;
+    finished_ = true;
+  }
 }
 
 std::size_t CpuCellularNetwork::again(int stage) const noexcept {
@@ -370,7 +387,8 @@ void CpuCellularNetwork::visit_raster(const StepContext& at, int, int) noexcept 
   band.top = 0;
   band.bottom = plan_.size.height;
   band.events = nullptr;
-  for (int y = 0; y < plan_.size.height; ++y) raster_row(band, y);
+  // The longest part of the network: a whole sweep.
+  for (int y = 0; y < plan_.size.height && !at.frame->job.is_stopping(); ++y) raster_row(band, y);
 }
 
 void CpuCellularNetwork::want(const StepContext& at, int part, int) noexcept {
@@ -406,12 +424,21 @@ std::uint32_t CpuCellularNetwork::take_changes() noexcept {
 }
 
 void CpuCellularNetwork::control(const StepContext& at, int, int) noexcept {
+  if (!may_sweep()) {  // so this stage has made no sweep
+    finished_ = false;
+    return;
+  }
   changed_ = take_changes();
-  if (sweeps_ < std::numeric_limits<int>::max()) ++sweeps_;
+  ++sweeps_;
   ++stage_sweeps_;
-  const bool again = changed_ != 0 && stage_sweeps_ < plan_of(at.level).max_sweeps;
-  if (!again) stage_sweeps_ = 0;
-  at.step->next = again ? at.index : 1;
+  if (changed_ != 0 && stage_sweeps_ < plan_of(at.level).max_sweeps) {
+    if (may_sweep()) {
+      at.step->next = at.index;
+      return;
+    }
+    finished_ = false;
+  }
+  stage_sweeps_ = 0;
 }
 
 /// The plane of the previous pass holds nothing of this frame in the first pass, so that all cells
@@ -436,9 +463,14 @@ void CpuCellularNetwork::repeat(const StepContext& at, int, int) noexcept {
   changed_ = take_changes();
   ++passes_;
   ++group_passes_;
-  const bool again = changed_ != 0 && group_passes_ < plan_.group_of(at.level)->max_passes;
-  if (!again) group_passes_ = 0;
-  at.step->next = again ? at.index : 1;
+  if (changed_ != 0 && group_passes_ < plan_.group_of(at.level)->max_passes) {
+    if (may_sweep()) {
+      at.step->next = at.index;
+      return;
+    }
+    finished_ = false;
+  }
+  group_passes_ = 0;
 }
 
 void CpuCellularNetwork::keep(const StepContext&, int part, int) noexcept {
@@ -465,8 +497,14 @@ void CpuCellularNetwork::complete(const FrameJob& frame) noexcept {
   auto& record = *static_cast<CellularNetworkRecord*>(frame.record);
   record.sweeps = sweeps_;
   record.changed = changed_;
-  record.converged = changed_ == 0;
+  record.converged = finished_ && changed_ == 0;
+  record.finished = finished_;
   record.passes = passes_;
+}
+
+void CpuCellularNetwork::forget() noexcept {
+  stage_sweeps_ = group_passes_ = 0;
+  take_changes();
 }
 
 }  // namespace ocellus::detail

@@ -30,6 +30,8 @@ inline constexpr int kMaxTemplateWeights =
     (2 * kMaxTemplateRadius + 1) * (2 * kMaxTemplateRadius + 1);
 /// Largest number of stages of a network.
 inline constexpr int kMaxCellStages = 16;
+/// Largest number of sweeps of a frame.
+inline constexpr int kMaxFrameSweeps = 1'000'000;
 
 /// The weights of equation (1), x = sum A y + sum B u + T. Each array is stored row by row from the
 /// top and uses its first (2 radius + 1)^2 elements. The element at [(dy + radius) * (2 radius + 1)
@@ -160,6 +162,12 @@ struct CellularNetworkConfig {
   int stage_count = 0;  ///< 1 to 16 stages, which run one after the other
   std::array<CellStage, kMaxCellStages> stages{};
 
+  /// Largest number of sweeps of a frame, over all stages and passes, 1 to kMaxFrameSweeps. It
+  /// bounds the time of a frame, because the limits of stages and groups multiply. The sweep that
+  /// reaches it is the last one: stages behind it keep their initial outputs, the present pass is
+  /// the last one of its group, and CellularNetworkRecord::finished is false.
+  int max_sweeps = 4096;
+
   /// If true, the first stage of each frame after the first starts with an output of the previous
   /// frame. This is the output of the last stage that continues the first one, directly or through
   /// the stages between them. A stage continues the previous stage if it starts with kPrevious,
@@ -176,11 +184,15 @@ struct CellularNetworkConfig {
 
 /// The operator's record: how the network converged.
 struct CellularNetworkRecord {
-  std::int32_t sweeps = 0;  ///< number of sweeps, sum over all stages and passes; at most 2^31 - 1
-  /// Cells that changed in the last sweep of the last stage. If a group ends with it: cells whose
-  /// outputs differ between the last two passes; all cells if there was one pass.
+  /// Number of sweeps, sum over all stages and passes; at most CellularNetworkConfig::max_sweeps.
+  std::int32_t sweeps = 0;
+  /// Cells that changed in the last sweep. If a group ends with the last stage: cells whose outputs
+  /// differ between the last two passes; all cells if there was one pass.
   std::uint32_t changed = 0;
-  bool converged = false;   ///< true if the last stage, or its group, reached a fixed point
+  bool converged = false;  ///< true if the last stage, or its group, reached a fixed point
+  /// False if CellularNetworkConfig::max_sweeps ended the frame before its stages and groups had
+  /// ended by themselves. The image is then the state at that sweep.
+  bool finished = false;
   std::int32_t passes = 0;  ///< number of passes, sum over all groups of stages
 };
 

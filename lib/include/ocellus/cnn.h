@@ -43,8 +43,8 @@ struct ChainConfig {
   ChainStart start = ChainStart::kTemplate;
   std::uint32_t seed = 1;  ///< kNoise
   bool warm_start = false;
-  int levels = 0;      ///< 2 to 256; 0: those of the templates
-  int max_sweeps = 0;  ///< maximum for each stage, 1 to 100000; 0: those of the templates
+  int levels = 0;         ///< 2 to 256; 0: those of the templates
+  int max_sweeps = 4096;  ///< of a frame, over all stages and passes; 1 to kMaxFrameSweeps
   CellPolarity polarity = CellPolarity::kBlackIsOne;
 };
 

@@ -79,7 +79,8 @@ enum {
   OCELLUS_DEVICE_LOST = 8,         /**< the device does not respond any more */
   OCELLUS_CORRUPT_FILE = 9,        /**< a model, filter or kernel file is damaged */
   OCELLUS_IO_ERROR = 10,           /**< a file could not be opened, read or written */
-  OCELLUS_SYSTEM = 11              /**< the system or CUDA refused a call */
+  OCELLUS_SYSTEM = 11,             /**< the system or CUDA refused a call */
+  OCELLUS_STOPPED = 12             /**< `stop` was called: no result, or the frame was not taken */
 };
 
 /** Bytes of an error's text, with the NUL. */
@@ -379,12 +380,13 @@ ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const voi
 /** Queues a frame. Takes bounded time. `planes` are in the order of ocellus_operator_info.planes;
  * planes behind `plane_count` are left out. `record` has room for record_bytes and is aligned as by
  * malloc; null: no record is written. Frame, planes and record belong to the operator until `wait`
- * reports the frame as done. Errors: InvalidArgument, QueueFull, DeviceLost, System. */
+ * reports the frame as done. Errors: InvalidArgument, QueueFull, DeviceLost, System, Stopped. */
 ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame* frame,
                                        const ocellus_plane* planes, size_t plane_count,
                                        void* record, ocellus_ticket* ticket, ocellus_error* error);
 /** Computes or waits until the frame is done or the deadline has passed. `info` may be null.
- * Errors: InvalidTicket, DeadlineMissed (not done yet), DeviceLost, System. */
+ * Errors: InvalidTicket, DeadlineMissed (not done yet), DeviceLost, System, Stopped (the frame has
+ * no result, and its ticket is dropped). */
 ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket,
                                      int64_t deadline_ns, ocellus_frame_info* info,
                                      ocellus_error* error);
@@ -399,7 +401,12 @@ ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket tick
  * on CUDA starts a thread; call it at creation. Errors: System. */
 ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
                                                 ocellus_error* error);
-/** Drops the frames in flight and their tickets, and forgets all previous frames. */
+/** Makes the frames in flight end early. Their `wait` and every `submit` until `reset` return
+ * Stopped. Any thread and a handler of signals may call it beside every other call but `destroy`.
+ * `op` may be null. */
+void ocellus_operator_stop(ocellus_operator* op);
+/** Drops the frames in flight and their tickets, and forgets all previous frames. A frame that runs
+ * ends early. */
 ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error);
 
 /** Writes what the operator has learned to a model file. `path` has the old file or the whole new

@@ -113,14 +113,15 @@ struct OperatorStats {
 /// assigned to.
 ///
 /// The calls for one object must not run at the same time, except `wait` with `submit` and with
-/// `cancel` of another ticket. Different objects are independent, even on one engine. Frame and
-/// output must remain valid until `wait` reports the frame as done, `cancel` reports it as
-/// canceled, or `reset` or the destructor returns. This also holds after DeadlineMissed.
+/// `cancel` of another ticket, and `stop` with every call. Different objects are independent, even
+/// on one engine. Frame and output must remain valid until `wait` reports the frame as done,
+/// `cancel` reports it as canceled, or `reset` or the destructor returns. This also holds after
+/// DeadlineMissed.
 class OperatorHandle {
  public:
   OperatorHandle(OperatorHandle&&) noexcept;
   OperatorHandle& operator=(OperatorHandle&&) noexcept;
-  /// Waits for the frames in flight, then returns the memory to the engine.
+  /// Ends the frames in flight early, as `reset` does, then returns the memory to the engine.
   ~OperatorHandle();
 
   /// What the operator takes and produces.
@@ -128,11 +129,12 @@ class OperatorHandle {
 
   /// Queues a frame. Takes bounded time and does not allocate. After an error, the operator's state
   /// is as if the frame had not come. Errors: InvalidArgument (size, format, stride, null data,
-  /// planes), QueueFull, DeviceLost, System.
+  /// planes), QueueFull, DeviceLost, System, Stopped (`stop` was called, and `reset` was not).
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
 
   /// Computes or waits until the frame is done or the deadline has passed. Errors: InvalidTicket,
-  /// DeviceLost, DeadlineMissed (not done yet), System (`reset` drops the frame).
+  /// DeviceLost, DeadlineMissed (not done yet), System (`reset` drops the frame), Stopped (`stop`
+  /// ended the frame early: it has no result, its ticket is dropped, and its memory is free).
   Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
 
   /// Gives a frame back that has not begun, so that a newer one can take its place. Does not wait.
@@ -163,8 +165,19 @@ class OperatorHandle {
   /// (kBlock). It sleeps when no frame is in flight. Errors: System, Unsupported (after fork()).
   Expected<int> create_event_fd() noexcept;
 
-  /// Waits for running work, drops queued frames and their tickets, and forgets all previous
-  /// frames. Keeps the memory.
+  /// Makes the frames in flight end early: at the next part of the computation on the CPU, and at
+  /// the next sweep of a cellular network on CUDA. A `wait` that runs returns Stopped soon, or when
+  /// the turn of its frame comes if another operator's frame is before it. `submit` takes no frame
+  /// until `reset`. Frames that are done keep their results. An operator that learns completes its
+  /// frames, so that it has learned from whole frames.
+  ///
+  /// Any thread may call it beside every other call but the destructor, and so may a handler of
+  /// signals: it only sets a flag.
+  void stop() noexcept;
+
+  /// Drops the frames in flight and their tickets, and forgets all previous frames. A frame that
+  /// runs ends early, as by `stop`; returns when it has ended. The operator takes frames again.
+  /// Keeps the memory.
   void reset() noexcept;
 
   /// Writes what the operator has learned to a model file. It has what exactly the frames have

@@ -45,7 +45,8 @@ struct GroupResult {
 /// order of its frames, so the slowest device sets the pace of the others: give devices of one
 /// kind. On devices of one kind, the results are the same bytes as those of a single operator.
 ///
-/// The calls for one object must not run at the same time, except `wait` with `submit`. Frame and
+/// The calls for one object must not run at the same time, except `wait` with `submit`, and `stop`
+/// with every call but the destructor. Frame and
 /// output must remain valid until `wait` has returned the frame's result or until `reset` or the
 /// destructor returns.
 class OperatorGroup {
@@ -61,7 +62,7 @@ class OperatorGroup {
 
   OperatorGroup(OperatorGroup&&) noexcept;
   OperatorGroup& operator=(OperatorGroup&&) noexcept;
-  /// Waits for the frames in flight, then releases operators and engines.
+  /// Ends the frames in flight early, then releases operators and engines.
   ~OperatorGroup();
 
   /// What each operator takes and produces.
@@ -88,8 +89,12 @@ class OperatorGroup {
   /// flight. The text of DeviceLost and System names the device.
   Expected<GroupResult> wait(int camera, Deadline deadline) noexcept;
 
-  /// Waits for running work, drops the frames in flight of all cameras, and forgets all previous
-  /// frames. The next frame goes to engine 0 again. Keeps the memory.
+  /// Makes the frames in flight of all cameras end early, as OperatorHandle::stop. A handler of
+  /// signals may call it.
+  void stop() noexcept;
+
+  /// Drops the frames in flight of all cameras, and forgets all previous frames. Frames that run
+  /// end early. The next frame goes to engine 0 again. Keeps the memory.
   void reset() noexcept;
 
   /// Writes what the operator of a camera has learned, as OperatorHandle::save_model.

@@ -25,6 +25,7 @@ enum class Status : std::uint8_t {
   kCorruptFile,  ///< a model, filter or kernel file is truncated, damaged or not of this format
   kIoError,      ///< a file could not be opened, read or written
   kSystem,       ///< the system or CUDA refused a call (threads, priority, a copy)
+  kStopped,      ///< `stop` was called: the frame has no result, or was not taken
 };
 
 /// Returns one short English sentence for a status. Static storage.

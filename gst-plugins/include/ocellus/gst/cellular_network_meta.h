@@ -17,7 +17,7 @@ G_BEGIN_DECLS
 
 /** Version of the struct below. The accessor returns NULL if the program and the plugin have different
  * versions. */
-#define GST_OCELLUS_CELLULAR_NETWORK_META_VERSION 2
+#define GST_OCELLUS_CELLULAR_NETWORK_META_VERSION 3
 
 /** The type's name, for gst_meta_get_info() and g_type_from_name(). */
 #define GST_OCELLUS_CELLULAR_NETWORK_META_API_NAME "GstOcellusCellsMetaAPI"
@@ -44,8 +44,9 @@ typedef struct _GstOcellusCellularNetworkMeta GstOcellusCellularNetworkMeta;
  * @source: name of the element that made the picture; 0 if the meta is empty
  * @sweeps: sweeps of all stages together
  * @passes: passes of all groups of stages together
- * @changed: cells that changed in the last sweep of the last stage, or in the last pass of its group
+ * @changed: cells that changed in the last sweep, or in the last pass of the last stage's group
  * @converged: whether the last stage or group reached a fixed point
+ * @finished: FALSE if the property max-sweeps ended the frame before its stages and groups had ended
  * @pts: PTS of the frame that the picture was computed from; without REUSED it is the buffer's PTS
  * @compute_time: computation time, nanoseconds
  */
@@ -60,6 +61,7 @@ struct _GstOcellusCellularNetworkMeta {
   guint passes;
   guint changed;
   gboolean converged;
+  gboolean finished;
 
   GstClockTime pts;
   GstClockTime compute_time;
