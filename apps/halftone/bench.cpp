@@ -50,7 +50,7 @@ std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Cl
   return rows;
 }
 
-struct Table {
+struct CellTable {
   Clip clip;
   std::vector<std::unique_ptr<Row>> rows;
   std::vector<CellQuality> qualities;
@@ -72,7 +72,7 @@ nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, cons
   return r;
 }
 
-void print_table(const Table& table, const HostMachine& machine) {
+void print_table(const CellTable& table, const HostMachine& machine) {
   fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>7} {:>8} {:>7} {:>7} {:>9} {:>6}\n",
              printable(table.clip.name), "", "median ms", "p99 ms", "frames/s", "Mpixel/s",
              "sweeps", "seen dB", "MB", "MFLOP", "floor ms", "ratio");
@@ -95,9 +95,9 @@ int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engin
                         const EngineInfo& info, std::vector<Clip> clips) {
   const int frames = o.host_frames();
   const HostMachine machine(info);
-  std::vector<std::unique_ptr<Table>> tables;
+  std::vector<std::unique_ptr<CellTable>> tables;
   for (Clip& clip : clips) {
-    auto table = std::make_unique<Table>();
+    auto table = std::make_unique<CellTable>();
     table->clip = std::move(clip);
     table->rows = make_rows(engine, table->clip);
     std::vector<TimedRow*> rows;

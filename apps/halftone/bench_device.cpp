@@ -60,7 +60,7 @@ struct Row : DeviceRow<Group> {
   std::optional<CellQuality> quality;
 };
 
-struct Table {
+struct CellDeviceTable {
   const Clip* clip;
   std::vector<Row> rows;
 
@@ -93,8 +93,8 @@ class CellDeviceBench {
            (options.papers() ? 9 : 0);
   }
 
-  Table run(const std::function<void()>& done) {
-    Table table{&clip_, {}};
+  CellDeviceTable run(const std::function<void()>& done) {
+    CellDeviceTable table{&clip_, {}};
     const auto add = [&](Row row) {
       table.rows.push_back(std::move(row));
       done();
@@ -199,7 +199,7 @@ class CellDeviceBench {
 };
 
 /// The speedup over one core or over the paper's schedule, as in the paper's tables.
-std::string speed_text(const Row& row, const Table& table) {
+std::string speed_text(const Row& row, const CellDeviceTable& table) {
   const Row* const core = table.first(Group::kCore);
   const Row* const task = table.first(Group::kTask);
   std::string text;
@@ -211,7 +211,7 @@ std::string speed_text(const Row& row, const Table& table) {
   return text;
 }
 
-nlohmann::ordered_json row_json(const Row& row, const Table& table,
+nlohmann::ordered_json row_json(const Row& row, const CellDeviceTable& table,
                                 const cuda::DeviceLimits& limits) {
   nlohmann::ordered_json r;
   const ImageSize size = table.clip->size();
@@ -240,7 +240,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   return r;
 }
 
-void print_table(const Table& table, const cuda::DeviceLimits& limits) {
+void print_table(const CellDeviceTable& table, const cuda::DeviceLimits& limits) {
   fmt::print("\n{:<46} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>7} {:>8}\n",
              printable(table.clip->name), "frames/s", "us each", "alone p50", "p99", "device",
              "floor us", "ratio", "sweeps", "seen dB");
@@ -273,7 +273,7 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
 int bench_cells_on_device(const HalftoneBenchOptions& o, const EngineConfig& engine,
                           const EngineInfo& info, const std::vector<Clip>& clips) {
   const cuda::DeviceLimits limits = device_limits(engine);
-  std::vector<Table> tables;
+  std::vector<CellDeviceTable> tables;
   {
     Progress progress("bench halftone",
                       static_cast<std::int64_t>(clips.size()) * CellDeviceBench::rows_of(o));
@@ -291,7 +291,7 @@ int bench_cells_on_device(const HalftoneBenchOptions& o, const EngineConfig& eng
     json["sigma"] = o.sigma;
     json["machine"] = machine_json(info, limits);
     json["rows"] = nlohmann::ordered_json::array();
-    for (const Table& table : tables)
+    for (const CellDeviceTable& table : tables)
       for (const Row& row : table.rows) json["rows"].push_back(row_json(row, table, limits));
     print_json(json);
     return kDone;
@@ -299,7 +299,7 @@ int bench_cells_on_device(const HalftoneBenchOptions& o, const EngineConfig& eng
   fmt::print("ocellus {} bench halftone: frames and results in device memory, {} in flight\n",
              version(), counted(depth, "frame"));
   print_machine(info, limits);
-  for (const Table& table : tables) print_table(table, limits);
+  for (const CellDeviceTable& table : tables) print_table(table, limits);
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
       "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. "

@@ -92,14 +92,14 @@ std::vector<float> largest_similarities(const TrainedNeocognitron& network,
   return scores;
 }
 
-struct Table {
+struct LayerTable {
   LayerBenchCase made;
   std::array<double, kNeocognitronStages> active{};  ///< mean share of UG, UC1 to UC3
   std::vector<LayerColumn> columns;
 };
 
 /// Computes what the columns are compared with.
-void recognize_all(OperatorLayers& layers, Table& table) {
+void recognize_all(OperatorLayers& layers, LayerTable& table) {
   LayerBenchCase& made = table.made;
   for (const std::vector<float>& u0 : made.characters) {
     layers.recognize(u0.data());
@@ -138,7 +138,8 @@ void add(LayerColumn& column, const LayerTimes& times) {
 }
 
 /// The columns of the CPU. They take turns, so that other load on the machine affects all equally.
-void measure_on_host(const DigitsBenchOptions& o, Table& table, const std::function<void()>& done) {
+void measure_on_host(const DigitsBenchOptions& o, LayerTable& table,
+                     const std::function<void()>& done) {
   const LayerBenchCase& made = table.made;
   OperatorLayers layers(made.network);
   recognize_all(layers, table);
@@ -179,7 +180,7 @@ double median(const std::vector<double>& ms) {
   return percentile(ms, 50.0);
 }
 
-nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const Table& table) {
+nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const LayerTable& table) {
   nlohmann::ordered_json json;
   json["model"] = table.made.model;
   json["planes"] = table.made.network.planes;
@@ -218,7 +219,7 @@ void print_row(const std::string& name, const std::vector<LayerColumn>& columns,
   fmt::print("\n");
 }
 
-void print_table(const Table& table) {
+void print_table(const LayerTable& table) {
   const auto& planes = table.made.network.planes;
   fmt::print("\n{}: {}, {}, {} and {} planes in US1 to US4, {}\n", printable(table.made.model),
              planes[0], planes[1], planes[2], planes[3],
@@ -271,7 +272,7 @@ void note_difference(LayerColumn& column, const char* what, const std::vector<fl
 int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
                        const EngineInfo& info) {
   const bool on_device = info.backend == BackendKind::kCuda;
-  std::vector<Table> tables;
+  std::vector<LayerTable> tables;
   {
     constexpr std::int64_t kDeviceColumns = 6;
     const auto turns = (static_cast<std::size_t>(o.layer_characters()) + kTurn - 1) / kTurn;
@@ -281,7 +282,7 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
     std::int64_t done = 0;
     const auto step = [&] { progress.update(++done); };
     for (const std::string& model : o.models) {
-      Table& table = tables.emplace_back();
+      LayerTable& table = tables.emplace_back();
       table.made = make_case(o, model);
       measure_on_host(o, table, step);
       if (!on_device) continue;
@@ -302,16 +303,16 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
     json["cpu"] = cpu_name();
     json["simd"] = info.simd_target;
     json["tables"] = nlohmann::ordered_json::array();
-    for (const Table& table : tables) json["tables"].push_back(table_json(o, table));
+    for (const LayerTable& table : tables) json["tables"].push_back(table_json(o, table));
     print_json(json);
     return kDone;
   }
   fmt::print("ocellus {} bench digits: layers of one character, medians\n{}, 1 thread ({}){}{}\n",
              version(), cpu_name(), info.simd_target, on_device ? "; " : "",
              on_device ? printable(info.device_name) : "");
-  for (const Table& table : tables) print_table(table);
+  for (const LayerTable& table : tables) print_table(table);
   double largest = 0.0;
-  for (const Table& table : tables)
+  for (const LayerTable& table : tables)
     for (const LayerColumn& column : table.columns) largest = std::max(largest, column.difference);
   fmt::print(
       "\nF, S and G are the CPU programs of Ikeda, Miyamoto, Ino and Hagihara{}. character: from "

@@ -59,7 +59,7 @@ struct Row : DeviceRow<Group> {
 };
 
 /// The rows for one input.
-struct Table {
+struct FlowDeviceTable {
   const BenchInput* input;
   std::vector<Row> rows;
 
@@ -70,7 +70,7 @@ struct Table {
   const Row* single(const Row& package) const;
 };
 
-const Row* Table::ours() const {
+const Row* FlowDeviceTable::ours() const {
   for (const Row& row : rows)
     if (row.group == Group::kOurs && row.has_figures() &&
         row.config.value("kernels", "") == "per-pixel" && row.config["storage"] == "float")
@@ -78,7 +78,7 @@ const Row* Table::ours() const {
   return nullptr;
 }
 
-const Row* Table::single(const Row& package) const {
+const Row* FlowDeviceTable::single(const Row& package) const {
   for (const Row& row : rows)
     if (row.group == Group::kFigure10 && row.has_figures() && row.config["package"] == 1 &&
         row.config["frames_in"] == package.config["frames_in"])
@@ -99,8 +99,8 @@ class DeviceBench {
   }
 
   std::size_t rows() const { return jobs_.size(); }
-  Table run(const std::function<void()>& done) {
-    Table table{&input_, {}};
+  FlowDeviceTable run(const std::function<void()>& done) {
+    FlowDeviceTable table{&input_, {}};
     for (Job& job : jobs_) {
       try {
         job.measure(job.row);
@@ -320,7 +320,8 @@ bool fits_cache(const Row& row, const DeviceLimits& limits) {
   return row.work.bytes <= static_cast<double>(limits.l2_bytes);
 }
 
-nlohmann::ordered_json row_json(const Row& row, const Table& table, const DeviceLimits& limits) {
+nlohmann::ordered_json row_json(const Row& row, const FlowDeviceTable& table,
+                                const DeviceLimits& limits) {
   nlohmann::ordered_json r;
   const ImageSize size = table.input->clip.size();
   r["name"] = row.name;
@@ -348,7 +349,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table, const Device
   return r;
 }
 
-void print_row(const Row& row, const Table& table, const DeviceLimits& limits) {
+void print_row(const Row& row, const FlowDeviceTable& table, const DeviceLimits& limits) {
   if (!row.has_figures()) {
     fmt::print("{:<38} not run: {}\n", row.name, row.refusal);
     return;
@@ -371,7 +372,7 @@ void print_row(const Row& row, const Table& table, const DeviceLimits& limits) {
   fmt::print("\n");
 }
 
-void print_table(const Table& table, const DeviceLimits& limits) {
+void print_table(const FlowDeviceTable& table, const DeviceLimits& limits) {
   fmt::print("\n{:<38} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>6} {}\n",
              printable(table.input->clip.name), "frames/s", "us each", "alone p50", "p99", "device",
              "MB", "MFLOP", "floor us", "ratio", table.input->truth ? errors_heading() : "");
@@ -397,7 +398,7 @@ int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const
     benches.emplace_back(o, engine, input);
     rows += benches.back().rows();
   }
-  std::vector<Table> tables;
+  std::vector<FlowDeviceTable> tables;
   {
     Progress progress("bench flow", static_cast<std::int64_t>(rows));
     std::int64_t done = 0;
@@ -412,7 +413,7 @@ int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const
     json["results"] = results_memory(o);
     json["machine"] = machine_json(info, limits);
     json["rows"] = nlohmann::ordered_json::array();
-    for (const Table& table : tables)
+    for (const FlowDeviceTable& table : tables)
       for (const Row& row : table.rows) json["rows"].push_back(row_json(row, table, limits));
     print_json(json);
     return kDone;
@@ -420,7 +421,7 @@ int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const
   fmt::print("ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n",
              version(), results_memory(o), counted(o.in_flight(), "frame"));
   print_machine(info, limits);
-  for (const Table& table : tables) print_table(table, limits);
+  for (const FlowDeviceTable& table : tables) print_table(table, limits);
   fmt::print(
       "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
       "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. MB "

@@ -46,7 +46,7 @@ class Row : public TimedRow {
 };
 
 /// The rows for one input.
-struct Table {
+struct FlowTable {
   const BenchInput* input;
   std::vector<std::unique_ptr<FlowPeer>> peers;
   std::vector<Row> rows;
@@ -68,9 +68,9 @@ FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip,
   return run.field();
 }
 
-Table make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
-                 const BenchInput& input) {
-  Table table{&input, {}, {}};
+FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+                     const BenchInput& input) {
+  FlowTable table{&input, {}, {}};
   for (BenchMethod& method : bench_methods(o, input.clip)) {
     Row row(input.clip);
     row.name = std::move(method.name);
@@ -111,7 +111,7 @@ nlohmann::ordered_json row_json(const Row& row, const BenchInput& input,
   return r;
 }
 
-void print_table(const Table& table, const HostMachine& machine) {
+void print_table(const FlowTable& table, const HostMachine& machine) {
   fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}",
              printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
              "MFLOP", "floor ms", "ratio");
@@ -142,9 +142,9 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
                   const std::vector<BenchInput>& inputs) {
   const int frames = o.host_frames();
   const HostMachine machine(info);
-  std::vector<Table> tables;
+  std::vector<FlowTable> tables;
   for (const BenchInput& input : inputs) {
-    Table& table = tables.emplace_back(make_table(o, engine, info, input));
+    FlowTable& table = tables.emplace_back(make_table(o, engine, info, input));
     std::vector<TimedRow*> rows;
     for (Row& row : table.rows) rows.push_back(&row);
     time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
@@ -155,7 +155,7 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
     }
   }
   const bool with_peers = std::any_of(tables.begin(), tables.end(),
-                                      [](const Table& table) { return !table.peers.empty(); });
+                                      [](const FlowTable& table) { return !table.peers.empty(); });
 
   if (o.common.json) {
     nlohmann::ordered_json json = bench_json(o, info, inputs);
@@ -164,7 +164,7 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
     json["peers"] =
         with_peers ? nlohmann::ordered_json(peer_library()) : nlohmann::ordered_json(nullptr);
     json["rows"] = nlohmann::ordered_json::array();
-    for (const Table& table : tables)
+    for (const FlowTable& table : tables)
       for (const Row& row : table.rows)
         json["rows"].push_back(row_json(row, *table.input, machine));
     print_json(json);
@@ -173,7 +173,7 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
   fmt::print("ocellus {} bench flow: {} for each row, the rows take turns\n", version(),
              counted(frames, "frame"));
   machine.print();
-  for (const Table& table : tables) print_table(table, machine);
+  for (const FlowTable& table : tables) print_table(table, machine);
   fmt::print(
       "\nMB and MFLOP: the least that a frame needs. floor: the time for these at the limits "
       "above. ratio: median / floor.\n");

@@ -51,7 +51,7 @@ struct Row : DeviceRow<Group> {
   bool chosen = false;  ///< by the schedule auto
 };
 
-struct Table {
+struct FilterDeviceTable {
   const Clip* clip;
   std::vector<Row> rows;
 
@@ -87,8 +87,9 @@ class RestorationDeviceBench {
     return each * static_cast<int>(options.supports.size());
   }
 
-  Table run(const std::vector<BenchFilter>& filters, const std::function<void()>& done) {
-    Table table{&clip_, {}};
+  FilterDeviceTable run(const std::vector<BenchFilter>& filters,
+                        const std::function<void()>& done) {
+    FilterDeviceTable table{&clip_, {}};
     const auto add = [&](Row row) {
       table.rows.push_back(std::move(row));
       done();
@@ -179,7 +180,7 @@ class RestorationDeviceBench {
   std::vector<const GrayImage*> frames_;
 };
 
-nlohmann::ordered_json row_json(const Row& row, const Table& table,
+nlohmann::ordered_json row_json(const Row& row, const FilterDeviceTable& table,
                                 const cuda::DeviceLimits& limits) {
   nlohmann::ordered_json r;
   r["name"] = row.name;
@@ -204,7 +205,7 @@ nlohmann::ordered_json row_json(const Row& row, const Table& table,
   return r;
 }
 
-void print_table(const Table& table, const cuda::DeviceLimits& limits) {
+void print_table(const FilterDeviceTable& table, const cuda::DeviceLimits& limits) {
   fmt::print("\n{}, {}\n{:<40} {:>8} {:>9} {:>10} {:>10} {:>10} {:>9} {:>6}\n",
              printable(table.clip->name), format_name(table.clip->format()), "", "response",
              "frames/s", "us each", "alone p50", "device", "floor us", "ratio");
@@ -225,7 +226,8 @@ void print_table(const Table& table, const cuda::DeviceLimits& limits) {
 }
 
 /// Figure 3 of the paper: time against support.
-void plot_table(const RestoreBenchOptions& o, const Table& table, const EngineInfo& info) {
+void plot_table(const RestoreBenchOptions& o, const FilterDeviceTable& table,
+                const EngineInfo& info) {
   CurvePlot plot = time_plot(table.clip->size(), table.clip->format(), info.device_name);
   for (const Group group :
        {Group::kRecursion, Group::kFrequency, Group::kFixed, Group::kFlexible}) {
@@ -245,7 +247,7 @@ int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig
   const cuda::DeviceLimits limits = device_limits(engine);
   std::vector<BenchFilter> filters;
   for (const int support : o.supports) filters.push_back(bench_filter(support));
-  std::vector<Table> tables;
+  std::vector<FilterDeviceTable> tables;
   {
     Progress progress("bench restore",
                       static_cast<std::int64_t>(clips.size()) * RestorationDeviceBench::rows_of(o));
@@ -262,7 +264,7 @@ int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig
     json["memory"] = "device";
     json["machine"] = machine_json(info, limits);
     json["rows"] = nlohmann::ordered_json::array();
-    for (const Table& table : tables)
+    for (const FilterDeviceTable& table : tables)
       for (const Row& row : table.rows) json["rows"].push_back(row_json(row, table, limits));
     print_json(json);
     return kDone;
@@ -270,7 +272,7 @@ int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig
   fmt::print("ocellus {} bench restore: frames and results in device memory, {} in flight\n",
              version(), counted(o.in_flight(), "frame"));
   print_machine(info, limits);
-  for (const Table& table : tables) print_table(table, limits);
+  for (const FilterDeviceTable& table : tables) print_table(table, limits);
   fmt::print(
       "\n*: the schedule that the library chooses. response: pixels by which the image is "
       "continued.\nframes/s and us each: with {} in flight, the median of several runs. alone: "

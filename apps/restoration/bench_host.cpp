@@ -95,12 +95,12 @@ double largest_difference(const GrayImage& a, const GrayImage& b) {
   return largest;
 }
 
-struct Table {
+struct FilterTable {
   Clip clip;
   std::vector<std::unique_ptr<Row>> rows;
 };
 
-void add_rows(Table& table, const RestoreBenchOptions& o, const EngineConfig& engine,
+void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConfig& engine,
               const EngineInfo& info, const BenchFilter& filter, bool with_peers) {
   const std::size_t first = table.rows.size();
   const int m = filter.filter.support;
@@ -148,7 +148,7 @@ nlohmann::ordered_json row_json(const Row& row, const Clip& clip, const HostMach
   return r;
 }
 
-void print_table(const Table& table, const HostMachine& machine) {
+void print_table(const FilterTable& table, const HostMachine& machine) {
   fmt::print("\n{}\n{:<36} {:>8} {:>9} {:>9} {:>8} {:>7} {:>8} {:>9} {:>6} {:>5}\n",
              printable(table.clip.name), "", "response", "median ms", "p99 ms", "frames/s", "MB",
              "MFLOP", "floor ms", "ratio", "diff");
@@ -167,7 +167,7 @@ void print_table(const Table& table, const HostMachine& machine) {
   }
 }
 
-void plot_table(const RestoreBenchOptions& o, const Table& table, const EngineInfo& info) {
+void plot_table(const RestoreBenchOptions& o, const FilterTable& table, const EngineInfo& info) {
   CurvePlot plot = time_plot(table.clip.size(), table.clip.format(), info.device_name);
   for (const RestorationSchedule schedule : kSchedules) {
     Curve curve{schedule_name(schedule), {}};
@@ -186,9 +186,9 @@ int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& 
   const HostMachine machine(info);
   std::vector<BenchFilter> filters;
   for (const int support : o.supports) filters.push_back(bench_filter(support));
-  std::vector<std::unique_ptr<Table>> tables;
+  std::vector<std::unique_ptr<FilterTable>> tables;
   for (Clip& clip : clips) {
-    auto table = std::make_unique<Table>();
+    auto table = std::make_unique<FilterTable>();
     table->clip = std::move(clip);
     // The time of the peers depends on the response alone, so one filter is enough.
     for (const BenchFilter& filter : filters)
