@@ -139,7 +139,7 @@ TEST(MpiChecker, FindsFreedMemory) {
   GTEST_SKIP() << "the address sanitizer has its own free";
 #else
   char to[64] = {};
-  char* const block = static_cast<char*>(std::malloc(1 << 20));
+  char* const block = static_cast<char*>(std::calloc(1, 1 << 20));
   {
     // A part of a block, as slots are parts of an engine's memory. The message is so short that MPI
     // has read it before `start` returns.

@@ -107,7 +107,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto info = Engine::probe(config);
     if (!info) {
       check(info.error());
-    } else if (info->workers < 1 || info->workers > kMaxWorkers) {
+    } else if (info->workers < (info->backend == BackendKind::kCpu ? 1 : 0) ||
+               info->workers > kMaxWorkers) {
       std::abort();
     }
     return 0;

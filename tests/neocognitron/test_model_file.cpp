@@ -146,7 +146,7 @@ TEST_F(NeocognitronFile, ADamagedFileTakesNoMemory) {
     const long before = most_resident();
     NeocognitronConfig config;
     config.size = {64, 64};
-    config.model.assign(path);
+    if (!config.model.assign(path)) _exit(3);
     const bool refused = !read_neocognitron(path.c_str()) &&
                          !Neocognitron::footprint(must(Engine::probe({})), config);
     _exit(!refused ? 2 : most_resident() - before < 8 * 1024 ? 0 : 1);
