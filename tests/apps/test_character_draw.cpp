@@ -120,8 +120,8 @@ TEST(DrawBox, DrawsAnOutline) {
 TEST(DrawCharacters, TellsRejectedFromAccepted) {
   const auto model = std::make_unique<CharacterModelInfo>();
   model->classes = 2;
-  model->names[0] = "A";
-  model->names[1] = "B";
+  ASSERT_TRUE(model->names[0].assign("A"));
+  ASSERT_TRUE(model->names[1].assign("B"));
   const ImageSize size{80, 64};
   constexpr std::size_t kLuma = std::size_t{80} * 64;
   const auto draw = [&](std::int32_t label, std::uint32_t flags) {
