@@ -7,9 +7,10 @@
  * file (*.ocellus), or a chain of templates separated by "|". `ocellus template list` lists the
  * names. Black is +1, as in the literature, unless #GstOcellusCnn:polarity is white.
  *
- * Each template has its own levels, sweeps, boundary and update order. A property that is set
- * replaces the value in all templates of the chain. #GstOcellusCnn:initial is a binary PGM file
- * with the size of the pictures. #GstOcellusBase:config is a JSON file of options, such as
+ * Each template has its own levels, boundary and update order. A property that is set replaces the
+ * value in all templates of the chain. #GstOcellusCnn:max-sweeps limits the sweeps of a frame.
+ * #GstOcellusCnn:initial is a binary PGM file with the size of the pictures. #GstOcellusBase:config
+ * is a JSON file of options, such as
  * {"template": "threshold | edge", "max_sweeps": 20}.
  *
  * Many templates are for pictures with two levels: start the chain with threshold, as in

@@ -21,8 +21,8 @@
  * flushes, and new caps, also those of another size and those that are refused. It is lost when the
  * element goes to READY, and when a device is lost, unless it is saved: the action signal
  * #GstOcellusCortex::save-model writes a model file at any moment, and
- * #GstOcellusCortex:save-location names a file that is written at the end of the stream. If that
- * fails, it is written when the element stops. #GstOcellusCortex:model reads it again.
+ * #GstOcellusCortex:save-location names a file that is written at the end of the stream, and when
+ * the element stops, if frames have come since. #GstOcellusCortex:model reads it again.
  *
  * ## Launch line
  * |[

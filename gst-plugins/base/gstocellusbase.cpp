@@ -570,9 +570,9 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string(
       "active-backend", "Active backend",
       "Backend in use: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
-  properties[PROP_THREADS] =
-      g_param_spec_int("threads", "Threads", "Number of CPU threads per frame (0 = one per CPU)", 0,
-                       ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
+  properties[PROP_THREADS] = g_param_spec_int(
+      "threads", "Threads", "Number of CPU threads per frame (0 = as many as the process may use)",
+      0, ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
   properties[PROP_BUDGET] = g_param_spec_uint64(
       "budget", "Budget",
       "Maximum time from the arrival of a frame to its result, in nanoseconds (0 = no limit)", 0,

@@ -502,7 +502,7 @@ GstFlowReturn ElementOperator::submit_newest() {
     if (recovery == Recovery::kNotAllowed) post_error(element_, error);
     // The results of all frames in flight are lost.
     reset();
-    return GST_FLOW_ERROR;
+    return recovery == Recovery::kStopped ? GST_FLOW_FLUSHING : GST_FLOW_ERROR;
   }
   // A pad that flushes has no caps and no pool.
   const bool flushing = error.status == Status::kStopped ||
@@ -570,6 +570,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
     Recovery recovery = Recovery::kNotAllowed;
     if (error.status == Status::kDeviceLost) recovery = recover(error);
     if (recovery == Recovery::kDone) continue;
+    if (recovery == Recovery::kStopped) return Outcome::kStopped;
     if (recovery == Recovery::kNotAllowed) post_error(element_, error);
     return Outcome::kFailed;
   }
@@ -577,6 +578,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
 
 // Called when the device is lost. kDone: the operator was created again on the CPU. It then has an
 // empty temporal state and the frames in flight. kFailed: an error has been posted.
+// kStopped: the element stops or flushes.
 ElementOperator::Recovery ElementOperator::recover(const Error& error) {
   if (!begin_fallback(element_)) return Recovery::kNotAllowed;
   std::array<FrameTask, ocellus::kMaxDepth> tasks;
@@ -587,15 +589,17 @@ ElementOperator::Recovery ElementOperator::recover(const Error& error) {
   const Expected<void> made =
       config ? create(*config, caps_) : Expected<void>(tl::unexpected(config.error()));
   guint submitted = 0;
+  GstFlowReturn flow = GST_FLOW_OK;
   if (made) {
     GST_ELEMENT_WARNING(element_, RESOURCE, FAILED,
                         ("The device was lost. The element continues on the CPU."),
                         ("%s", error.text));
-    while (submitted < count && submit(tasks[submitted]) == GST_FLOW_OK) ++submitted;
+    while (submitted < count && (flow = submit(tasks[submitted])) == GST_FLOW_OK) ++submitted;
   } else {
     post_error(element_, made.error());
   }
   for (guint i = 0; i < count; ++i) gst_buffer_unref(tasks[i].picture);
+  if (flow == GST_FLOW_FLUSHING) return Recovery::kStopped;
   return made && submitted == count ? Recovery::kDone : Recovery::kFailed;
 }
 

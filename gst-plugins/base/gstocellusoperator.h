@@ -126,7 +126,7 @@ class ElementOperator {
   ocellus::Expected<bool> move_learned(ocellus::OperatorHandle& to);
   void set_operator(std::optional<ocellus::OperatorHandle> op);
   GstFlowReturn submit_newest();
-  enum class Recovery { kNotAllowed, kFailed, kDone };
+  enum class Recovery { kNotAllowed, kFailed, kStopped, kDone };
   Recovery recover(const ocellus::Error& error);
   ocellus::Expected<ocellus::FrameInfo> look(const FrameInFlight& frame,
                                              ocellus::Deadline deadline);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "apps/common/interlaced.h"
+
 static_assert(
     G_BYTE_ORDER == G_LITTLE_ENDIAN,
     "GRAY16_LE is passed to the library unchanged, which reads 16 bits in host byte order");
@@ -54,9 +56,11 @@ namespace gst_ocellus {
 ocellus::Error make_interlaced_error(const GstVideoInfo& video) {
   return ocellus::make_error(
       ocellus::Status::kInvalidArgument,
-      "the video is interlaced (%s): the two fields of a picture are of different times. Put the "
+      "the video is interlaced (interlace-mode=%s%s): the two fields of a picture are of different "
+      "times. Put the "
       "element deinterlace before this element",
-      gst_video_interlace_mode_to_string(GST_VIDEO_INFO_INTERLACE_MODE(&video)));
+      gst_video_interlace_mode_to_string(GST_VIDEO_INFO_INTERLACE_MODE(&video)),
+      ocellus::app::is_interlaced(video, nullptr) ? "" : ", a buffer has the flag INTERLACED");
 }
 
 ocellus::ImageSize enclose(ocellus::ImageSize size, const ocellus::Rect& rect) {

@@ -441,6 +441,10 @@ void CudaOperator::stop() noexcept {
   set_stop_flag(1);
 }
 
+bool CudaOperator::is_stopped() const noexcept {
+  return std::atomic_ref<std::uint32_t>(*stop_flag_).load(std::memory_order_relaxed) != 0;
+}
+
 void CudaOperator::cancel(int index) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   if (!slot.busy) return;

@@ -54,6 +54,7 @@ class CudaOperator : public OperatorInstance {
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   Expected<int> create_event_fd() noexcept final;
   void stop() noexcept final;
+  bool is_stopped() const noexcept final;
   void cancel(int slot) noexcept final;
   void reset() noexcept final;
   Expected<void> finish_frames() noexcept final;

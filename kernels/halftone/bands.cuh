@@ -88,7 +88,11 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     if (blockIdx.x == 0) __threadfence();
     atomicAdd(&counts[(sweep - 1) & 7],
               (1ull << kCountBits) + unpublished + (asked != 0 ? kStopBit : 0));
-    if (blockIdx.x == 0) asked = stop_word(band.a.end);  // for the next sweep
+    // For the next sweep. A read over the bus takes a part of the time of a sweep, so most sweeps
+    // do without.
+    constexpr std::uint32_t kSweepsPerLook = 16;
+    if (blockIdx.x == 0 && (sweep - base) % kSweepsPerLook == kSweepsPerLook - 1)
+      asked = stop_word(band.a.end);
     has_unpublished = false;
   };
   const auto wait_for_count = [&](std::uint32_t which) {

@@ -279,7 +279,7 @@ __device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& b
   std::uint32_t n = 0;
   std::uint32_t count = 0;
   do {
-    const std::uint32_t asked = leader ? stop_word(a.end) : 0;
+    std::uint32_t asked = leader ? stop_word(a.end) : 0;
     cells.changed = 0;
     if (synchronous && !each) cells.k = cells.from == a.cells.k ? a.other : a.cells.k;
     if (each || synchronous) {
@@ -290,6 +290,8 @@ __device__ CellTotals run_sweeps(cg::grid_group& grid, Cells& cells, unsigned& b
       cells.colors(grid, marked);
     }
     cells.from = cells.k;
+    // A sweep of this order may have ended early.
+    if (leader && a.stage.update == CellUpdate::kRaster) asked |= stop_word(a.end);
     add_changes(a.counts[n % 3], cells.changed, block_changed);
     if (asked != 0) atomicOr(&a.counts[n % 3], kStopped);
     grid.sync();

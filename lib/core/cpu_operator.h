@@ -25,6 +25,7 @@ class CpuOperator : public OperatorInstance {
   Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   void stop() noexcept final { stop_.store(true, std::memory_order_relaxed); }
+  bool is_stopped() const noexcept final { return stop_.load(std::memory_order_relaxed); }
   void cancel(int slot) noexcept final;
   void reset() noexcept final;
   Expected<void> finish_frames() noexcept final;

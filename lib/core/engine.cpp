@@ -24,9 +24,10 @@ bool cpu_allowed(int cpu) noexcept {
 
 Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   if (config.workers < 0 || config.workers > kMaxWorkers) {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "workers is %d; it must be 0 (one per CPU) to %d",
-                                     config.workers, kMaxWorkers));
+    return tl::unexpected(
+        make_error(Status::kInvalidArgument,
+                   "workers is %d; it must be 0 (as many as the process may use) to %d",
+                   config.workers, kMaxWorkers));
   }
   if (config.realtime_priority < 0 || config.realtime_priority > 99) {
     return tl::unexpected(

@@ -176,7 +176,6 @@ class OperatorState {
   const std::uint64_t issuer_;  // issuer of this operator's tickets
   /// A copy that failed has replaced a part of what was learned.
   bool half_learned_ = false;
-  std::atomic<bool> stopped_{false};
   std::uint64_t submitted_ = 0;
   std::array<Slot, kMaxDepth> slots_;
 
@@ -236,7 +235,7 @@ Check OperatorState::check_usable() const noexcept {
 
 Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
   if (Check good = check_usable(); !good) return tl::unexpected(good.error());
-  if (stopped_.load(std::memory_order_relaxed)) {
+  if (instance_->is_stopped()) [[unlikely]] {
     return tl::unexpected(make_error(
         Status::kStopped, "%s was stopped; call reset before the next frame", info_.name));
   }
@@ -341,7 +340,6 @@ Expected<int> OperatorState::create_event_fd() noexcept {
 
 void OperatorState::stop() noexcept {
   if (engine_->is_child()) return;
-  stopped_.store(true, std::memory_order_relaxed);
   instance_->stop();
 }
 
@@ -360,7 +358,6 @@ void OperatorState::reset() noexcept {
     newest->ticket.store(kFree, std::memory_order_release);
   }
   instance_->reset();
-  stopped_.store(false, std::memory_order_relaxed);
 }
 
 Expected<void> OperatorInstance::read_learned(void*, std::uint64_t, std::size_t) noexcept {

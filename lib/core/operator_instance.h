@@ -50,18 +50,19 @@ class OperatorInstance {
   virtual Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept = 0;
   /// Waits for a frame. On success the slot is free, and `result` and the output's record are
   /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed),
-  /// Stopped.
-  /// After DeadlineMissed and System the slot is not free. After Stopped it is, and there is no
-  /// result: `stop` ended the frame early.
+  /// Stopped. After DeadlineMissed and System the slot is not free. After Stopped it is, and there
+  /// is no result: `stop` ended the frame early.
   virtual Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept = 0;
   /// Drops the frame of a slot in use if it has not begun; the slot is free then. Does not wait.
-  /// Errors: those of `wait`, except DeadlineMissed.
+  /// Errors: those of `wait`, except DeadlineMissed and Stopped.
   virtual Expected<CancelOutcome> try_cancel(int slot) noexcept = 0;
   /// The descriptor of OperatorHandle::create_event_fd.
   virtual Expected<int> create_event_fd() noexcept { return done_event_.create(); }
   /// Makes the frames in flight end early, see OperatorHandle::stop, until `reset`. Only sets a
   /// flag.
   virtual void stop() noexcept = 0;
+  /// Whether `stop` was called since the last `reset`.
+  virtual bool is_stopped() const noexcept = 0;
   /// Drops or finishes a frame. The slot is free afterwards.
   virtual void cancel(int slot) noexcept = 0;
   /// Forgets the temporal state and that the operator was stopped. No frame may be in flight.

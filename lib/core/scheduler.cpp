@@ -15,9 +15,11 @@ namespace ocellus::detail {
 namespace {
 
 // The steps of a frame follow each other within microseconds. A thread without work therefore polls
-// for this time before it sleeps, because waking it takes tens of microseconds on a virtual
-// machine.
-constexpr std::int64_t kSpinNs = 300'000;
+// before it sleeps, because waking it takes tens of microseconds on a virtual machine: for this
+// time while a frame is computed, and for the shorter one after its end. A thread that waits and
+// does not compute polls for the shorter time, too, because a worker may need its CPU.
+constexpr std::int64_t kFrameSpinNs = 300'000;
+constexpr std::int64_t kSpinNs = 30'000;
 
 timespec to_timespec(Deadline deadline) noexcept {
   const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
@@ -285,13 +287,17 @@ void Scheduler::work_loop(Worker& self) noexcept {
     }
     call_for_parts();  // for a caller that `submit` expected in vain
     std::int64_t spin_until = 0;
+    bool in_frame = true;
     for (;;) {
       if (run_one_part(worker)) {
         spin_until = 0;
         continue;
       }
       // Between two steps of a frame or after its end: keep the worker number for a short time.
-      if (spin_until == 0) spin_until = now_ns() + kSpinNs;
+      if (spin_until == 0 || in_frame != (head_ != nullptr)) {
+        in_frame = head_ != nullptr;
+        spin_until = now_ns() + (in_frame ? kFrameSpinNs : kSpinNs);
+      }
       if (!watch_epoch(spin_until) && !has_part()) break;
       if (stop_) break;
     }
@@ -332,7 +338,8 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
         continue;
       }
     }
-    if (spin_until == 0) spin_until = std::min(now_ns() + kSpinNs, deadline_ns);
+    if (spin_until == 0)
+      spin_until = std::min(now_ns() + (computes ? kFrameSpinNs : kSpinNs), deadline_ns);
     if (watch_epoch(spin_until) || job.state_ == Job::State::kDone || (worker >= 0 && has_part()) ||
         deadline.passed())
       continue;

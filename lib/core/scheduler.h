@@ -48,7 +48,8 @@ class Job {
   bool is_stopping() const noexcept {
     return stop != nullptr && stop->load(std::memory_order_relaxed);
   }
-  /// True if the job ended before all of its parts had run. Valid when `finished` is called.
+  /// True if the job ended before all of its parts had run. Valid from `finished` on, until it is
+  /// submitted again.
   bool is_cut_short() const noexcept { return cut_short_; }
 
   std::int64_t submitted_ns() const noexcept { return submitted_ns_; }

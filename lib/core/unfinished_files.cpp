@@ -19,6 +19,7 @@ namespace {
 struct Place {
   enum State : int { kFree, kCreating, kCreated, kRemoved };
   std::atomic<int> state{kFree};
+  std::atomic<pid_t> owner{0};  // a child process that fork() made has a copy of the entry
   char path[PATH_MAX] = {};
 };
 std::array<Place, 16> places{};
@@ -32,6 +33,7 @@ int take_place(const char* path) noexcept {
     int none = Place::kFree;
     if (!places[i].state.compare_exchange_strong(none, Place::kCreating)) continue;
     std::memcpy(places[i].path, path, length + 1);
+    places[i].owner.store(getpid());
     return static_cast<int>(i);
   }
   return -1;
@@ -58,7 +60,9 @@ class SignalsBlocked {
 
 void remove_unfinished_files() noexcept {
   ending.store(true);
+  const pid_t process = getpid();
   for (Place& place : places) {
+    if (place.owner.load() != process) continue;
     // Another thread may be between the registration and the creation. A file system that hangs
     // must not keep the process alive.
     constexpr int kMostMs = 1000;
@@ -96,7 +100,8 @@ void UnfinishedFile::keep() noexcept {
 }
 
 void UnfinishedFile::leave(bool remove) noexcept {
-  if (remove) unlink(path_);
+  if (remove && (place_ < 0 || places[static_cast<std::size_t>(place_)].owner.load() == getpid()))
+    unlink(path_);
   path_ = nullptr;
   if (place_ < 0) return;
   int created = Place::kCreated;

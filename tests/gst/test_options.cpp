@@ -371,8 +371,9 @@ TEST_F(Config, ErrorsNameTheCause) {
     std::vector<const char*> says;
   };
   for (const Case& c : {
-           Case{
-               "ocellusflow", R"({"windw": 9})", {"config", "options.json", "\"windw\"", "preset"}},
+           Case{"ocellusflow",
+                R"({"windw": 9})",
+                {"config", "options.json", "\"windw\"", "nearest is window"}},
            Case{"ocellusflow", R"({"window": 4})", {"window is 4", "odd, 3 to 31"}},
            Case{"ocellusflow", R"({"window_frames": 1})", {"window-frames is 1", "2 to 7"}},
            Case{"ocellusflow", R"({"levels": [4]})", {"config", "options.json", "levels"}},

@@ -640,7 +640,7 @@ class Operator(NotCopied):
         )
 
     def close(self) -> None:
-        """Waits for the frames in flight and gives the memory back. Results stay valid."""
+        """Ends the frames in flight early and gives the memory back. Results stay valid."""
         self._handle.destroy()
         self._engine_handle.destroy()
         self._in_flight.clear()  # until now the library wrote to their memory

@@ -363,7 +363,7 @@ ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_eng
 ocellus_status ocellus_operator_create(ocellus_engine* engine,
                                        const ocellus_operator_config* config, ocellus_operator** op,
                                        ocellus_error* error);
-/** Waits for the frames in flight, then returns the memory to the engine. Null is allowed. */
+/** Ends the frames in flight early and returns the memory to the engine. Null is allowed. */
 void ocellus_operator_destroy(ocellus_operator* op);
 
 ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_operator_info* info,
@@ -401,9 +401,9 @@ ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket tick
  * on CUDA starts a thread; call it at creation. Errors: System. */
 ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
                                                 ocellus_error* error);
-/** Makes the frames in flight end early. Their `wait` and every `submit` until `reset` return
- * Stopped. Any thread and a handler of signals may call it beside every other call but `destroy`.
- * `op` may be null. */
+/** Makes the frames in flight end early, see OperatorHandle::stop. The `wait` of such a frame and
+ * every `submit` until `reset` return Stopped. Any thread and a handler of signals may call it
+ * beside every other call but `destroy`. `op` may be null. */
 void ocellus_operator_stop(ocellus_operator* op);
 /** Drops the frames in flight and their tickets, and forgets all previous frames. A frame that runs
  * ends early. */

@@ -46,8 +46,8 @@ struct GroupResult {
 /// kind. On devices of one kind, the results are the same bytes as those of a single operator.
 ///
 /// The calls for one object must not run at the same time, except `wait` with `submit`, and `stop`
-/// with every call but the destructor. Frame and
-/// output must remain valid until `wait` has returned the frame's result or until `reset` or the
+/// with every call but the destructor. Frame and output must remain valid until `wait` has returned
+/// the frame's result or until `reset` or the
 /// destructor returns.
 class OperatorGroup {
  public:
