@@ -51,6 +51,7 @@ class Failing final : public detail::OperatorInstance {
     at.busy = false;
   }
   void stop() noexcept override {}
+  bool is_stopped() const noexcept override { return false; }
   void reset() noexcept override {}
   Expected<void> finish_frames() noexcept override { return {}; }
 

@@ -250,11 +250,11 @@ TEST_F(ClusterPipelines, ReadsAndFeedsPipelines) {
 TEST_F(ClusterPipelines, CountsFramesOfACameraThatIsTooFast) {
   const json report =
       cluster_json(2, {"flow", "--source",
-                       "videotestsrc is-live=true num-buffers=400 ! "
+                       "videotestsrc is-live=true num-buffers=1600 ! "
                        "video/x-raw,format=GRAY8,width=320,height=240,framerate=800/1",
                        "--kernels", "per-pixel", "--taps", "15x15x20", "--threads", "1"});
   EXPECT_GT(report["dropped"], 0);
-  EXPECT_EQ(report["dropped"].get<int>() + report["frames"].get<int>(), 400);
+  EXPECT_EQ(report["dropped"].get<int>() + report["frames"].get<int>(), 1600);
 }
 
 // Fails when a source that breaks loses the fields before, hangs, or ends with 0.

@@ -27,7 +27,7 @@ double step_seconds(const CorticalNetworkConfig& config, const std::vector<Measu
 TEST(Profile, EachLevelHasATime) {
   CorticalProfile profile;
   profile.sample_bytes = 1 << 20;
-  profile.steps = 3;
+  profile.steps = 15;
   const CorticalNetworkConfig config = binary_tree(64, 32);
   const auto levels = profile_cortical_network(config, profile);
   ASSERT_TRUE(levels) << levels.error().text;

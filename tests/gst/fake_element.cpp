@@ -110,6 +110,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     frames_[static_cast<std::size_t>(slot)].waiting = false;
   }
   void stop() noexcept override {}
+  bool is_stopped() const noexcept override { return false; }
   void reset() noexcept override { ++script.resets; }
   ocellus::Expected<void> finish_frames() noexcept override { return {}; }
 
