@@ -1,9 +1,7 @@
 // Sources that give no frames: the program waits for a limited time, and reacts to signals.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <gst/gst.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,19 +17,7 @@
 #include "apps/io/video.h"
 #include "program_checks.h"
 #include "raw_video.h"
-
-// How many more threads, including those of GStreamer, can be started in this process.
-namespace {
-constexpr int kNoLimit = 1'000'000;
-std::atomic<int> threads_left{kNoLimit};
-using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-}  // namespace
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*function)(void*), void* argument) {
-  static const auto real = reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
-  return threads_left.fetch_sub(1) <= 0 ? EAGAIN : real(thread, attributes, function, argument);
-}
+#include "support/refused_threads.h"
 
 namespace ocellus::test {
 namespace {
@@ -321,7 +307,7 @@ TEST(Threads, AllStartOrNone) {
     std::atomic<int> begun{0};
     threads_left = given;
     const std::string error = error_of([&] { app::run_on_threads(4, [&](int) { ++begun; }); });
-    threads_left = kNoLimit;
+    threads_left = kNoThreadLimit;
     expect_contains(error, {"thread " + std::to_string(given + 1) + " of 4 cannot be started"});
     EXPECT_EQ(begun, 0);
   }
@@ -337,7 +323,7 @@ TEST(Threads, AllStartOrNone) {
   threads_left = 0;
   const std::string error =
       error_of([] { app::start_thread("the thread that reads frames", [] {}).join(); });
-  threads_left = kNoLimit;
+  threads_left = kNoThreadLimit;
   expect_contains(error, {"the thread that reads frames cannot be started"});
 }
 
@@ -356,7 +342,7 @@ TEST(Sources, AThreadThatCannotBeStartedIsAnError) {
     const Clock::time_point begin = Clock::now();
     threads_left = threads;
     const std::string error = error_of([&] { app::open_video(folder / "v.mkv", kImpatient); });
-    threads_left = kNoLimit;
+    threads_left = kNoThreadLimit;
     EXPECT_LT(seconds_since(begin), 10.0);
     if (threads == 0) expect_contains(error, {folder / "v.mkv", "its thread cannot be started"});
     if (threads > 0 && !error.empty()) {

@@ -1,8 +1,6 @@
 // The system refuses a thread while models are trained and images are classified. Each refusal is
 // an error, no thread stays, and the next call succeeds.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,18 +13,7 @@
 #include "neocognitron/labeled_shapes.h"
 #include "ocellus/cortex_training.h"
 #include "ocellus/neocognitron_training.h"
-
-namespace {
-constexpr int kNoLimit = 1'000'000;
-std::atomic<int> threads_left{kNoLimit};
-using PthreadCreate = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-}  // namespace
-
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                              void* (*function)(void*), void* argument) {
-  static const auto real = reinterpret_cast<PthreadCreate>(dlsym(RTLD_NEXT, "pthread_create"));
-  return threads_left.fetch_sub(1) <= 0 ? EAGAIN : real(thread, attributes, function, argument);
-}
+#include "support/refused_threads.h"
 
 namespace ocellus::test {
 namespace {
@@ -44,7 +31,7 @@ void expect_refusals(const std::function<Expected<void>()>& call) {
   for (int given = 0; given < kThreads - 1; ++given) {
     threads_left = given;
     const Expected<void> refused = call();
-    threads_left = kNoLimit;
+    threads_left = kNoThreadLimit;
     ASSERT_FALSE(refused) << given << " threads were given";
     EXPECT_EQ(refused.error().status, Status::kSystem) << refused.error().text;
     const std::string expected = "training thread " + std::to_string(given + 1) + " ";
