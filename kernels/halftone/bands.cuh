@@ -110,6 +110,11 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   bool cut_in_last = false;   // in sweeps of the last stage
   // Bit i: true if the sweep whose number is i modulo 8 is the first of a stage.
   unsigned begins = 0;
+  std::uint32_t count = 0;  // of the sweep before the last one
+  const auto add_count = [&] {
+    // A stage that ended has already added this count.
+    if (next == sweep - 2) totals.add(count, (begins >> (next++ & 7) & 1) != 0);
+  };
 
   for (int s = 0; s < band.a.stage_count; ++s) {
     const BandStage stage = band.a.stage[s];
@@ -155,21 +160,26 @@ __device__ void run_stages(Band<R, kPlace>& band) {
           publish_count();
           if (static_cast<int>(sweep - base) >= 2) {
             const std::uint64_t value = wait_for_count(sweep - 2);
-            const auto count = static_cast<std::uint32_t>(value);
+            count = static_cast<std::uint32_t>(value);
             if (n >= 2 && count == 0) atomicExch(&band.stop(), kStageEnds);
             stopping |= (value & kStopBit) != 0;
-            // A stage that ended has already added this count.
-            if (next == sweep - 2) totals.add(count, (begins >> (next++ & 7) & 1) != 0);
             if (blockIdx.x == 0) counts[(sweep + 4) & 7] = 0;
           }
-          // The count of the sweep before this one is not known, but whether it belongs to the
-          // totals is.
-          const bool adds = next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
-          if (stopping || totals.sweeps + (adds ? 1 : 0) >= left)
-            atomicCAS(&band.stop(), 0, kFrameEnds);
+          // The totals are at most the sweeps made.
+          if (stopping || sweep - base >= left) {
+            add_count();
+            // The count of the sweep before this one is not known, but whether it belongs to the
+            // totals is.
+            const bool adds =
+                next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
+            if (stopping || totals.sweeps + (adds ? 1 : 0) >= left)
+              atomicCAS(&band.stop(), 0, kFrameEnds);
+          }
         }
         sent_step = 0;
         __syncthreads();
+        // Behind the barrier, because all warps wait for what is before it.
+        if (counter && !begun) add_count();
         if (!begun && band.stop() != 0) {
           stopped = true;
           break;

@@ -88,14 +88,14 @@ __device__ inline std::uint32_t stop_word(const CellEnd& end) {
 
 /// Adds the totals of a run to those of the frame. After the last run, writes the record.
 __device__ inline void add_totals(const CellEnd& end, const CellTotals& run) {
-  CellTotals& frame = *end.totals;
-  if (end.first) frame = {0, 0, 0, 0, 1, 0};
+  CellTotals frame = end.first ? CellTotals{0, 0, 0, 0, 1, 0} : *end.totals;
   frame.sweeps += run.sweeps;
   frame.passes += run.passes;
   if (run.sweeps > 0 || run.passes > 0) frame.changed = run.changed;
   frame.finished &= run.finished;
   frame.converged = frame.finished & run.converged;
   frame.stopped |= run.stopped;
+  *end.totals = frame;
   if (!end.last) return;
   if (frame.stopped != 0) end.outcome->stopped = 1;
   end.record->sweeps = static_cast<std::int32_t>(frame.sweeps);
