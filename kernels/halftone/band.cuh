@@ -60,6 +60,9 @@ struct Band {
   __device__ int& left() { return reinterpret_cast<int*>(shared)[5]; }
   /// End of the entries in `left_list` if the list is too short for all flips.
   __device__ int& left_end() { return reinterpret_cast<int*>(shared)[6]; }
+  __device__ SweepCounter& sweep_counter() {
+    return *reinterpret_cast<SweepCounter*>(shared + at.sweep_counter);
+  }
 
   // ---- arrays
 

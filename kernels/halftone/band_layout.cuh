@@ -54,12 +54,49 @@ __device__ inline std::int32_t high_of(std::uint32_t word) {
   return static_cast<std::int32_t>(word + 0x8000u) >> 16;
 }
 
+/// Counts the sweeps of a run: those of each stage up to the first one that changed nothing.
+struct SweepCounter {
+  std::uint32_t left = 0;  ///< sweeps that the run may make
+  std::uint32_t next = 0;  ///< the next sweep that is added to the totals
+  int unpublished = -1;    ///< cells that changed in the last sweep; -1: the other bands know it
+  std::uint32_t sweeps = 0;
+  std::uint32_t changed = 0;
+  std::uint32_t asked = 0;  ///< band 0: not 0 if the operator was stopped
+  /// Bit i: the sweep whose number is i modulo 8 is the first of a stage.
+  unsigned begins = 0;
+  bool converged = false;  ///< the present stage
+  bool stopping = false;   ///< all bands know that the operator was stopped
+
+  __device__ void begin(std::uint32_t sweep, bool begins_stage) {
+    const unsigned bit = 1u << (sweep & 7);
+    begins = begins_stage ? begins | bit : begins & ~bit;
+  }
+  __device__ bool begins_stage(std::uint32_t sweep) const {
+    return (begins >> (sweep & 7) & 1) != 0;
+  }
+  /// Adds the number of cells that changed in the sweep `next`.
+  __device__ void add(std::uint32_t count) {
+    if (begins_stage(next++)) converged = false;
+    if (converged) return;
+    ++sweeps;
+    changed = count;
+    converged = count == 0;
+  }
+  /// Whether no further sweep may begin. Of the sweep before `sweep`, the count is not known, but
+  /// whether it belongs to the totals is.
+  __device__ bool frame_ends(std::uint32_t sweep) const {
+    const bool adds = next != sweep && (!converged || begins_stage(next));
+    return stopping || sweeps + (adds ? 1 : 0) >= left;
+  }
+};
+
 /// Offsets of the arrays in a band's shared memory, in bytes.
 struct BandLayout {
   int x_stride;  ///< words of a row of states, including one group before and one after the image
   int word_stride;  ///< words of a row of bits, including one before and one after the image
   int window;       ///< rows of bits: those of the band, `reach` above and `reach` + 1 below
   int blocks;       ///< number of stamps of a row
+  int sweep_counter;
   int stamps, pending, list, received, row_weights, slices, outputs, flips, many, states, inputs;
   int bytes;
 
@@ -69,12 +106,13 @@ struct BandLayout {
     word_stride = words_of(width) + 2;
     window = rows + 2 * reach + 1;
     blocks = (width + kStampColumns - 1) / kStampColumns;
-    int at = 16 * 4;  // counters
+    int at = 8 * 4;  // counters
     const auto take = [&](int taken) {
       const int here = at;
       at += (taken + 15) / 16 * 16;
       return here;
     };
+    sweep_counter = take(sizeof(SweepCounter));
     stamps = take((rows + 1) * blocks * 4);
     pending = take(pending_words() * 4);
     list = take(2 * kListed * 4);

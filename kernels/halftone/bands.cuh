@@ -25,21 +25,6 @@
 namespace ocellus::cuda {
 namespace {
 
-/// Totals of a run. They count the sweeps of each stage up to the first one that changed nothing.
-struct RunTotals {
-  std::uint32_t sweeps = 0;
-  std::uint32_t changed = 0;
-  bool converged = false;  // of the present stage
-
-  __device__ void add(std::uint32_t count, bool begins_stage) {
-    if (begins_stage) converged = false;
-    if (converged) return;
-    ++sweeps;
-    changed = count;
-    converged = count == 0;
-  }
-};
-
 /// Values of Band::stop.
 constexpr int kStageEnds = 1;
 constexpr int kFrameEnds = 2;
@@ -78,22 +63,21 @@ __device__ void run_stages(Band<R, kPlace>& band) {
   std::uint32_t last_begin = base;  // first sweep of the last stage
 
   const bool counter = band.tid == 32 * kCounter;
+  // Of the thread `counter` alone. In shared memory, because registers are of all threads.
+  SweepCounter& c = band.sweep_counter();
   unsigned long long* const counts = band.a.shared->counts;
-  unsigned long long unpublished = 0;  // cells that changed in the last sweep
-  bool has_unpublished = false;
-  std::uint32_t asked = 0;  // band 0: not 0 if the operator was stopped
   const auto publish_count = [&] {
-    if (!has_unpublished) return;
+    if (c.unpublished < 0) return;
     // Band 0 has cleared counters. Other bands must see this before they add to them.
     if (blockIdx.x == 0) __threadfence();
     atomicAdd(&counts[(sweep - 1) & 7],
-              (1ull << kCountBits) + unpublished + (asked != 0 ? kStopBit : 0));
+              (1ull << kCountBits) + c.unpublished + (c.asked != 0 ? kStopBit : 0));
     // For the next sweep. A read over the bus takes a part of the time of a sweep, so most sweeps
     // do without.
     constexpr std::uint32_t kSweepsPerLook = 16;
     if (blockIdx.x == 0 && (sweep - base) % kSweepsPerLook == kSweepsPerLook - 1)
-      asked = stop_word(band.a.end);
-    has_unpublished = false;
+      c.asked = stop_word(band.a.end);
+    c.unpublished = -1;
   };
   const auto wait_for_count = [&](std::uint32_t which) {
     std::uint64_t value;
@@ -102,19 +86,9 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     } while (value >> kCountBits != gridDim.x);
     return value;
   };
-  RunTotals totals;
-  const std::uint32_t left = counter ? sweeps_left(band.a.end) : 0;
-  std::uint32_t next = base;  // the next sweep that is added to the totals
-  bool stopping = false;      // the operator was stopped
-  bool cut = false;           // the frame ended before the stages
-  bool cut_in_last = false;   // in sweeps of the last stage
-  // Bit i: true if the sweep whose number is i modulo 8 is the first of a stage.
-  unsigned begins = 0;
-  std::uint32_t count = 0;  // of the sweep before the last one
-  const auto add_count = [&] {
-    // A stage that ended has already added this count.
-    if (next == sweep - 2) totals.add(count, (begins >> (next++ & 7) & 1) != 0);
-  };
+  if (counter) c = {.left = sweeps_left(band.a.end), .next = base};
+  bool cut = false;          // the frame ended before the stages
+  bool cut_in_last = false;  // in sweeps of the last stage
 
   for (int s = 0; s < band.a.stage_count; ++s) {
     const BandStage stage = band.a.stage[s];
@@ -130,7 +104,6 @@ __device__ void run_stages(Band<R, kPlace>& band) {
     bool stopped = false;
     int n = 0;  // sweeps of this stage
     for (; n < stage.max_sweeps; ++n) {
-      begins = n == 0 ? begins | 1u << (sweep & 7) : begins & ~(1u << (sweep & 7));
       bool begun = false;
       for (int p = 0; p < spacing; ++p) {
         const int offset = p - begin_class + (p < begin_class ? spacing : 0);
@@ -158,28 +131,20 @@ __device__ void run_stages(Band<R, kPlace>& band) {
           }
         } else if (counter && !begun) {
           publish_count();
+          c.begin(sweep, n == 0);
           if (static_cast<int>(sweep - base) >= 2) {
             const std::uint64_t value = wait_for_count(sweep - 2);
-            count = static_cast<std::uint32_t>(value);
+            const auto count = static_cast<std::uint32_t>(value);
             if (n >= 2 && count == 0) atomicExch(&band.stop(), kStageEnds);
-            stopping |= (value & kStopBit) != 0;
+            if ((value & kStopBit) != 0) c.stopping = true;
+            // A stage that ended has already added this count.
+            if (c.next == sweep - 2) c.add(count);
             if (blockIdx.x == 0) counts[(sweep + 4) & 7] = 0;
           }
-          // The totals are at most the sweeps made.
-          if (stopping || sweep - base >= left) {
-            add_count();
-            // The count of the sweep before this one is not known, but whether it belongs to the
-            // totals is.
-            const bool adds =
-                next != sweep && (!totals.converged || (begins >> (next & 7) & 1) != 0);
-            if (stopping || totals.sweeps + (adds ? 1 : 0) >= left)
-              atomicCAS(&band.stop(), 0, kFrameEnds);
-          }
+          if (c.frame_ends(sweep)) atomicCAS(&band.stop(), 0, kFrameEnds);
         }
         sent_step = 0;
         __syncthreads();
-        // Behind the barrier, because all warps wait for what is before it.
-        if (counter && !begun) add_count();
         if (!begun && band.stop() != 0) {
           stopped = true;
           break;
@@ -219,9 +184,8 @@ __device__ void run_stages(Band<R, kPlace>& band) {
       }
       if (stopped) break;
       if (counter) {
-        unpublished = band.count();
+        c.unpublished = static_cast<int>(band.count());
         band.count() = 0;
-        has_unpublished = true;
       }
       ++sweep;
     }
@@ -260,12 +224,11 @@ __device__ void run_stages(Band<R, kPlace>& band) {
 
   if (!counter) return;
   if (blockIdx.x == 0) {
-    for (; next != sweep; ++next)
-      totals.add(static_cast<std::uint32_t>(wait_for_count(next)), (begins >> (next & 7) & 1) != 0);
+    while (c.next != sweep) c.add(static_cast<std::uint32_t>(wait_for_count(c.next)));
     // A stage whose last sweep changed nothing has ended by itself.
-    const bool finished = !cut || (cut_in_last && totals.converged);
-    add_totals(band.a.end, {totals.sweeps, totals.changed, totals.converged ? 1u : 0u, 0,
-                            finished ? 1u : 0u, cut && stopping ? 1u : 0u});
+    const bool finished = !cut || (cut_in_last && c.converged);
+    add_totals(band.a.end, {c.sweeps, c.changed, c.converged ? 1u : 0u, 0, finished ? 1u : 0u,
+                            cut && c.stopping ? 1u : 0u});
   }
   __threadfence();
   if (atomicInc(&band.a.shared->ended, gridDim.x - 1) == gridDim.x - 1) {
