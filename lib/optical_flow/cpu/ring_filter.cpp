@@ -47,7 +47,7 @@ HWY_INLINE void store(D, V v, hwy::float16_t* to) {
 /// Keeps a value in a register. Otherwise the compiler repeats the load as an operand of each
 /// multiply-add. A load that crosses a cache line costs as much as two multiply-adds.
 HWY_INLINE void keep([[maybe_unused]] V& v) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
   asm("" : "+v"(v.raw));
 #endif
 }
