@@ -1,6 +1,5 @@
 # Compiler flags, optional dependencies, and the summary of the configuration.
 find_package(Threads REQUIRED GLOBAL)
-find_package(PkgConfig REQUIRED)
 
 # Flags of all targets of this project. They are an interface target, so that a parent project does
 # not inherit them.
@@ -145,13 +144,17 @@ endfunction()
 
 set(gst_found FALSE)
 if(NOT OCELLUS_GSTREAMER STREQUAL "OFF")
-  pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
-                    gstreamer-app-1.0>=1.22)
+  find_package(PkgConfig)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
+                      gstreamer-app-1.0>=1.22)
+  endif()
   if(GST_FOUND)
     set(gst_found TRUE)
   endif()
 endif()
-ocellus_optional(OCELLUS_GSTREAMER "${gst_found}" "GStreamer 1.22 (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev)")
+ocellus_optional(OCELLUS_GSTREAMER "${gst_found}"
+  "GStreamer 1.22 with pkg-config (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev, pkg-config)")
 
 # OpenCV's package for CMake is part of libopencv-dev, which depends on 150 packages. Three modules
 # are enough here.
