@@ -67,7 +67,7 @@ std::vector<std::string> names_of_subcommands(const CLI::App& command) {
 }
 
 /// A text between single quotes of the shell.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -96,7 +96,7 @@ std::string path_loop(const CLI::App& program, std::string_view word, std::strin
                       std::string_view end) {
   std::vector<std::string> paths;
   for_each_command(program, program.get_name(), [&](const std::string& path, const CLI::App&) {
-    paths.push_back(quoted(path));
+    paths.push_back(shell_quoted(path));
   });
   return fmt::format(
       "  local at={} i\n"
@@ -120,7 +120,7 @@ std::string value_cases(const CLI::App& program, const std::string& words,
       if (!takes_value(*option)) continue;
       std::vector<std::string> patterns;
       for (const std::string& flag : flags_of(*option))
-        patterns.push_back(quoted(path + " " + flag));
+        patterns.push_back(shell_quoted(path + " " + flag));
       const std::vector<std::string> choices = words_of(*option);
       if (choices.empty()) {
         others.insert(others.end(), patterns.begin(), patterns.end());
@@ -157,8 +157,8 @@ std::string bash_completion(const CLI::App& program) {
     std::vector<std::string> words = names_of_subcommands(command);
     for (const CLI::Option* const option : options_of(command))
       for (const std::string& flag : flags_of(*option)) words.push_back(flag);
-    text += fmt::format("    {}) words={} ;;\n", quoted(path),
-                        quoted(fmt::format("{}", fmt::join(words, " "))));
+    text += fmt::format("    {}) words={} ;;\n", shell_quoted(path),
+                        shell_quoted(fmt::format("{}", fmt::join(words, " "))));
   });
   text += fmt::format(
       "  esac\n"
@@ -176,7 +176,7 @@ std::string zsh_completion(const CLI::App& program) {
   const auto entry = [](std::string word, const std::string& description) {
     for (std::size_t at = 0; (at = word.find(':', at)) != std::string::npos; at += 2)
       word.insert(at, "\\");
-    return quoted(word + ":" + short_text(description));
+    return shell_quoted(word + ":" + short_text(description));
   };
   std::string text = fmt::format(
       "#compdef {0}\n"
@@ -194,7 +194,7 @@ std::string zsh_completion(const CLI::App& program) {
     for (const CLI::Option* const option : options_of(command))
       for (const std::string& flag : flags_of(*option))
         options.push_back(entry(flag, option->get_description()));
-    text += fmt::format("    {})\n      commands=({})\n      options=({}) ;;\n", quoted(path),
+    text += fmt::format("    {})\n      commands=({})\n      options=({}) ;;\n", shell_quoted(path),
                         fmt::join(commands, " "), fmt::join(options, " "));
   });
   text += fmt::format(
@@ -211,7 +211,7 @@ std::string fish_completion(const CLI::App& program) {
   const std::string& name = program.get_name();
   std::vector<std::string> paths;
   for_each_command(program, name, [&](const std::string& path, const CLI::App&) {
-    paths.push_back(quoted(path));
+    paths.push_back(shell_quoted(path));
   });
   std::string text = fmt::format(
       "# Completion of {0} {1} for fish. `{0} completion fish` prints it.\n"
