@@ -86,7 +86,8 @@ std::string fish_quoted(std::string_view text) {
 /// The start of a description, for the lists of zsh and fish.
 std::string short_text(const std::string& description) {
   constexpr std::size_t kLongest = 70;
-  const std::string text = description.substr(0, description.find_first_of(":;\n("));
+  std::string text = description.substr(0, description.find_first_of(":;\n("));
+  while (text.ends_with(' ')) text.pop_back();
   return text.size() <= kLongest ? text : text.substr(0, text.rfind(' ', kLongest)) + " ...";
 }
 
@@ -226,6 +227,9 @@ std::string fish_completion(const CLI::App& program) {
       name, version(), fmt::join(paths, " "));
   for_each_command(program, name, [&](const std::string& path, const CLI::App& command) {
     const std::string line = fmt::format("complete -c {} -n '__{}_at \"{}\"'", name, name, path);
+    const std::vector<const CLI::Option*> arguments =
+        command.get_options([](const CLI::Option* option) { return option->get_positional(); });
+    if (arguments.empty()) text += line + " -f\n";  // no files
     for (const CLI::App* const next : command.get_subcommands({}))
       text += fmt::format("{} -a {} -d {}\n", line, next->get_name(),
                           fish_quoted(short_text(next->get_description())));
