@@ -1,6 +1,7 @@
 // The program `ocellus`: its subcommands.
 #include "apps/common/common.h"
 #include "apps/common/program.h"
+#include "apps/common/program_pages.h"
 #include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
 #include "apps/neocognitron/digits_command.h"
@@ -59,6 +60,7 @@ int run(int argc, char** argv) {
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
   add_options_command(program, exit_code);
+  add_page_commands(program, exit_code);
 
   return parse_program(program, argc, argv, exit_code);
 }

@@ -144,6 +144,12 @@ void TableOptions::add_to(CLI::App& command, const std::string& group, const voi
     } else {
       value.flag = command.add_option(flag_of(option), value.text, help_text(option))
                        ->type_name(type_word(option));
+      // The library checks the value. This check only names the words, for the completion of
+      // shells.
+      std::vector<const char*> words;
+      for (const OptionChoice& choice : option.choices) words.push_back(choice.word);
+      if (!words.empty())
+        value.flag->check(CLI::Validator("").name(fmt::format("{}", fmt::join(words, ","))));
     }
     char text[kMaxOptionText];
     detail::get_option(option, defaults, text, sizeof(text));

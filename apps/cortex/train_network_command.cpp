@@ -17,6 +17,7 @@
 #include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortex/real_devices.h"
+#include "apps/io/output_file.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus::app {

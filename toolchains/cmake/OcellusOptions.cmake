@@ -1,6 +1,5 @@
 # Compiler flags, optional dependencies, and the summary of the configuration.
 find_package(Threads REQUIRED GLOBAL)
-find_package(PkgConfig REQUIRED)
 
 # Flags of all targets of this project. They are an interface target, so that a parent project does
 # not inherit them.
@@ -145,13 +144,17 @@ endfunction()
 
 set(gst_found FALSE)
 if(NOT OCELLUS_GSTREAMER STREQUAL "OFF")
-  pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
-                    gstreamer-app-1.0>=1.22)
+  find_package(PkgConfig)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
+                      gstreamer-app-1.0>=1.22)
+  endif()
   if(GST_FOUND)
     set(gst_found TRUE)
   endif()
 endif()
-ocellus_optional(OCELLUS_GSTREAMER "${gst_found}" "GStreamer 1.22 (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev)")
+ocellus_optional(OCELLUS_GSTREAMER "${gst_found}"
+  "GStreamer 1.22 with pkg-config (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev, pkg-config)")
 
 # OpenCV's package for CMake is part of libopencv-dev, which depends on 150 packages. Three modules
 # are enough here.
@@ -192,23 +195,14 @@ if(NOT OCELLUS_CUDA STREQUAL "OFF")
 endif()
 ocellus_optional(OCELLUS_CUDA "${cuda_found}" "the CUDA toolkit 12.2 or later (nvcc)")
 if(OCELLUS_CUDA_FOUND)
-  # Machine code for the architectures that the toolkit supports and that are used with cameras:
-  # Turing, Ampere (server, desktop, Orin), Ada, Hopper and Blackwell (server, Thor, desktop). PTX
-  # of the newest is added for later ones. CMAKE_CUDA_ARCHITECTURES, or CUDAARCHS in the
-  # environment, overrides the list; `native` is this machine only. CMake itself reads CUDAARCHS
-  # only when it configures a folder for the first time.
+  # CMake itself reads CUDAARCHS only when it configures a folder for the first time.
+  set(ocellus_gpus_summary "CMAKE_CUDA_ARCHITECTURES or CUDAARCHS")
   if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT "$ENV{CUDAARCHS}" STREQUAL "")
     set(CMAKE_CUDA_ARCHITECTURES "$ENV{CUDAARCHS}" CACHE STRING "GPU architectures")
   endif()
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 87-real 89-real)
-    if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13.0)
-      list(APPEND CMAKE_CUDA_ARCHITECTURES 90-real 100-real 110-real 120)
-    elseif(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
-      list(APPEND CMAKE_CUDA_ARCHITECTURES 90-real 100-real 101-real 120)
-    else()
-      list(APPEND CMAKE_CUDA_ARCHITECTURES 90)
-    endif()
+    include(OcellusGpus)
+    ocellus_gpu_architectures(${CMAKE_CUDA_COMPILER} CMAKE_CUDA_ARCHITECTURES ocellus_gpus_summary)
   endif()
   enable_language(CUDA)
   # CMake 3.25 has no C++20 flag for nvcc.
@@ -253,6 +247,9 @@ function(ocellus_print_summary)
   foreach(part OCELLUS_CUDA OCELLUS_GSTREAMER OCELLUS_GST_CUDA OCELLUS_OPENCV)
     message(STATUS "  ${part}: ${${part}} -> ${${part}_FOUND}")
   endforeach()
+  if(OCELLUS_CUDA_FOUND)
+    message(STATUS "  GPU code: ${CMAKE_CUDA_ARCHITECTURES} (${ocellus_gpus_summary})")
+  endif()
   foreach(part OCELLUS_MPI OCELLUS_APPS OCELLUS_TESTS OCELLUS_WERROR OCELLUS_HARDENING OCELLUS_SANITIZE)
     message(STATUS "  ${part}: ${${part}}")
   endforeach()

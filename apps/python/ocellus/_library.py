@@ -371,8 +371,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
 }
 
-# The library with the C interface alone, then a shared library with both interfaces.
-_NAMES = ("libocellus_c.so", "libocellus.so")
+# The library with the C interface alone, first of this version, then a shared library with both interfaces. A package of
+# the system that has no development files has only the first name.
+_NAMES = (f"libocellus_c.so.{'.'.join(__version__.split('.')[:2])}", "libocellus_c.so", "libocellus.so")
 
 _library: ctypes.CDLL | None = None
 
