@@ -21,7 +21,6 @@
 namespace ocellus::app {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 /// The dense program takes seconds for a step.
 constexpr int kDenseSteps = 3;
 
@@ -48,6 +47,7 @@ int hypercolumns_of(const CorticalNetworkConfig& config, int level) {
 /// Median milliseconds of a step after `warm_up` others.
 template <typename Step>
 double step_ms(ImageSource images, int warm_up, int steps, const Step& step) {
+  using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   for (int i = -warm_up; i < steps; ++i) {
     const std::vector<std::uint8_t>& image = images.next();

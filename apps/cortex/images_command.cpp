@@ -93,7 +93,7 @@ Answers run(Cortex& op, const IdxImages& images, int batch) {
 }
 
 /// What is printed beside the answers.
-struct Report {
+struct ImagesReport {
   const CortexCommand& command;
   std::string model;
   int batch;
@@ -101,7 +101,7 @@ struct Report {
   const OperatorInfo& info;
 };
 
-void print(const Report& report, const IdxImages& images, const CortexNames& names,
+void print(const ImagesReport& report, const IdxImages& images, const CortexNames& names,
            const Answers& answers, const std::vector<int>& classes) {
   const CortexCommand& command = report.command;
   const std::size_t count = answers.labels.size();
@@ -178,7 +178,7 @@ int classify_images(const CortexCommand& command) {
   }
   if (!command.save_model.empty()) take(op.save_model(command.save_model.c_str()), "cortex");
   if (!answers.labels.empty()) {
-    const Report report{command, config.model.c_str(), batch, engine.info(), op.info()};
+    const ImagesReport report{command, config.model.c_str(), batch, engine.info(), op.info()};
     print(report, images, names, answers, classes);
   }
   return kDone;

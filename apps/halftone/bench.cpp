@@ -21,9 +21,10 @@ BenchDefaults halftone_defaults() {
 }
 
 /// One row of the table.
-class Row : public TimedRow {
+class HalftoneRow : public TimedRow {
  public:
-  Row(std::string title, const OptionTexts& options, const EngineConfig& engine, const Clip& clip)
+  HalftoneRow(std::string title, const OptionTexts& options, const EngineConfig& engine,
+              const Clip& clip)
       : name(std::move(title)),
         config(operator_config("halftone", options, clip.size(), clip.format())),
         run(engine, config),
@@ -43,21 +44,21 @@ class Row : public TimedRow {
   const Clip& clip_;
 };
 
-std::vector<std::unique_ptr<Row>> make_rows(const EngineConfig& engine, const Clip& clip) {
-  std::vector<std::unique_ptr<Row>> rows;
+std::vector<std::unique_ptr<HalftoneRow>> make_rows(const EngineConfig& engine, const Clip& clip) {
+  std::vector<std::unique_ptr<HalftoneRow>> rows;
   for (const CellMethod& method : cell_methods())
-    rows.push_back(std::make_unique<Row>(method.name, method.options, engine, clip));
+    rows.push_back(std::make_unique<HalftoneRow>(method.name, method.options, engine, clip));
   return rows;
 }
 
 struct CellTable {
   Clip clip;
-  std::vector<std::unique_ptr<Row>> rows;
+  std::vector<std::unique_ptr<HalftoneRow>> rows;
   std::vector<CellQuality> qualities;
 };
 
-nlohmann::ordered_json row_json(const Row& row, const CellQuality& quality, const Clip& clip,
-                                const HostMachine& machine) {
+nlohmann::ordered_json row_json(const HalftoneRow& row, const CellQuality& quality,
+                                const Clip& clip, const HostMachine& machine) {
   nlohmann::ordered_json r;
   r["name"] = row.name;
   r["group"] = "ours";
@@ -77,7 +78,7 @@ void print_table(const CellTable& table, const HostMachine& machine) {
              printable(table.clip.name), "", "median ms", "p99 ms", "frames/s", "Mpixel/s",
              "sweeps", "seen dB", "MB", "MFLOP", "floor ms", "ratio");
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const Row& row = *table.rows[i];
+    const HalftoneRow& row = *table.rows[i];
     const CellQuality& quality = table.qualities[i];
     const double median = percentile(row.ms, 50.0);
     const Workload work = least_work(row.run.info());

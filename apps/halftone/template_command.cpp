@@ -19,7 +19,7 @@
 namespace ocellus::app {
 namespace {
 
-struct MakeOptions {
+struct TemplateMakeOptions {
   std::string in;
   std::string out;
   bool continuous = false;
@@ -40,7 +40,7 @@ void check_stages(const CellTemplateFile& file) {
 
 static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
 
-void run_make(const MakeOptions& options) {
+void run_make(const TemplateMakeOptions& options) {
   // A chain takes only names with this ending for files. The writer reports devices and pipes.
   if (!options.out.ends_with(".ocellus") && !is_special_file(options.out))
     throw InputError(fmt::format("{}: the name must end in .ocellus", options.out));
@@ -119,7 +119,7 @@ void add_template_command(CLI::App& program, int& exit_code) {
 
   auto* const make = command->add_subcommand(
       "make", "Write templates given as text or JSON to a file and check it");
-  const auto options = std::make_shared<MakeOptions>();
+  const auto options = std::make_shared<TemplateMakeOptions>();
   make->add_option("IN", options->in, "The file to read; - is standard input")->required();
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()

@@ -232,7 +232,7 @@ constexpr const char* kFields =
 // ---- text
 
 /// One line and its words.
-struct Line {
+struct TextLine {
   int number = 0;
   std::vector<std::string> words;
   std::string rest;  // the text after the first word, without a comment
@@ -249,12 +249,12 @@ std::optional<double> number_in(const std::string& word) {
   return value;
 }
 
-std::vector<Line> lines_of(const std::string& source) {
-  std::vector<Line> lines;
+std::vector<TextLine> lines_of(const std::string& source) {
+  std::vector<TextLine> lines;
   std::istringstream text(source);
   std::string content;
   for (int number = 1; std::getline(text, content); ++number) {
-    Line line;
+    TextLine line;
     line.number = number;
     content = content.substr(0, content.find('#'));
     std::istringstream words(content);
@@ -282,7 +282,7 @@ class TextReader {
   }
 
  private:
-  void field(const Line& line) {
+  void field(const TextLine& line) {
     const std::string& name = line.words[0];
     if (name == "note") {
       file_.note = line.rest;
@@ -334,7 +334,7 @@ class TextReader {
     }
   }
 
-  void value(const Line& line, const NumberField& number, std::size_t at) {
+  void value(const TextLine& line, const NumberField& number, std::size_t at) {
     if (line.words.size() <= at) {
       throw InputError(
           fmt::format("{}: a number is missing after {}", line.where(), line.words[at - 1]));
@@ -348,14 +348,14 @@ class TextReader {
     set_number(draft_.stage, number, *parsed, line.where());
   }
 
-  static void no_more(const Line& line, std::size_t count) {
+  static void no_more(const TextLine& line, std::size_t count) {
     if (line.words.size() > count) {
       throw InputError(fmt::format("{}: \"{}\" follows after the field's value", line.where(),
                                    printable(line.words[count], kMostOfValue)));
     }
   }
 
-  Rows rows_after(const Line& name_line, char name) {
+  Rows rows_after(const TextLine& name_line, char name) {
     Rows rows;
     for (; at_ < lines_.size() && number_in(lines_[at_].words[0]); ++at_) {
       std::vector<double> row;
@@ -380,7 +380,7 @@ class TextReader {
     draft_ = {};
   }
 
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   bool continuous_;
   std::size_t at_ = 0;
   CellTemplateFile file_;

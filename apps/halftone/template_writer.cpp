@@ -12,7 +12,7 @@
 namespace ocellus::app {
 namespace {
 
-constexpr std::size_t kMaxNote = 255;
+constexpr std::size_t kMaxTemplateNote = 255;
 
 std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
   flatbuffers::FlatBufferBuilder builder(16384);
@@ -44,7 +44,7 @@ std::vector<unsigned char> bytes_of(const CellTemplateFile& file) {
     table.add_max_passes(static_cast<std::uint32_t>(stage.max_passes));
     stages.push_back(table.Finish());
   }
-  const auto note = builder.CreateString(file.note.substr(0, kMaxNote));
+  const auto note = builder.CreateString(file.note.substr(0, kMaxTemplateNote));
   const auto all = builder.CreateVector(stages);
   builder.Finish(file::CreateCellTemplates(builder, all, note));
   const std::uint32_t length = builder.GetSize();

@@ -21,7 +21,7 @@
 namespace ocellus::app {
 namespace {
 
-constexpr const char* kDevices = "--devices";
+constexpr const char* kDevicesOption = "--devices";
 /// Each row is timed so often, in turns, so that other load on the machine affects all rows.
 constexpr int kRounds = 3;
 
@@ -61,10 +61,10 @@ MemorySpace memory_of(const DevicesBench& o, const std::vector<ListedDevice>& de
 }
 
 /// The operators on the first devices of the list, with the memory for frames and results.
-class Row {
+class DevicesRow {
  public:
-  Row(const DevicesBench& o, const std::vector<ListedDevice>& devices, std::size_t count,
-      const OperatorConfig& config, const Clip& clip, MemorySpace space)
+  DevicesRow(const DevicesBench& o, const std::vector<ListedDevice>& devices, std::size_t count,
+             const OperatorConfig& config, const Clip& clip, MemorySpace space)
       : cameras_(o.cameras),
         clip_(clip),
         layout_(info_of(config), space != MemorySpace::kHost),
@@ -91,9 +91,9 @@ class Row {
   }
 
   /// Waits for the frames in flight, whose memory is freed next.
-  ~Row() { group_.reset(); }
-  Row(const Row&) = delete;
-  Row& operator=(const Row&) = delete;
+  ~DevicesRow() { group_.reset(); }
+  DevicesRow(const DevicesRow&) = delete;
+  DevicesRow& operator=(const DevicesRow&) = delete;
 
   int devices() const { return group_.engine_count(); }
   const std::vector<std::int64_t>& frames_by() const { return frames_by_; }
@@ -160,7 +160,7 @@ class Row {
       engines[0].memory += StoredFrames::footprint(space, clip.frames);
       engines[0].memory += Buffer::footprint(space, most * ResultLayout(info, true).bytes());
     }
-    return take(OperatorGroup::create(engines, config, o.cameras), kDevices);
+    return take(OperatorGroup::create(engines, config, o.cameras), kDevicesOption);
   }
 
   Frame frame(std::int64_t number) const {
@@ -193,7 +193,8 @@ class Row {
     const auto land = [&] {
       const Flight flight = flying.front();
       flying.pop_front();
-      const GroupResult result = take(group_.wait(flight.camera, Deadline::never()), kDevices);
+      const GroupResult result =
+          take(group_.wait(flight.camera, Deadline::never()), kDevicesOption);
       done(result, flight.camera, flight.number, output_of(flight));
     };
     for (std::int64_t number = 0; number < count; ++number) {
@@ -204,7 +205,7 @@ class Row {
         // A record may have entries that are not written.
         if (clear_ && record_words_ > 0)
           std::memset(output.record, 0, record_words_ * sizeof(std::uint64_t));
-        take(group_.submit(camera, frame(number), output), kDevices);
+        take(group_.submit(camera, frame(number), output), kDevicesOption);
         flying.push_back(flight);
       }
     }
@@ -229,12 +230,12 @@ class Row {
 struct Figures {
   std::vector<double> rates;  ///< frames per second of each round
   std::vector<std::int64_t> frames_by;
-  Row::Comparison compared;
+  DevicesRow::Comparison compared;
 
   double rate() const { return percentile(rates, 50.0); }
 };
 
-struct Report {
+struct DevicesReport {
   const DevicesBench& o;
   const OperatorConfig& config;
   const OperatorInfo& info;
@@ -254,7 +255,7 @@ struct Report {
   }
 };
 
-nlohmann::ordered_json row_json(const Report& report, std::size_t index) {
+nlohmann::ordered_json row_json(const DevicesReport& report, std::size_t index) {
   const Figures& row = report.rows[index];
   nlohmann::ordered_json json;
   json["devices"] = index + 1;
@@ -269,7 +270,7 @@ nlohmann::ordered_json row_json(const Report& report, std::size_t index) {
   return json;
 }
 
-void print_report_json(const Report& report) {
+void print_report_json(const DevicesReport& report) {
   nlohmann::ordered_json json = bench_head("devices", report.devices.front().info);
   json["config"] = config_json(report.config);
   json["input"] = report.clip.name;
@@ -293,7 +294,7 @@ void print_report_json(const Report& report) {
   print_json(json);
 }
 
-void print_report_text(const Report& report) {
+void print_report_text(const DevicesReport& report) {
   fmt::print("{}\n", machine_line());
   if (report.steal_percent >= 0.0)
     fmt::print("{:.2f} % of the CPU time stolen\n", report.steal_percent);
@@ -333,7 +334,8 @@ int run_bench_devices(const DevicesBench& o) {
     throw InputError(op.in_context("the depth is an option of this command: give --depth"));
   }
   take(op.config.set_option("depth", std::to_string(o.depth)), "--depth");
-  const std::vector<ListedDevice> devices = parse_frame_devices(kDevices, o.devices, o.threads);
+  const std::vector<ListedDevice> devices =
+      parse_frame_devices(kDevicesOption, o.devices, o.threads);
   const MemorySpace space = memory_of(o, devices);
   std::string input = o.input;
   if (input.empty()) {
@@ -349,12 +351,13 @@ int run_bench_devices(const DevicesBench& o) {
     throw InputError(op.in_context(error.what()));
   }
 
-  std::vector<std::unique_ptr<Row>> rows;
-  Report report{o, op.config, info, clip, devices, space, {}, -1.0};
+  std::vector<std::unique_ptr<DevicesRow>> rows;
+  DevicesReport report{o, op.config, info, clip, devices, space, {}, -1.0};
   // The largest group first, so that what it cannot do is reported at once.
   for (std::size_t count = devices.size(); count > 0; --count)
-    rows.insert(rows.begin(), std::make_unique<Row>(o, devices, count, op.config, clip, space));
-  for (const std::unique_ptr<Row>& row : rows) {
+    rows.insert(rows.begin(),
+                std::make_unique<DevicesRow>(o, devices, count, op.config, clip, space));
+  for (const std::unique_ptr<DevicesRow>& row : rows) {
     Figures& figures = report.rows.emplace_back();
     const std::int64_t enough = 2 * std::int64_t{info.depth} * row->devices() + 16;
     figures.compared =
@@ -395,7 +398,7 @@ void add_bench_devices_command(CLI::App& bench, int& exit_code) {
                                "\"restore filter=gaussian-1.5\". The operators are: {}",
                                operator_names()))
       ->capture_default_str();
-  command->add_option(kDevices, o->devices, kFrameDevicesHelp)->capture_default_str();
+  command->add_option(kDevicesOption, o->devices, kFrameDevicesHelp)->capture_default_str();
   command
       ->add_option("--cameras", o->cameras,
                    "Number of cameras. An operator that keeps state needs one for each device")

@@ -42,7 +42,7 @@ std::optional<double> number_at(const Json& in, const char* member) {
 }
 
 /// A member of a report in one line; "-" if it is missing.
-std::string text_at(const Json& in, const char* member) {
+std::string member_text(const Json& in, const char* member) {
   const Json::json_pointer pointer(member);
   if (!in.contains(pointer) || in.at(pointer).is_null()) return "-";
   const Json& value = in.at(pointer);
@@ -50,7 +50,7 @@ std::string text_at(const Json& in, const char* member) {
 }
 
 /// One run of a report: frames and results in one kind of memory.
-struct Row {
+struct ReportRow {
   std::size_t report = 0;
   const Json* run = nullptr;
   std::string name;
@@ -70,13 +70,13 @@ struct Row {
   }
 };
 
-struct Report {
+struct ReportFile {
   std::string name;
   Json json;
 };
 
-Report read_report(const std::string& path) {
-  Report report{std::filesystem::path(path).filename().string(), {}};
+ReportFile read_report(const std::string& path) {
+  ReportFile report{std::filesystem::path(path).filename().string(), {}};
   InputText file(path);
   try {
     report.json = json_object(read_text(file, kMostJsonBytes));
@@ -90,8 +90,8 @@ Report read_report(const std::string& path) {
   return report;
 }
 
-std::vector<Row> rows_of(const std::vector<Report>& reports) {
-  std::vector<Row> rows;
+std::vector<ReportRow> rows_of(const std::vector<ReportFile>& reports) {
+  std::vector<ReportRow> rows;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (const Json& run : reports[i].json["runs"]) {
       const auto frames = number_at(run, "/frames");
@@ -99,7 +99,7 @@ std::vector<Row> rows_of(const std::vector<Report>& reports) {
       if (!frames || !number_at(run, "/latency_ms/max") || !run.contains(median) ||
           !(run.at(median).is_number() || run.at(median) == kBeyondHistogram))
         throw InputError(fmt::format("{}: a run has no frames or no latency_ms", reports[i].name));
-      rows.push_back({i, &run, fmt::format("{}, {}", reports[i].name, text_at(run, "/memory")),
+      rows.push_back({i, &run, fmt::format("{}, {}", reports[i].name, member_text(run, "/memory")),
                       static_cast<std::int64_t>(*frames)});
     }
   }
@@ -107,14 +107,14 @@ std::vector<Row> rows_of(const std::vector<Report>& reports) {
 }
 
 /// The conditions in which the reports differ, and which the figures depend on.
-std::vector<std::string> differences(const std::vector<Report>& reports) {
+std::vector<std::string> differences(const std::vector<ReportFile>& reports) {
   std::vector<std::string> names;
   for (const char* member :
        {"/pipeline", "/configs", "/size", "/pace", "/fps", "/newest", "/input", "/backend",
         "/device", "/workers", "/realtime_priority", "/workers_only", "/memory_locked",
         "/cpu_affinity", "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
-    for (const Report& report : reports) {
-      if (text_at(report.json, member) == text_at(reports.front().json, member)) continue;
+    for (const ReportFile& report : reports) {
+      if (member_text(report.json, member) == member_text(reports.front().json, member)) continue;
       names.push_back(std::string(member).substr(1));
       break;
     }
@@ -132,26 +132,27 @@ std::string cell(const Json& value) {
 }
 
 /// The median relative to that of the first row; none if a histogram does not tell one of them.
-std::optional<double> ratio(const Row& row, const Row& first) {
+std::optional<double> ratio(const ReportRow& row, const ReportRow& first) {
   const std::optional<double> own = row.percentile(50.0, "/latency_ms/p50");
   const std::optional<double> other = first.percentile(50.0, "/latency_ms/p50");
   if (!own || !other) return std::nullopt;
   return *own / *other;
 }
 
-void plot(const Options& o, const std::vector<Report>& reports, const std::vector<Row>& rows) {
+void plot(const Options& o, const std::vector<ReportFile>& reports,
+          const std::vector<ReportRow>& rows) {
   constexpr std::size_t kMost = 5;
   if (rows.size() > kMost)
     throw InputError(
         fmt::format("--plot shows at most {} runs; the reports have {}", kMost, rows.size()));
   CurvePlot plot;
   plot.title = "ocellus latency: percentiles";
-  plot.subtitle = fmt::format("{}, {}", text_at(reports.front().json, "/pipeline"),
-                              text_at(reports.front().json, "/size"));
-  plot.machine = text_at(reports.front().json, "/machine/cpu");
+  plot.subtitle = fmt::format("{}, {}", member_text(reports.front().json, "/pipeline"),
+                              member_text(reports.front().json, "/size"));
+  plot.machine = member_text(reports.front().json, "/machine/cpu");
   plot.x_label = "percentage of the frames";
   plot.y_label = "latency that they do not exceed, ms";
-  for (const Row& row : rows) {
+  for (const ReportRow& row : rows) {
     Curve curve{row.name, {}};
     for (const auto& [percent, member] : kPercentiles) {
       if (const auto value = row.percentile(percent, member); value && *value > 0.0)
@@ -165,18 +166,18 @@ void plot(const Options& o, const std::vector<Report>& reports, const std::vecto
 int compare_latency(const Options& o) {
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
-  std::vector<Report> reports;
+  std::vector<ReportFile> reports;
   for (const std::string& path : o.files) reports.push_back(read_report(path));
-  const std::vector<Row> rows = rows_of(reports);
+  const std::vector<ReportRow> rows = rows_of(reports);
   const std::vector<std::string> different = differences(reports);
   if (!o.plot.empty()) plot(o, reports, rows);
   if (o.json) {
     nlohmann::ordered_json json;
     json["different"] = different;
     json["runs"] = nlohmann::ordered_json::array();
-    for (const Row& row : rows) {
+    for (const ReportRow& row : rows) {
       nlohmann::ordered_json one = {{"report", o.files[row.report]},
-                                    {"memory", text_at(*row.run, "/memory")},
+                                    {"memory", member_text(*row.run, "/memory")},
                                     {"frames", row.frames}};
       for (const auto& [percent, member] : kPercentiles)
         one[fmt::format("p{:g}", percent)] = row.shown(percent, member);
@@ -189,24 +190,25 @@ int compare_latency(const Options& o) {
     return kDone;
   }
   std::size_t width = 6;
-  for (const Row& row : rows) width = std::max(width, printable(row.name, kMostOfValue).size());
-  for (const Report& report : reports) {
+  for (const ReportRow& row : rows)
+    width = std::max(width, printable(row.name, kMostOfValue).size());
+  for (const ReportFile& report : reports) {
     fmt::print("{}: {} at {}, {}, {}; {}, host {}, {}\n", printable(report.name, kMostOfValue),
-               text_at(report.json, "/pipeline"), text_at(report.json, "/size"),
-               text_at(report.json, "/pace"), text_at(report.json, "/device"),
-               text_at(report.json, "/machine/cpu"), text_at(report.json, "/host"),
-               text_at(report.json, "/date"));
+               member_text(report.json, "/pipeline"), member_text(report.json, "/size"),
+               member_text(report.json, "/pace"), member_text(report.json, "/device"),
+               member_text(report.json, "/machine/cpu"), member_text(report.json, "/host"),
+               member_text(report.json, "/date"));
   }
   if (!different.empty()) fmt::print("they differ in: {}\n", fmt::join(different, ", "));
   fmt::print("\n{:<{}} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>10}\n", "ms", width,
              "p50", "p90", "p99", "p99.9", "max", "jitter", "frames", "misses", "p50 ratio");
-  for (const Row& row : rows) {
+  for (const ReportRow& row : rows) {
     fmt::print("{:<{}}", printable(row.name, kMostOfValue), width);
     for (const auto& [percent, member] : kPercentiles)
       fmt::print(" {:>9}", cell(row.shown(percent, member)));
     fmt::print(" {:>9} {:>9} {:>8} {:>8} {:>10}\n", cell(number_at(*row.run, "/latency_ms/max")),
                cell(number_at(*row.run, "/jitter_ms/deviation")), row.frames,
-               text_at(*row.run, "/misses"), cell(ratio(row, rows.front())));
+               member_text(*row.run, "/misses"), cell(ratio(row, rows.front())));
   }
   if (!o.plot.empty()) fmt::print("written: {}\n", printable(o.plot));
   return kDone;

@@ -25,7 +25,7 @@ namespace {
 
 /// The kinds of memory to measure, each once, in the order host, pinned, device.
 std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
-  constexpr MemorySpace kAll[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
+  constexpr MemorySpace kSpaces[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
   std::vector<std::string> names = split(text, ',');
   if (text == "auto") {
     names = {"host"};
@@ -49,7 +49,7 @@ std::vector<MemorySpace> parse_memory(const std::string& text, bool on_cpu) {
     }
   }
   std::vector<MemorySpace> spaces;
-  for (const MemorySpace space : kAll) {
+  for (const MemorySpace space : kSpaces) {
     if (std::find(names.begin(), names.end(), memory_name(space)) != names.end())
       spaces.push_back(space);
   }

@@ -29,7 +29,7 @@ using paper::PlaneCells;
 
 constexpr double kTolerance = 1e-4;
 /// Characters of a turn. One more comes before them, which is not timed.
-constexpr std::size_t kTurn = 5;
+constexpr std::size_t kLayerTurn = 5;
 
 struct Program {
   const char* name;
@@ -46,7 +46,7 @@ class MemoryModel {
     const auto bytes = take(encode_neocognitron(network, "for ocellus bench"), "model");
     std::size_t written = 0;
     while (descriptor_ >= 0 && written < bytes.size()) {
-      const ssize_t n = write(descriptor_, bytes.data() + written, bytes.size() - written);
+      const ssize_t n = ::write(descriptor_, bytes.data() + written, bytes.size() - written);
       if (n <= 0) break;
       written += static_cast<std::size_t>(n);
     }
@@ -163,8 +163,8 @@ void measure_on_host(const DigitsBenchOptions& o, LayerTable& table,
     column.processor = "cpu";
     runs.emplace_back([&layers](const float* u0) { return layers.recognize(u0); });
   }
-  for (std::size_t begin = 0; begin < made.characters.size(); begin += kTurn) {
-    const std::size_t end = std::min(begin + kTurn, made.characters.size());
+  for (std::size_t begin = 0; begin < made.characters.size(); begin += kLayerTurn) {
+    const std::size_t end = std::min(begin + kLayerTurn, made.characters.size());
     for (std::size_t r = 0; r < runs.size(); ++r) {
       runs[r](made.characters[begin].data());
       for (std::size_t c = begin; c < end; ++c)
@@ -275,7 +275,8 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
   std::vector<LayerTable> tables;
   {
     constexpr std::int64_t kDeviceColumns = 6;
-    const auto turns = (static_cast<std::size_t>(o.layer_characters()) + kTurn - 1) / kTurn;
+    const auto turns =
+        (static_cast<std::size_t>(o.layer_characters()) + kLayerTurn - 1) / kLayerTurn;
     const auto steps =
         static_cast<std::int64_t>(std::size(kPrograms) + turns) + (on_device ? kDeviceColumns : 0);
     Progress progress("bench digits", static_cast<std::int64_t>(o.models.size()) * steps);

@@ -21,14 +21,14 @@ namespace {
 
 constexpr int kImageSide = 64;
 
-struct Line {
+struct LabelLine {
   std::string file;
   std::string text;
   TextFields boxes;
 };
 
 /// The boxes are the last word, the text is the word before. So the path may have spaces.
-Line parse(const std::string& line) {
+LabelLine parse(const std::string& line) {
   const auto last_word = [](std::string& rest) {
     const std::size_t end = rest.find_last_not_of(" \t\r");
     rest.resize(end == std::string::npos ? 0 : end + 1);
@@ -40,7 +40,7 @@ Line parse(const std::string& line) {
   };
   std::string rest = line;
   const std::string boxes = last_word(rest);
-  Line parsed;
+  LabelLine parsed;
   parsed.text = last_word(rest);
   const std::size_t end = rest.find_last_not_of(" \t");
   rest.resize(end == std::string::npos ? 0 : end + 1);
@@ -60,7 +60,7 @@ Line parse(const std::string& line) {
   return parsed;
 }
 
-void add(const Line& line, const std::string& folder, LabeledImages& images) {
+void add(const LabelLine& line, const std::string& folder, LabeledImages& images) {
   const std::filesystem::path file(line.file);
   const GrayImage image =
       read_image(file.is_absolute() ? line.file : (std::filesystem::path(folder) / file).string());
@@ -86,7 +86,7 @@ LabeledImages read_labeled_frames(const std::string& path) {
   const auto at_line = [&](int number, const std::string& what) {
     return InputError(fmt::format("{}: line {}: {}", input.name(), number, what));
   };
-  std::vector<std::pair<int, Line>> lines;
+  std::vector<std::pair<int, LabelLine>> lines;
   std::set<char> characters;
   std::istringstream stream(text);
   std::string read;

@@ -15,9 +15,9 @@ namespace ocellus::app {
 namespace {
 
 /// One row of the table.
-class Row : public TimedRow {
+class FlowRow : public TimedRow {
  public:
-  explicit Row(const Clip& clip) : clip_(&clip) {}
+  explicit FlowRow(const Clip& clip) : clip_(&clip) {}
 
   int warm_up() const override { return peer != nullptr ? 2 : run->info().support_frames; }
   bool step(std::size_t position) override {
@@ -49,12 +49,12 @@ class Row : public TimedRow {
 struct FlowTable {
   const BenchInput* input;
   std::vector<std::unique_ptr<FlowPeer>> peers;
-  std::vector<Row> rows;
+  std::vector<FlowRow> rows;
 };
 
 /// The flow of frame `number` by a row's method, with the largest temporal support that fits in the
 /// clip.
-FlowField field_of(const Row& row, const EngineConfig& engine, const Clip& clip, long number) {
+FlowField field_of(const FlowRow& row, const EngineConfig& engine, const Clip& clip, long number) {
   if (row.peer != nullptr) {
     row.peer->compute(clip.number(number), clip.number(number + 1));
     return row.peer->result();
@@ -72,7 +72,7 @@ FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, cons
                      const BenchInput& input) {
   FlowTable table{&input, {}, {}};
   for (BenchMethod& method : bench_methods(o, input.clip)) {
-    Row row(input.clip);
+    FlowRow row(input.clip);
     row.name = std::move(method.name);
     row.config = method.config;
     row.run = std::make_unique<FlowRun>(engine, *row.config);
@@ -83,7 +83,7 @@ FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, cons
   if (!o.no_peers && input.clip.format() == PixelFormat::kGray8)
     table.peers = make_flow_peers(info.workers);
   for (const auto& peer : table.peers) {
-    Row row(input.clip);
+    FlowRow row(input.clip);
     row.name = peer->name();
     row.peer = peer.get();
     table.rows.push_back(std::move(row));
@@ -91,7 +91,7 @@ FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, cons
   return table;
 }
 
-nlohmann::ordered_json row_json(const Row& row, const BenchInput& input,
+nlohmann::ordered_json row_json(const FlowRow& row, const BenchInput& input,
                                 const HostMachine& machine) {
   nlohmann::ordered_json r;
   r["name"] = row.name;
@@ -116,7 +116,7 @@ void print_table(const FlowTable& table, const HostMachine& machine) {
              printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
              "MFLOP", "floor ms", "ratio");
   fmt::print("{}\n", table.input->truth ? errors_heading() : "");
-  for (const Row& row : table.rows) {
+  for (const FlowRow& row : table.rows) {
     if (!row.refusal.empty()) {
       fmt::print("{:<28} not run: {}\n", row.name, row.refusal);
       continue;
@@ -146,9 +146,9 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
   for (const BenchInput& input : inputs) {
     FlowTable& table = tables.emplace_back(make_table(o, engine, info, input));
     std::vector<TimedRow*> rows;
-    for (Row& row : table.rows) rows.push_back(&row);
+    for (FlowRow& row : table.rows) rows.push_back(&row);
     time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
-    for (Row& row : table.rows) {
+    for (FlowRow& row : table.rows) {
       row.run.reset();  // the next row needs its memory
       if (input.truth && row.refusal.empty())
         row.errors = input.errors(field_of(row, engine, input.clip, input.number));
@@ -165,7 +165,7 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
         with_peers ? nlohmann::ordered_json(peer_library()) : nlohmann::ordered_json(nullptr);
     json["rows"] = nlohmann::ordered_json::array();
     for (const FlowTable& table : tables)
-      for (const Row& row : table.rows)
+      for (const FlowRow& row : table.rows)
         json["rows"].push_back(row_json(row, *table.input, machine));
     print_json(json);
     return kDone;

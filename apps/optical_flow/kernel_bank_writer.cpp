@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "taps are written as they are in memory");
 
-constexpr std::size_t kMaxNote = 255;
+constexpr std::size_t kMaxBankNote = 255;
 
 void check(const char* name, int value, int low, int high) {
   if (value >= low && value <= high) return;
@@ -38,7 +38,7 @@ KernelBankWriter::KernelBankWriter(std::string path, KernelBankShape shape)
   const bool per_pixel = shape_.form == KernelForm::kPerPixel;
   check("width", shape_.size.width, per_pixel ? 1 : 0, per_pixel ? kMaxImageSide : 0);
   check("height", shape_.size.height, per_pixel ? 1 : 0, per_pixel ? kMaxImageSide : 0);
-  if (shape_.note.size() > kMaxNote) shape_.note.resize(kMaxNote);
+  if (shape_.note.size() > kMaxBankNote) shape_.note.resize(kMaxBankNote);
   missing_ = entries(shape_);
   entry_.resize(static_cast<std::size_t>(shape_.nx + shape_.ny + shape_.nt));
   XXH64_reset(&hash_->state, 0);

@@ -64,7 +64,7 @@ struct Summary {
 
 // ---- command line
 
-struct MakeOptions {
+struct KernelMakeOptions {
   OperatorOptions kernels{
       "filter",
       {"kernels", "taps", "sigma_space", "sigma_time", "fovea_x", "fovea_y", "fovea_radius"}};
@@ -72,7 +72,7 @@ struct MakeOptions {
   std::string out;
 };
 
-void run_make(const CLI::App& command, const MakeOptions& options) {
+void run_make(const CLI::App& command, const KernelMakeOptions& options) {
   check_options(command, {});
   const OperatorConfig config = options.kernels.config();
   const KernelConfig& kernels = config.get_if<SpatioTemporalFilterConfig>()->kernels;
@@ -225,7 +225,7 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
 
   auto* const make = kernels->add_subcommand(
       "make", "Write the library's own kernels: Gaussian derivatives for Ix, Iy, It");
-  const auto options = std::make_shared<MakeOptions>();
+  const auto options = std::make_shared<KernelMakeOptions>();
   options->kernels.add_to(*make);
   make->add_option("--size", options->size,
                    "Size of the images, for --kernels per-pixel and foveated")

@@ -36,9 +36,10 @@ OperatorConfig config_for(const BenchFilter& filter, RestorationSchedule schedul
 }
 
 /// One row of the table. All rows of a support compute the same picture.
-class Row : public TimedRow {
+class RestorationRow : public TimedRow {
  public:
-  Row(const Clip& clip, const BenchFilter& bench_filter) : filter(&bench_filter), clip_(&clip) {}
+  RestorationRow(const Clip& clip, const BenchFilter& bench_filter)
+      : filter(&bench_filter), clip_(&clip) {}
 
   int warm_up() const override { return 2; }
   bool step(std::size_t position) override {
@@ -97,7 +98,7 @@ double largest_difference(const GrayImage& a, const GrayImage& b) {
 
 struct FilterTable {
   Clip clip;
-  std::vector<std::unique_ptr<Row>> rows;
+  std::vector<std::unique_ptr<RestorationRow>> rows;
 };
 
 void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConfig& engine,
@@ -106,7 +107,7 @@ void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConf
   const int m = filter.filter.support;
   const PictureRun automatic(engine, config_for(filter, RestorationSchedule::kAuto, table.clip));
   for (const RestorationSchedule schedule : kSchedules) {
-    auto row = std::make_unique<Row>(table.clip, filter);
+    auto row = std::make_unique<RestorationRow>(table.clip, filter);
     row->schedule = schedule;
     row->run = std::make_unique<PictureRun>(engine, config_for(filter, schedule, table.clip));
     row->chosen = std::strcmp(row->run->info().summary, automatic.info().summary) == 0;
@@ -116,7 +117,7 @@ void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConf
   if (with_peers && !o.no_peers && table.clip.format() == PixelFormat::kGray8) {
     for (auto& peer :
          make_restoration_peers(response_of(engine, filter), table.clip.size(), info.workers)) {
-      auto row = std::make_unique<Row>(table.clip, filter);
+      auto row = std::make_unique<RestorationRow>(table.clip, filter);
       row->name = fmt::format("m = {}, {}", m, peer->name());
       row->peer = std::move(peer);
       table.rows.push_back(std::move(row));
@@ -128,7 +129,8 @@ void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConf
     table.rows[i]->difference = largest_difference(table.rows[i]->result(), expected);
 }
 
-nlohmann::ordered_json row_json(const Row& row, const Clip& clip, const HostMachine& machine) {
+nlohmann::ordered_json row_json(const RestorationRow& row, const Clip& clip,
+                                const HostMachine& machine) {
   nlohmann::ordered_json r;
   r["name"] = row.name;
   r["group"] = row.peer ? "peer" : "ours";

@@ -66,11 +66,16 @@ function(ocellus_optimize_less target)
 endfunction()
 
 # ocellus_compile_together(<target>): compiles the files of a target in groups. Most of their compile
-# time is the instances of the same templates (JSON, command line), which a group makes once.
+# time is the instances of the same templates (JSON, command line), which a group makes once. GCC takes
+# each file of a group for a header: a class with external linkage must have no member whose type is in
+# an unnamed namespace. Two files of a target must not define the same name in it, because groups change;
+# toolchains/compile-sources makes one group of all files.
 function(ocellus_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  # GCC takes each file of a group for a header, whose unnamed namespace must not be in a class.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set(size 6)
+  if(DEFINED CMAKE_UNITY_BUILD_BATCH_SIZE)
+    set(size ${CMAKE_UNITY_BUILD_BATCH_SIZE})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
 
 # Hardening of installed files. Calls of the C library check the size of their target (FORTIFY), and
