@@ -19,6 +19,11 @@ using V = hn::Vec<D>;
 struct C {
   V re;
   V im;
+
+  // An implicit constructor has no target attribute and cannot inline that of V, which on ARM is not
+  // trivial.
+  HWY_INLINE C() {}
+  HWY_INLINE C(V real, V imaginary) : re(real), im(imaginary) {}
 };
 
 HWY_INLINE C add(C a, C b) {

@@ -16,6 +16,8 @@ except ImportError:
     skip("NumPy was not found (python3-numpy)")
 if sys.version_info < (3, 10):
     skip(f"the package needs Python 3.10 or later, this is {sys.version.split()[0]}")
+# Under an emulator, other processes need its script in place of the interpreter.
+sys.executable = os.environ.get("OCELLUS_TEST_PYTHON", sys.executable)
 
 
 def environment(name):
