@@ -124,6 +124,10 @@ endforeach()
 # the compiler's library are linked statically. Other shared libraries are found by relative paths.
 # --disable-new-dtags makes the search path apply to indirect dependencies, too.
 set(OCELLUS_FMT fmt::fmt)
+if(OCELLUS_PACKAGES)
+  # The shared library of fmt has another name in each release of a distribution.
+  set(OCELLUS_FMT fmt::fmt-header-only)
+endif()
 if(OCELLUS_FOLDER)
   set(BUILD_SHARED_LIBS ON)
   set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib")

@@ -1,9 +1,9 @@
 # Debian packages, made by `cpack` from the install components (preset `package`).
 set(version ${OCELLUS_SOVERSION})
-set(maintainer "Ocellus maintainers <ocellus@localhost.localdomain>")
+set(OCELLUS_PACKAGE_MAINTAINER "Ocellus maintainers <maintainers@ocellus.invalid>" CACHE STRING "Who makes the packages: NAME <ADDRESS>")
 set(CPACK_PACKAGE_NAME ocellus)
 set(CPACK_PACKAGE_VENDOR Ocellus)
-set(CPACK_PACKAGE_CONTACT "${maintainer}")
+set(CPACK_PACKAGE_CONTACT "${OCELLUS_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
@@ -21,7 +21,7 @@ set(own "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 # The two files that every package has.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${PROJECT_BINARY_DIR}/packages/changelog
-  "ocellus (${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}.\n\n -- ${maintainer}  ${date}\n")
+  "ocellus (${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}.\n\n -- ${OCELLUS_PACKAGE_MAINTAINER}  ${date}\n")
 file(WRITE ${PROJECT_BINARY_DIR}/packages/copyright
 "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: Ocellus
@@ -31,9 +31,7 @@ Copyright: the authors of Ocellus
 License: Apache-2.0
  On Debian systems, the text of the license is in /usr/share/common-licenses/Apache-2.0.
 ")
-find_program(OCELLUS_GZIP gzip REQUIRED)
-mark_as_advanced(OCELLUS_GZIP)
-execute_process(COMMAND ${OCELLUS_GZIP} -9nkf ${PROJECT_BINARY_DIR}/packages/changelog COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND gzip -9nkf ${PROJECT_BINARY_DIR}/packages/changelog COMMAND_ERROR_IS_FATAL ANY)
 
 # ocellus_package(<component> <package> <section> <summary> <text> [DEPENDS <package>...] [RECOMMENDS <package>...] [ALL])
 # The lines of the text begin with a space. ALL: for every processor, without compiled files.
@@ -93,5 +91,11 @@ if(OCELLUS_PYTHON_DIR)
  .
  This package has the Python package, which needs the C interface."
     ALL DEPENDS "libocellus-c${version} (>= ${PROJECT_VERSION})" python3:any python3-numpy)
+  # Python's own tools compile the modules, and remove what they wrote.
+  set(scripts ${PROJECT_BINARY_DIR}/packages/python)
+  file(WRITE ${scripts}/postinst "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && command -v py3compile >/dev/null; then py3compile -p python3-ocellus; fi\n")
+  file(WRITE ${scripts}/prerm "#!/bin/sh\nset -e\nif command -v py3clean >/dev/null; then py3clean -p python3-ocellus; fi\n")
+  file(CHMOD ${scripts}/postinst ${scripts}/prerm PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA "${scripts}/postinst;${scripts}/prerm")
 endif()
 include(CPack)
