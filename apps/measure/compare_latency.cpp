@@ -109,10 +109,10 @@ std::vector<Row> rows_of(const std::vector<Report>& reports) {
 /// The conditions in which the reports differ, and which the figures depend on.
 std::vector<std::string> differences(const std::vector<Report>& reports) {
   std::vector<std::string> names;
-  for (const char* member :
-       {"/pipeline", "/configs", "/size", "/pace", "/fps", "/newest", "/input", "/backend",
-        "/device", "/workers", "/realtime_priority", "/workers_only", "/memory_locked",
-        "/cpu_affinity", "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
+  for (const char* member : {"/pipeline", "/configs", "/size", "/pace", "/fps", "/newest", "/input",
+                             "/backend", "/device", "/workers", "/realtime_priority",
+                             "/workers_only", "/memory_locked", "/zero_copy", "/cpu_affinity",
+                             "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
     for (const Report& report : reports) {
       if (text_at(report.json, member) == text_at(reports.front().json, member)) continue;
       names.push_back(std::string(member).substr(1));

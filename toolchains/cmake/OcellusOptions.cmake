@@ -145,13 +145,13 @@ endfunction()
 
 set(gst_found FALSE)
 if(NOT OCELLUS_GSTREAMER STREQUAL "OFF")
-  pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
-                    gstreamer-app-1.0>=1.22)
+  pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.20 gstreamer-base-1.0>=1.20 gstreamer-video-1.0>=1.20
+                    gstreamer-app-1.0>=1.20)
   if(GST_FOUND)
     set(gst_found TRUE)
   endif()
 endif()
-ocellus_optional(OCELLUS_GSTREAMER "${gst_found}" "GStreamer 1.22 (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev)")
+ocellus_optional(OCELLUS_GSTREAMER "${gst_found}" "GStreamer 1.20 (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev)")
 
 # OpenCV's package for CMake is part of libopencv-dev, which depends on 150 packages. Three modules
 # are enough here.
