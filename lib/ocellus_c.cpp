@@ -84,29 +84,39 @@ tl::unexpected<Error> unknown_operator(const char* name) noexcept {
                           names);
 }
 
-Expected<OperatorConfig> config_of(const ocellus_operator_config& given) noexcept {
-  if (given.name == nullptr) return invalid_argument("the operator's name is null");
-  const OperatorDescription* const description = find_operator(given.name);
-  if (description == nullptr) return unknown_operator(given.name);
-  if (given.options == nullptr && given.option_count > 0)
-    return invalid_argument("%s: options is null, but option_count is %zu", given.name,
-                            given.option_count);
-  if (given.option_count > OCELLUS_MAX_OPTIONS) {
-    return invalid_argument("%s: option_count is %zu; it must be at most %d", given.name,
-                            given.option_count, OCELLUS_MAX_OPTIONS);
+using Settings = std::array<OptionSetting, OCELLUS_MAX_OPTIONS>;
+
+/// Options of the caller, which `settings` then holds. `what`: the operator, or "engine".
+Expected<std::span<const OptionSetting>> settings_of(const char* what,
+                                                     const ocellus_option* options,
+                                                     std::size_t count,
+                                                     Settings& settings) noexcept {
+  if (options == nullptr && count > 0)
+    return invalid_argument("%s: options is null, but option_count is %zu", what, count);
+  if (count > OCELLUS_MAX_OPTIONS) {
+    return invalid_argument("%s: option_count is %zu; it must be at most %d", what, count,
+                            OCELLUS_MAX_OPTIONS);
   }
-  std::array<OptionSetting, OCELLUS_MAX_OPTIONS> settings;
-  for (std::size_t i = 0; i < given.option_count; ++i) {
-    const ocellus_option& option = given.options[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    const ocellus_option& option = options[i];
     if (option.name == nullptr || option.value == nullptr) {
-      return invalid_argument("%s: the %s of option %zu is null", given.name,
+      return invalid_argument("%s: the %s of option %zu is null", what,
                               option.name == nullptr ? "name" : "value", i);
     }
     settings[i] = {option.name, option.value};
   }
+  return std::span<const OptionSetting>(settings.data(), count);
+}
+
+Expected<OperatorConfig> config_of(const ocellus_operator_config& given) noexcept {
+  if (given.name == nullptr) return invalid_argument("the operator's name is null");
+  const OperatorDescription* const description = find_operator(given.name);
+  if (description == nullptr) return unknown_operator(given.name);
+  Settings memory;
+  const auto settings = settings_of(given.name, given.options, given.option_count, memory);
+  if (!settings) return tl::unexpected(settings.error());
   OperatorConfig config(*description);
-  if (Expected<void> set = config.set_options(std::span(settings.data(), given.option_count)); !set)
-    return tl::unexpected(set.error());
+  if (Expected<void> set = config.set_options(*settings); !set) return tl::unexpected(set.error());
   const Expected<PixelFormat> format = enum_of<PixelFormat>("format", given.format);
   if (!format) return tl::unexpected(format.error());
   const bool whole_range = given.black == 0.0f && given.white == 0.0f;
@@ -138,6 +148,10 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
   config.device_wait = *wait;
   if (given->device_stream_sets != 0) config.device_stream_sets = given->device_stream_sets;
   config.device_copy_threads = given->device_copy_threads;
+  Settings memory;
+  const auto settings = settings_of("engine", given->options, given->option_count, memory);
+  if (!settings) return tl::unexpected(settings.error());
+  if (Expected<void> set = set_options(config, *settings); !set) return tl::unexpected(set.error());
   return config;
 }
 
@@ -248,6 +262,8 @@ ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_eng
   info->workers = from.workers;
   std::memcpy(info->device_name, from.device_name, sizeof(info->device_name));
   info->simd_target = from.simd_target;
+  info->integrated = from.integrated ? 1 : 0;
+  info->zero_copy = from.zero_copy ? 1 : 0;
   return OCELLUS_OK;
 }
 

@@ -28,6 +28,8 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
               kMaxWorkers))
       ->capture_default_str()
       ->check(CLI::Range(0, kMaxWorkers));
+  const EngineConfig defaults;
+  options.engine.add_to(command, "Options of the engine", &defaults);
   add_json_option(command, options.json);
 }
 
@@ -35,6 +37,7 @@ EngineConfig engine_config(const CommonOptions& options) {
   EngineConfig config;
   config.backend = take(BackendSpec::parse(options.backend.c_str()), "--backend");
   config.workers = options.threads;
+  options.engine.set(&config);
   return config;
 }
 

@@ -11,6 +11,7 @@
 
 #include "apps/common/input_error.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/operator_options.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus::app {
@@ -40,6 +41,7 @@ struct CommonOptions {
   std::string backend = "auto";
   std::string devices;  ///< of commands with --devices (device_list.h); empty: `backend`
   int threads = 0;
+  TableOptions engine{EngineConfig::options()};
   bool json = false;
 };
 

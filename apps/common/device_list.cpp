@@ -14,10 +14,10 @@ namespace {
 constexpr const char* kDevices = "--devices";
 constexpr const char* kAll = "all";
 
-ListedDevice device_of(const BackendSpec& backend, int threads) {
+ListedDevice device_of(const BackendSpec& backend, const EngineConfig& engine) {
   ListedDevice device;
+  device.engine = engine;
   device.engine.backend = backend;
-  device.engine.workers = threads;
   device.name = backend.choice == BackendChoice::kCpu ? std::string("cpu")
                                                       : fmt::format("cuda:{}", backend.device);
   return device;
@@ -25,10 +25,10 @@ ListedDevice device_of(const BackendSpec& backend, int threads) {
 
 }  // namespace
 
-std::vector<ListedDevice> cuda_devices(int threads) {
+std::vector<ListedDevice> cuda_devices(const EngineConfig& engine) {
   std::vector<ListedDevice> devices;
   for (int number = 0;; ++number) {
-    ListedDevice device = device_of({BackendChoice::kCuda, number}, threads);
+    ListedDevice device = device_of({BackendChoice::kCuda, number}, engine);
     const Expected<EngineInfo> info = Engine::probe(device.engine);
     if (!info) return devices;
     device.info = *info;
@@ -36,14 +36,14 @@ std::vector<ListedDevice> cuda_devices(int threads) {
   }
 }
 
-ListedDevice cpu_device(int threads) {
-  ListedDevice device = device_of({BackendChoice::kCpu, 0}, threads);
+ListedDevice cpu_device(const EngineConfig& engine) {
+  ListedDevice device = device_of({BackendChoice::kCpu, 0}, engine);
   device.info = take(Engine::probe(device.engine), device.name);
   return device;
 }
 
 std::vector<ListedDevice> parse_device_list(const std::string& option, const std::string& text,
-                                            int threads, const std::string& whole) {
+                                            const EngineConfig& engine, const std::string& whole) {
   std::vector<ListedDevice> devices;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -58,7 +58,7 @@ std::vector<ListedDevice> parse_device_list(const std::string& option, const std
           fmt::format("{}: '{}': it is not valid; it must be cpu, cuda or cuda:N, or {} alone",
                       option, printable(word, kMostOfValue), whole));
     }
-    ListedDevice device = device_of(*backend, threads);
+    ListedDevice device = device_of(*backend, engine);
     device.info = take(Engine::probe(device.engine), option);
     if (comma != std::string::npos) {
       device.limit = word.substr(comma + 1);
@@ -77,13 +77,13 @@ std::vector<ListedDevice> parse_device_list(const std::string& option, const std
 }
 
 std::vector<ListedDevice> parse_frame_devices(const std::string& option, const std::string& text,
-                                              int threads) {
+                                              const EngineConfig& engine) {
   if (text == kAll) {
-    std::vector<ListedDevice> devices = cuda_devices(threads);
-    if (devices.empty()) devices.push_back(cpu_device(threads));
+    std::vector<ListedDevice> devices = cuda_devices(engine);
+    if (devices.empty()) devices.push_back(cpu_device(engine));
     return devices;
   }
-  std::vector<ListedDevice> devices = parse_device_list(option, text, threads, kAll);
+  std::vector<ListedDevice> devices = parse_device_list(option, text, engine, kAll);
   for (const ListedDevice& device : devices) {
     if (device.limit.empty()) continue;
     throw InputError(fmt::format("{}: '{},{}': a limit of the memory has no meaning here", option,
@@ -104,7 +104,8 @@ void add_devices_option(CLI::App& command, CommonOptions& options) {
 std::vector<EngineConfig> engine_configs(const CommonOptions& options) {
   if (options.devices.empty()) return {engine_config(options)};
   std::vector<EngineConfig> engines;
-  for (const ListedDevice& device : parse_frame_devices(kDevices, options.devices, options.threads))
+  for (const ListedDevice& device :
+       parse_frame_devices(kDevices, options.devices, engine_config(options)))
     engines.push_back(device.engine);
   return engines;
 }

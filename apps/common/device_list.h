@@ -18,21 +18,23 @@ struct ListedDevice {
   std::string limit;    ///< what the list has after a comma; empty: nothing
 };
 
-/// All CUDA devices that answer. `threads`: EngineConfig::workers.
-std::vector<ListedDevice> cuda_devices(int threads);
+// `engine`: the configuration of each engine but for its backend.
+
+/// All CUDA devices that answer.
+std::vector<ListedDevice> cuda_devices(const EngineConfig& engine);
 /// Throws InputError.
-ListedDevice cpu_device(int threads);
+ListedDevice cpu_device(const EngineConfig& engine);
 
 /// Parses devices with spaces between them, such as "cuda:0,3GB cpu", at least one. `option` and
 /// `whole`, the word for all devices, which the caller has looked for, are named in errors. Throws
 /// InputError.
 std::vector<ListedDevice> parse_device_list(const std::string& option, const std::string& text,
-                                            int threads, const std::string& whole);
+                                            const EngineConfig& engine, const std::string& whole);
 
 /// The devices that process frames: those of `text`, without limits. "all": all CUDA devices, or
 /// the CPU if there is none. Throws InputError.
 std::vector<ListedDevice> parse_frame_devices(const std::string& option, const std::string& text,
-                                              int threads);
+                                              const EngineConfig& engine);
 
 /// What the help of an option says about the value for parse_frame_devices.
 inline constexpr const char* kFrameDevicesHelp =

@@ -35,8 +35,8 @@ int run_devices(const CommonOptions& options) {
     GpuMeter meter;
   };
   std::vector<Gpu> gpus;
-  for (const ListedDevice& device : cuda_devices(config.workers))
-    gpus.push_back({device.info, GpuMeter(device.info.device_bus)});
+  for (const ListedDevice& device : cuda_devices(config))
+    gpus.push_back({device.info, gpu_meter(device.info)});
 
   if (options.json) {
     nlohmann::ordered_json json;

@@ -22,13 +22,13 @@ RealDevice real_device(const ListedDevice& listed) {
 }
 
 /// All CUDA devices and the CPU.
-std::vector<RealDevice> all_devices(int threads) {
+std::vector<RealDevice> all_devices(const EngineConfig& engine) {
   std::vector<RealDevice> devices;
-  for (const ListedDevice& listed : cuda_devices(threads)) {
+  for (const ListedDevice& listed : cuda_devices(engine)) {
     if (devices.size() + 1 == std::size_t{kMaxPlacementDevices}) break;
     devices.push_back(real_device(listed));
   }
-  devices.push_back(real_device(cpu_device(threads)));
+  devices.push_back(real_device(cpu_device(engine)));
   return devices;
 }
 
@@ -36,9 +36,11 @@ std::vector<RealDevice> all_devices(int threads) {
 
 std::vector<RealDevice> parse_real_devices(const std::string& option, const std::string& text,
                                            int threads) {
-  if (text == kAllDevices) return all_devices(threads);
+  EngineConfig engine;
+  engine.workers = threads;
+  if (text == kAllDevices) return all_devices(engine);
   std::vector<RealDevice> devices;
-  for (const ListedDevice& listed : parse_device_list(option, text, threads, kAllDevices)) {
+  for (const ListedDevice& listed : parse_device_list(option, text, engine, kAllDevices)) {
     devices.push_back(real_device(listed));
     if (!listed.limit.empty()) {
       devices.back().placement.memory =

@@ -334,8 +334,9 @@ int run_bench_devices(const DevicesBench& o) {
     throw InputError(op.in_context("the depth is an option of this command: give --depth"));
   }
   take(op.config.set_option("depth", std::to_string(o.depth)), "--depth");
-  const std::vector<ListedDevice> devices =
-      parse_frame_devices(kDevicesOption, o.devices, o.threads);
+  EngineConfig engine;
+  engine.workers = o.threads;
+  const std::vector<ListedDevice> devices = parse_frame_devices(kDevicesOption, o.devices, engine);
   const MemorySpace space = memory_of(o, devices);
   std::string input = o.input;
   if (input.empty()) {

@@ -109,10 +109,10 @@ std::vector<ReportRow> rows_of(const std::vector<ReportFile>& reports) {
 /// The conditions in which the reports differ, and which the figures depend on.
 std::vector<std::string> differences(const std::vector<ReportFile>& reports) {
   std::vector<std::string> names;
-  for (const char* member :
-       {"/pipeline", "/configs", "/size", "/pace", "/fps", "/newest", "/input", "/backend",
-        "/device", "/workers", "/realtime_priority", "/workers_only", "/memory_locked",
-        "/cpu_affinity", "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
+  for (const char* member : {"/pipeline", "/configs", "/size", "/pace", "/fps", "/newest", "/input",
+                             "/backend", "/device", "/workers", "/realtime_priority",
+                             "/workers_only", "/memory_locked", "/zero_copy", "/cpu_affinity",
+                             "/machine/cpu", "/machine/governor", "/machine/system", "/version"}) {
     for (const ReportFile& report : reports) {
       if (member_text(report.json, member) == member_text(reports.front().json, member)) continue;
       names.push_back(std::string(member).substr(1));

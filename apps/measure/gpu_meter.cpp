@@ -141,10 +141,10 @@ struct GpuMeter::Library {
   }
 };
 
-GpuMeter::GpuMeter(const std::string& bus, const std::string& library)
-    : library_(std::make_unique<Library>()) {
-  missing_ = bus.empty() ? "the backend is cpu, and NVML supports GPUs only"
-                         : library_->open(library, bus, driver_);
+GpuMeter::GpuMeter(const std::string& bus, const std::string& library, const std::string& sysfs)
+    : library_(std::make_unique<Library>()), tegra_(sysfs) {
+  nvml_missing_ = bus.empty() ? "the backend is cpu, and NVML supports GPUs only"
+                              : library_->open(library, bus, driver_);
 }
 
 GpuMeter::~GpuMeter() = default;
@@ -153,13 +153,17 @@ GpuMeter& GpuMeter::operator=(GpuMeter&&) noexcept = default;
 
 GpuSettings GpuMeter::settings() const {
   GpuSettings settings;
-  if (!missing_.empty()) return settings;
+  if (!has_nvml()) {
+    settings.highest_sm_mhz = tegra_.highest_gpu_mhz();
+    return settings;
+  }
   const Library& library = *library_;
   settings.application_sm_mhz = library.ask(library.application_clock, nvml::kClockSm);
   settings.application_memory_mhz = library.ask(library.application_clock, nvml::kClockMemory);
   settings.default_sm_mhz = library.ask(library.default_application_clock, nvml::kClockSm);
   settings.default_memory_mhz = library.ask(library.default_application_clock, nvml::kClockMemory);
   settings.highest_sm_mhz = library.ask(library.highest_clock, nvml::kClockSm);
+  if (!settings.highest_sm_mhz) settings.highest_sm_mhz = tegra_.highest_gpu_mhz();
   settings.highest_memory_mhz = library.ask(library.highest_clock, nvml::kClockMemory);
   if (const auto milliwatts = library.ask(library.power_limit))
     settings.power_limit_w = *milliwatts * 1e-3;
@@ -170,8 +174,15 @@ GpuSettings GpuMeter::settings() const {
 }
 
 GpuReading GpuMeter::read() const {
+  GpuReading reading = has_nvml() ? read_nvml() : GpuReading{};
+  if (!reading.power_w) reading.power_w = tegra_.power_w();
+  if (!reading.sm_mhz) reading.sm_mhz = tegra_.gpu_mhz();
+  if (!reading.temperature_c) reading.temperature_c = tegra_.gpu_celsius();
+  return reading;
+}
+
+GpuReading GpuMeter::read_nvml() const {
   GpuReading reading;
-  if (!missing_.empty()) return reading;
   const Library& library = *library_;
   // On most devices, nvmlDeviceGetPowerUsage returns an average over one second. This field is
   // instantaneous.
@@ -195,14 +206,23 @@ GpuReading GpuMeter::read() const {
 
 std::optional<double> GpuMeter::energy_j() const {
   unsigned long long millijoules = 0;
-  if (!missing_.empty() || library_->total_energy == nullptr ||
+  if (!has_nvml() || library_->total_energy == nullptr ||
       library_->total_energy(library_->device, &millijoules) != nvml::kSuccess)
     return std::nullopt;
   return static_cast<double>(millijoules) * 1e-3;
 }
 
+std::string GpuMeter::power_source() const {
+  if (has_nvml() && read_nvml().power_w) return "NVML";
+  return tegra_.power_source();
+}
+
 std::string GpuMeter::power_missing() const {
-  if (!missing_.empty()) return missing_;
+  if (tegra_.power_w()) return "";
+  if (!has_nvml()) {
+    if (!tegra_.found()) return nvml_missing_;
+    return nvml_missing_ + "; no monitor of current (ina3221) can be read";
+  }
   unsigned milliwatts = 0;
   if (library_->power_usage == nullptr) return "this NVML lacks nvmlDeviceGetPowerUsage";
   const int result = library_->power_usage(library_->device, &milliwatts);
@@ -333,6 +353,7 @@ nlohmann::ordered_json activity_json(const GpuMeter& meter, const GpuActivity& a
     json["power_w"] = {{"mean", *mean},
                        {"max", a.power_w.empty() ? nlohmann::ordered_json(nullptr)
                                                  : nlohmann::ordered_json(a.power_w.high)}};
+    json["power_source"] = meter.power_source();
     json["mj_per_frame"] =
         frames > 0 ? nlohmann::ordered_json(*mean * a.seconds * 1e3 / static_cast<double>(frames))
                    : nlohmann::ordered_json(nullptr);

@@ -1,6 +1,6 @@
-// State of a GPU from the driver's management library (NVML): clocks, the reasons that limit them,
-// and power. The library is loaded at run time. If that fails, GpuMeter::missing() returns the
-// reason.
+// State of a GPU: clocks, the reasons that limit them, and power. The driver's management library
+// (NVML) is loaded at run time. What it does not know of an integrated GPU comes from the kernel's
+// files (tegra_sensors.h). If both are missing, GpuMeter::missing() returns the reason.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "apps/measure/tegra_sensors.h"
 
 namespace ocellus::app {
 
@@ -53,13 +55,18 @@ class GpuMeter {
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
   /// Opens the device at this PCI address (EngineInfo::device_bus). Never fails: see `missing`.
-  explicit GpuMeter(const std::string& bus, const std::string& library = kLibrary);
+  /// `sysfs`: of an integrated GPU, where the kernel's tree is (TegraSensors::kSysfs).
+  explicit GpuMeter(const std::string& bus, const std::string& library = kLibrary,
+                    const std::string& sysfs = "");
   ~GpuMeter();
   GpuMeter(GpuMeter&&) noexcept;
   GpuMeter& operator=(GpuMeter&&) noexcept;
 
   /// Why the device's state is unknown, or an empty text.
-  const std::string& missing() const { return missing_; }
+  std::string missing() const { return tegra_.found() ? "" : nvml_missing_; }
+  /// Why NVML tells nothing, or an empty text.
+  const std::string& nvml_missing() const { return nvml_missing_; }
+  const TegraSensors& tegra() const { return tegra_; }
   /// The driver's version, such as 580.159.04; empty if unknown.
   const std::string& driver() const { return driver_; }
 
@@ -70,11 +77,18 @@ class GpuMeter {
   std::optional<double> energy_j() const;
   /// Why `read` returns no power, or an empty text.
   std::string power_missing() const;
+  /// Of what `read` returns the power: "NVML" for the device as NVML sees it, or rails of a board.
+  /// Empty if `read` returns none.
+  std::string power_source() const;
 
  private:
   struct Library;
+  bool has_nvml() const { return nvml_missing_.empty(); }
+  GpuReading read_nvml() const;
+
   std::unique_ptr<Library> library_;
-  std::string missing_;
+  TegraSensors tegra_;
+  std::string nvml_missing_;
   std::string driver_;
 };
 

@@ -16,6 +16,7 @@
 #include "apps/io/frames.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
+#include "apps/measure/machine.h"
 #include "apps/neocognitron/reading.h"
 
 namespace ocellus::app {
@@ -124,6 +125,11 @@ int run_latency(const LatencyCommand& o) {
                               : o.wait == "yield" ? DeviceWait::kYield
                                                   : DeviceWait::kBlock;
   }
+  if (on_cpu && !o.common.engine.given().empty()) {
+    throw InputError(
+        "--zero-copy has no meaning here: the backend is cpu, which uses frames and results where "
+        "they lie");
+  }
   if (o.copy_threads > 0 && on_cpu)
     throw InputError(
         "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
@@ -159,7 +165,7 @@ int run_latency(const LatencyCommand& o) {
   else if (!o.back_to_back)
     plan.budget_ns = std::llround(1e9 / o.fps);
 
-  const GpuMeter meter(info.device_bus);
+  const GpuMeter meter = gpu_meter(info);
   std::vector<std::string> names;
   for (const OperatorText& link : links) names.push_back(link.name);
   LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};

@@ -118,7 +118,9 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   for (std::size_t op = 0; op < run.operators.size(); ++op) {
     json["operators"].push_back({{"operator", report.operators[op]},
                                  {"work_ms", histogram_json(*run.operators[op])},
-                                 {"delay_frames", run.delays[op]}});
+                                 {"delay_frames", run.delays[op]},
+                                 {"least_bytes", report.infos[op].least_bytes},
+                                 {"least_flops", report.infos[op].least_flops}});
   }
   json["footprint"] = {{"host", run.footprint.host},
                        {"pinned", run.footprint.pinned},
@@ -246,6 +248,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["workers_only"] = report.plan.engine.workers_only;
   json["memory_locked"] = report.plan.engine.lock_memory;
   json["copy_threads"] = report.plan.engine.device_copy_threads;
+  json["zero_copy"] = first.engine.zero_copy;
   json["machine"] = machine_json();
   json["gpu"] = gpu_json(first.engine, report.meter);
   json["config"] = config_json(report.plan.operators.front());

@@ -200,6 +200,10 @@ std::string machine_line() {
       is_realtime_kernel() ? ", real-time kernel" : "");
 }
 
+GpuMeter gpu_meter(const EngineInfo& info) {
+  return GpuMeter(info.device_bus, GpuMeter::kLibrary, info.integrated ? TegraSensors::kSysfs : "");
+}
+
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
   if (info.backend != BackendKind::kCuda) return nullptr;
   const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
@@ -210,18 +214,21 @@ nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
   json["compute_capability"] =
       fmt::format("{}.{}", info.compute_capability / 10, info.compute_capability % 10);
   json["memory_bytes"] = info.device_bytes;
+  json["integrated"] = info.integrated;
+  json["zero_copy"] = info.zero_copy;
   json["driver"] =
       driver.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(driver);
   json["cuda_driver"] = cuda_version(info.driver_cuda);
   json["cuda_runtime"] = cuda_version(info.runtime_cuda);
-  if (!meter.missing().empty()) {
-    json["nvml_missing"] = meter.missing();
-    return json;
-  }
+  if (!meter.nvml_missing().empty()) json["nvml_missing"] = meter.nvml_missing();
+  if (!meter.missing().empty()) return json;
   const GpuSettings settings = meter.settings();
   json["clock_mode"] = clock_mode(settings);
   json["settings"] = settings_json(settings);
   json["now"] = reading_json(meter.read());
+  if (const std::string source = meter.power_source(); !source.empty())
+    json["power_source"] = source;
+  for (const RailPower& rail : meter.tegra().rails()) json["rails_w"][rail.name] = rail.watts;
   return json;
 }
 
@@ -229,10 +236,11 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
   if (info.backend != BackendKind::kCuda) return "";
   const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
   std::string line = fmt::format(
-      "{} (cuda:{}, {}), compute capability {}.{}, {:.0f} GB, driver {} for CUDA {}, built with "
-      "CUDA {}; ",
-      info.device_name, info.device, info.device_bus, info.compute_capability / 10,
-      info.compute_capability % 10, static_cast<double>(info.device_bytes) * 1e-9,
+      "{} (cuda:{}, {}), {}, compute capability {}.{}, {:.0f} GB, zero copy {}, driver {} for "
+      "CUDA {}, built with CUDA {}; ",
+      info.device_name, info.device, info.device_bus, info.integrated ? "integrated" : "discrete",
+      info.compute_capability / 10, info.compute_capability % 10,
+      static_cast<double>(info.device_bytes) * 1e-9, info.zero_copy ? "on" : "off",
       driver.empty() ? "of unknown version" : driver, cuda_version(info.driver_cuda),
       cuda_version(info.runtime_cuda));
   if (!meter.missing().empty()) return line + "clocks unknown: " + meter.missing();
@@ -249,6 +257,10 @@ std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
     line +=
         fmt::format(", clocks limited by: {}", fmt::join(clock_reason_names(*now.reasons), ", "));
   if (s.power_limit_w) line += fmt::format("; power limit {:.0f} W", *s.power_limit_w);
+  if (meter.tegra().found()) {
+    if (now.power_w) line += fmt::format("; {:.1f} W ({})", *now.power_w, meter.power_source());
+    if (now.temperature_c) line += fmt::format("; {} degrees Celsius", *now.temperature_c);
+  }
   return line;
 }
 

@@ -46,6 +46,8 @@ std::string cuda_version(int number);
 /// The properties of the CPUs and the system that affect measurements, as JSON and in one line.
 nlohmann::ordered_json machine_json();
 std::string machine_line();
+/// The meter of an engine's device.
+GpuMeter gpu_meter(const EngineInfo& info);
 /// The same for an engine's CUDA device. For the CPU: null and "".
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter);
 std::string gpu_line(const EngineInfo& info, const GpuMeter& meter);

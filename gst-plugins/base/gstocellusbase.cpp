@@ -56,6 +56,7 @@ enum {
   PROP_STATS,
   PROP_POST_MESSAGES,
   PROP_LAST,
+  PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
 };
 
 static GParamSpec* properties[PROP_LAST];
@@ -439,6 +440,12 @@ static GstFlowReturn gst_ocellus_base_generate_output(GstBaseTransform* trans, G
 
 // ---- GObject
 
+static const ocellus::Option* engine_option(guint id) {
+  const ocellus::OptionTable table = ocellus::EngineConfig::options();
+  const bool known = id >= PROP_ENGINE_OPTIONS && id - PROP_ENGINE_OPTIONS < table.size();
+  return known ? &table[id - PROP_ENGINE_OPTIONS] : nullptr;
+}
+
 static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
   GstOcellusBase* self = GST_OCELLUS_BASE(object);
@@ -454,7 +461,7 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
           g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_BACKEND;
       break;
     case PROP_THREADS:
-      priv->threads = g_value_get_int(value);
+      priv->engine.workers = g_value_get_int(value);
       break;
     case PROP_BUDGET:
       priv->settings.budget = g_value_get_uint64(value);
@@ -469,7 +476,9 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
       priv->settings.post_messages = g_value_get_boolean(value) != FALSE;
       break;
     default:
-      if (id >= gst_ocellus::kFirstOption)
+      if (const ocellus::Option* option = engine_option(id))
+        gst_ocellus::set_option(*option, &priv->engine, value);
+      else if (id >= gst_ocellus::kFirstOption)
         priv->options.set(id, value);
       else
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
@@ -499,7 +508,7 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
                          priv->active_backend.empty() ? nullptr : priv->active_backend.c_str());
       break;
     case PROP_THREADS:
-      g_value_set_int(value, priv->threads);
+      g_value_set_int(value, priv->engine.workers);
       break;
     case PROP_BUDGET:
       g_value_set_uint64(value, priv->settings.budget);
@@ -517,7 +526,10 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
       g_value_set_boolean(value, priv->settings.post_messages);
       break;
     default:
-      G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+      if (const ocellus::Option* option = engine_option(id))
+        gst_ocellus::get_option(*option, &priv->engine, value);
+      else
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
       break;
   }
   GST_OBJECT_UNLOCK(self);
@@ -593,6 +605,9 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
       "post-messages", "Post messages", "Post an element message for each frame with a result",
       DEFAULT_POST_MESSAGES, kPlaying);
   g_object_class_install_properties(object_class, PROP_LAST, properties);
+  const ocellus::EngineConfig engine;
+  gst_ocellus::install_table(object_class, PROP_ENGINE_OPTIONS, ocellus::EngineConfig::options(),
+                             &engine, static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
 
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);

@@ -183,9 +183,10 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   std::string name = ocellus::backend_name(got.backend);
   if (got.device >= 0) name += ":" + std::to_string(got.device);
   GST_INFO_OBJECT(element_,
-                  "backend %s (%s, %s), %d workers, %" G_GSIZE_FORMAT
+                  "backend %s (%s, %s), %d workers, zero copy %s, %" G_GSIZE_FORMAT
                   " bytes of host memory, delay %g frames, %u frames in flight",
-                  name.c_str(), got.device_name, got.simd_target, got.workers, footprint->host,
+                  name.c_str(), got.device_name, got.simd_target, got.workers,
+                  got.zero_copy ? "on" : "off", footprint->host,
                   static_cast<double>(info_.delay_frames), depth());
   set_active_backend(element_, std::move(name));
   return {};

@@ -6,6 +6,11 @@
 #include "ocellus/buffer.h"
 #include "ocellus/memory.h"
 
+// Before 1.20.4 no meta has this tag, so no meta of such a library is taken for one that has it.
+#if !GST_CHECK_VERSION(1, 20, 4)
+#define GST_META_TAG_MEMORY_REFERENCE_STR "memory-reference"
+#endif
+
 namespace {
 
 // Keeps a reference to the buffer of the picture. A copy of the buffer keeps it, too, with

@@ -29,10 +29,9 @@ namespace gst_ocellus {
 
 Expected<EngineConfig> engine_config(GstOcellusBase* self) {
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  EngineConfig config;
   GST_OBJECT_LOCK(self);
+  EngineConfig config = priv->engine;
   const Expected<BackendSpec> spec = BackendSpec::parse(priv->backend.c_str());
-  config.workers = priv->threads;
   const bool fallen_back = priv->fallen_back;
   GST_OBJECT_UNLOCK(self);
   if (!spec) return tl::unexpected(spec.error());

@@ -41,7 +41,7 @@ struct GstOcellusBasePrivate {
   // Properties; guarded by the object lock.
   gst_ocellus::Options options;
   std::string backend = "auto";
-  gint threads = 0;
+  ocellus::EngineConfig engine;  // its options and workers
   bool align = false;
   bool keep_chroma = false;
   gst_ocellus::FrameSettings settings;

@@ -86,6 +86,9 @@ cudaError_t enable_peer_access(int peer) {
   if (before == cudaSuccess) static_cast<void>(cudaGetLastError());
   return cudaSuccess;
 }
+cudaError_t pointer_attributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return cudaPointerGetAttributes(attributes, pointer);
+}
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function) {
   return cudaFuncGetAttributes(attributes, function);
 }
@@ -129,6 +132,7 @@ const CudaCalls kCudaCalls = with_names({
     .copy = {cudaMemcpyAsync},
     .copy_2d = {cudaMemcpy2DAsync},
     .set = {cudaMemsetAsync},
+    .pointer_attributes = {pointer_attributes},
     .can_access_peer = {cudaDeviceCanAccessPeer},
     .enable_peer_access = {enable_peer_access},
     .copy_peer = {cudaMemcpyPeerAsync},

@@ -52,6 +52,7 @@ struct CudaCalls {
        cudaStream_t>
       copy_2d;
   Call<void*, int, std::size_t, cudaStream_t> set;
+  Call<cudaPointerAttributes*, const void*> pointer_attributes;
   // From device to device
   Call<int*, int, int> can_access_peer;
   Call<int> enable_peer_access;  ///< of the device of the context; success if it is enabled already
@@ -111,6 +112,7 @@ constexpr CudaCalls with_names(CudaCalls calls) {
   name(calls.copy, "cudaMemcpyAsync", Phase::kRunning);
   name(calls.copy_2d, "cudaMemcpy2DAsync", Phase::kRunning);
   name(calls.set, "cudaMemsetAsync", Phase::kRunning);
+  name(calls.pointer_attributes, "cudaPointerGetAttributes", Phase::kRunning);
   name(calls.can_access_peer, "cudaDeviceCanAccessPeer", Phase::kCreating);
   name(calls.enable_peer_access, "cudaDeviceEnablePeerAccess", Phase::kCreating);
   name(calls.copy_peer, "cudaMemcpyPeerAsync", Phase::kRunning);

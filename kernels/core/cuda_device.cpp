@@ -204,6 +204,7 @@ Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
   if (!device)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for the device"));
+  device->zero_copy_ = info.zero_copy;
   if (Expected<void> started = device->start(config); !started)
     return tl::unexpected(started.error());
   return std::unique_ptr<Device>(std::move(device));
@@ -517,6 +518,9 @@ Expected<void> probe(int number, EngineInfo& info) noexcept {
                 static_cast<unsigned>(properties.pciDeviceID) & 0xffu);
   info.compute_capability = properties.major * 10 + properties.minor;
   info.device_bytes = properties.totalGlobalMem;
+  info.integrated = properties.integrated != 0;
+  // With unified addressing, memory of cudaHostAlloc has one address on both sides.
+  info.reads_host_memory = properties.canMapHostMemory != 0 && properties.unifiedAddressing != 0;
   info.driver_cuda = driver;
   info.runtime_cuda = CUDART_VERSION;
   return {};

@@ -93,6 +93,8 @@ class CudaDevice final : public Device {
   /// Of the threads that the library starts for the device.
   int realtime_priority() const noexcept { return realtime_priority_; }
   bool workers_only() const noexcept { return workers_only_; }
+  /// Whether operators use pinned memory where it lies.
+  bool zero_copy() const noexcept { return zero_copy_; }
 
   /// True after the first error that leaves the device unusable for this process. All later calls
   /// return DeviceLost without accessing the device.
@@ -124,6 +126,7 @@ class CudaDevice final : public Device {
   DeviceWait wait_;
   int realtime_priority_ = 0;
   bool workers_only_ = false;
+  bool zero_copy_ = false;
   CUcontext context_ = nullptr;
   DeviceTraits traits_;
   // Protects the blocks, the counts of stream set users, and writing loss_.

@@ -39,7 +39,7 @@ Expected<void> CudaOperator::submit(int index, const Frame& in,
   const std::int64_t begun = detail::now_ns();
   if (is_host(in.space)) copy_in(slot);
   slot.queued_ns = detail::now_ns();
-  slot.copy_in_ns = slot.queued_ns - begun;
+  slot.copy_in_ns = is_host(in.space) ? slot.queued_ns - begun : 0;
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
   if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
@@ -92,16 +92,35 @@ Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle s
   return cuda(kCudaCalls.wait_for_event, compute, slot.arrived, 0U);
 }
 
-Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
-  const OperatorOutput& out = slot.out;
-  const StreamSet& streams = device_->stream_set(stream_set_);
-  const bool in_on_device = slot.in.space == MemorySpace::kCuda;
-  const bool out_on_device = slot.out_space == MemorySpace::kCuda;
-  const StreamHandle out_stream = out.planes[0].stream;
+Expected<void*> CudaOperator::device_address(Scope& cuda, const void* pinned,
+                                             const char* what) noexcept {
+  cudaPointerAttributes attributes{};
+  if (const Expected<void> done = cuda(kCudaCalls.pointer_attributes, &attributes, pinned); !done)
+    return tl::unexpected(done.error());
+  if (attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer != nullptr)
+    return attributes.devicePointer;
+  return tl::unexpected(make_error(
+      Status::kInvalidArgument,
+      "%s: %s is said to be in pinned memory, but CUDA has not page-locked it; use a Buffer of "
+      "pinned memory, cudaHostAlloc or cudaHostRegister, or say that it is in host memory",
+      name(), what));
+}
 
-  FrameParams params{};
-  params.image = in_on_device ? slot.in.data : slot.device_in;
-  params.image_stride = in_on_device ? slot.in.stride : static_cast<std::int64_t>(in_stride_);
+Expected<void> CudaOperator::place_frame(Scope& cuda, const Slot& slot,
+                                         FrameParams& params) noexcept {
+  const Frame& in = slot.in;
+  const bool zero_copy = device_->zero_copy();
+  params.image = in.data;
+  params.image_stride = in.stride;
+  if (slot.copies_in || is_host(in.space)) {
+    params.image = slot.copies_in ? slot.device_in : slot.host_in;
+    params.image_stride = static_cast<std::int64_t>(in_stride_);
+  } else if (in.space == MemorySpace::kPinned) {
+    const Expected<void*> image = device_address(cuda, in.data, "the frame");
+    if (!image) return tl::unexpected(image.error());
+    params.image = *image;
+  }
+  params.host_reads_image = in.space != MemorySpace::kCuda && !makes_luma() ? 1 : 0;
   if (makes_luma()) {
     params.color = std::exchange(params.image, slot.luma);
     params.color_stride =
@@ -109,12 +128,33 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
   }
   for (int p = 0; p < planes(); ++p) {
     const auto i = static_cast<std::size_t>(p);
-    const ImageView& plane = out.planes[i];
+    const ImageView& plane = slot.out.planes[i];
     if (plane.data == nullptr) continue;
-    params.out[i] = out_on_device ? plane.data : plane_of(slot.device_out, p);
-    params.out_stride[i] =
-        out_on_device ? plane.stride : static_cast<std::int64_t>(staged(p).stride);
+    params.out[i] = plane.data;
+    params.out_stride[i] = plane.stride;
+    if (slot.out_space == MemorySpace::kCuda) continue;
+    if (zero_copy && slot.out_space == MemorySpace::kPinned) {
+      const Expected<void*> out = device_address(cuda, plane.data, info_.planes[i].name);
+      if (!out) return tl::unexpected(out.error());
+      params.out[i] = *out;
+      continue;
+    }
+    params.out[i] = plane_of(zero_copy ? slot.host_out : slot.device_out, p);
+    params.out_stride[i] = static_cast<std::int64_t>(staged(p).stride);
   }
+  return {};
+}
+
+Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
+  const OperatorOutput& out = slot.out;
+  const StreamSet& streams = device_->stream_set(stream_set_);
+  const bool in_on_device = slot.in.space == MemorySpace::kCuda;
+  const bool out_on_device = slot.out_space == MemorySpace::kCuda;
+  const StreamHandle out_stream = out.planes[0].stream;
+
+  slot.copies_in = !in_on_device && !device_->zero_copy();
+  FrameParams params{};
+  if (Expected<void> placed = place_frame(cuda, slot, params); !placed) return placed;
   outcomes_[&slot - slots_.data()] = FrameOutcome{};
   clear_record(slot);
   const bool new_params =
@@ -126,8 +166,9 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
   if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
     if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
-  // Nothing is uploaded if the frame is on the device and the slot's parameters have not changed.
-  slot.uploading = !in_on_device || new_params;
+  // Nothing is uploaded if the kernels use the frame where it lies and the slot's parameters have
+  // not changed.
+  slot.uploading = slot.copies_in || new_params;
   const auto launched = [&]() -> Expected<void> {
     if (slot.uploading)
       if (Expected<void> done = queue_upload(cuda, slot, params, new_params); !done) return done;
@@ -160,7 +201,7 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
     slot.params_known = done.has_value();
     if (!done) return done;
   }
-  if (slot.in.space != MemorySpace::kCuda) {
+  if (slot.copies_in) {
     const bool staged = is_host(slot.in.space);
     const void* from = staged ? slot.host_in : slot.in.data;
     const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
@@ -184,10 +225,13 @@ Expected<void> CudaOperator::queue_result(Scope& cuda, Slot& slot) noexcept {
 Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
   const OperatorOutput& out = slot.out;
   const StreamSet& streams = device_->stream_set(stream_set_);
-  slot.downloading = slot.out_space != MemorySpace::kCuda;
+  const bool on_device = slot.out_space == MemorySpace::kCuda;
+  // With zero copy, a result in ordinary memory waits in `host_out` for the caller to copy it.
+  slot.downloading = !on_device && (!device_->zero_copy() || is_host(slot.out_space));
   if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, streams.compute); !done)
     return done;
   if (!slot.downloading) {
+    if (!on_device) return {};
     const StreamHandle stream = out.planes[0].stream;
     if (stream == nullptr || stream == streams.compute) return {};
     return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(stream), slot.computed, 0U);
@@ -240,12 +284,14 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
       chunk.block = {
           plane.row<char>(begin), plane.stride, from, static_cast<std::ptrdiff_t>(place.stride),
           place.row_bytes,        end - begin};
-      if (Expected<void> done =
-              cuda(kCudaCalls.copy_2d, from, place.stride, plane_of(slot.device_out, p) + offset,
-                   place.stride, place.row_bytes, static_cast<std::size_t>(end - begin),
-                   cudaMemcpyDeviceToHost, stream);
-          !done)
-        return done;
+      if (!device_->zero_copy()) {
+        if (Expected<void> done =
+                cuda(kCudaCalls.copy_2d, from, place.stride, plane_of(slot.device_out, p) + offset,
+                     place.stride, place.row_bytes, static_cast<std::size_t>(end - begin),
+                     cudaMemcpyDeviceToHost, stream);
+            !done)
+          return done;
+      }
       if (Expected<void> done = cuda(kCudaCalls.record_event, chunk.arrived, stream); !done)
         return done;
     }
@@ -339,11 +385,12 @@ Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult&
     if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded);
         !done)
       return done;
-    result.copy_ns = nanoseconds(milliseconds);
+    // Parameters alone are a part of the queue.
+    (slot.copies_in ? result.copy_ns : result.queue_ns) = nanoseconds(milliseconds);
     if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.uploaded, slot.started);
         !done)
       return done;
-    result.queue_ns = nanoseconds(milliseconds);
+    result.queue_ns += nanoseconds(milliseconds);
   }
   if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.started, slot.computed);
       !done)

@@ -3,7 +3,7 @@
 // `submit` copies a frame into pinned memory, unless it is already there or on the device. Then it
 // queues the upload, the operator's graph, and the download of the results. Each of these has a
 // stream of its own, so one frame computes while the next one is uploaded and the previous one is
-// downloaded.
+// downloaded. With zero copy there is no upload and no download: the kernels use pinned memory.
 //
 // The parameters of a frame are in a small block of device memory (FrameParams), so the graph is
 // the same for all frames of a slot. Only the device knows the position in the temporal state
@@ -143,11 +143,6 @@ class CudaOperator : public OperatorInstance {
   /// The frame of a slot in host memory, for functions of the host. Its data is null if the caller
   /// gave it in device memory, or if it has color: only the device has its luma.
   Frame host_frame(int slot) const noexcept;
-  /// Where the frame of a slot is on the device, unless the caller gave it in device memory or it
-  /// has color.
-  const void* staged_frame(int slot) const noexcept {
-    return slots_[static_cast<std::size_t>(slot)].device_in;
-  }
   /// The record that the kernels of frame `slot` write; pinned memory, zero before they start. That
   /// of a bad frame is zero at the end, too.
   void* record_of(int slot) const noexcept { return slots_[static_cast<std::size_t>(slot)].record; }
@@ -197,8 +192,9 @@ class CudaOperator : public OperatorInstance {
     Frame in;
     OperatorOutput out;
     MemorySpace out_space = MemorySpace::kHost;
-    bool uploading = false;
-    bool downloading = false;
+    bool copies_in = false;    // the device copies the frame to its memory
+    bool uploading = false;    // the frame or its parameters
+    bool downloading = false;  // the result
     std::array<Chunk, HostCopyPool::kMaxBlocks> chunks;
     int chunk_count = 0;
     int copied = 0;               // number of chunks that are copied completely
@@ -250,6 +246,11 @@ class CudaOperator : public OperatorInstance {
   Expected<void> await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept;
   /// Queues a frame up to its kernels. After a failure nothing of the frame runs or counts.
   Expected<void> queue(Scope& cuda, Slot& slot) noexcept;
+  /// Fills in where the kernels read the frame and write the result. Errors: InvalidArgument (with
+  /// zero copy, memory of the kind kPinned that is not page-locked), DeviceLost, System.
+  Expected<void> place_frame(Scope& cuda, const Slot& slot, FrameParams& params) noexcept;
+  /// The address for kernels of the caller's pinned memory.
+  Expected<void*> device_address(Scope& cuda, const void* pinned, const char* what) noexcept;
   Expected<void> queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
                               bool new_params) noexcept;
   /// Queues the work after the kernels. After a failure, which is stored in the slot, the frame

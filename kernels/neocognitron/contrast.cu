@@ -18,8 +18,8 @@ using detail::PatchTransform;
 
 __global__ void __launch_bounds__(kCopyThreads)
     copy_frame(const __grid_constant__ CopyFrameArguments a) {
+  if (a.frame->host_reads_image != 0) return;
   const auto* const image = static_cast<const char*>(a.frame->image);
-  if (image == a.staged) return;
   const std::int64_t stride = a.frame->image_stride;
   constexpr int kWord = sizeof(std::uint32_t);
   const bool words =

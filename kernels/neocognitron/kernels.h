@@ -62,7 +62,6 @@ struct HostCandidates {
 
 struct CopyFrameArguments {
   const FrameParams* frame;
-  const void* staged;  ///< a frame at this place is known to the host
   int row_bytes;
   int rows;
   std::uint8_t* to;  ///< pinned memory, row after row without gaps

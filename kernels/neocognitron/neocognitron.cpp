@@ -164,7 +164,6 @@ class FindingNeocognitron final : public NetworkOperator {
   /// Copies a frame that only the device has.
   Expected<void> launch_copy(Scope& cuda, int slot, cudaStream_t stream) noexcept {
     const CopyFrameArguments copy{.frame = params(slot),
-                                  .staged = staged_frame(slot),
                                   .row_bytes = static_cast<int>(row_bytes()),
                                   .rows = plan_.size.height,
                                   .to = frame_};

@@ -9,6 +9,7 @@
 #include "core/backend.h"
 #include "core/engine_state.h"
 #include "core/log.h"
+#include "core/option_table.h"
 #include "ocellus/cpus.h"
 
 namespace ocellus {
@@ -20,7 +21,23 @@ bool cpu_allowed(int cpu) noexcept {
   return CPU_ISSET(static_cast<std::size_t>(cpu), &cpus);
 }
 
+constexpr OptionChoice kZeroCopyChoices[] = {
+    {"auto", static_cast<int>(ZeroCopy::kAuto), "on where the GPU shares the memory of the host"},
+    {"on", static_cast<int>(ZeroCopy::kOn), "use pinned memory where it lies"},
+    {"off", static_cast<int>(ZeroCopy::kOff), "copy to and from the memory of the GPU"},
+};
+
+constexpr Option kEngineOptions[] = {
+    detail::Rows<EngineConfig>::choice<[](auto& config) { return &config.zero_copy; }>(
+        "zero_copy", kZeroCopyChoices,
+        "CUDA only: whether kernels use frames and results in pinned memory without a copy"),
+};
+
 }  // namespace
+
+OptionTable EngineConfig::options() noexcept {
+  return kEngineOptions;
+}
 
 Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   if (config.workers < 0 || config.workers > kMaxWorkers) {
@@ -35,6 +52,8 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
                    "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
                    config.realtime_priority));
   }
+  if (Expected<void> good = detail::check_options(EngineConfig::options(), &config); !good)
+    return tl::unexpected(good.error());
   EngineInfo info;
   info.workers = config.workers > 0 ? config.workers : std::min(usable_cpus().count, kMaxWorkers);
   info.realtime_priority = config.realtime_priority;
@@ -57,7 +76,16 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   }
   const Expected<const detail::Backend*> backend = detail::choose_backend(config.backend, info);
   if (!backend) return tl::unexpected(backend.error());
-  if (info.backend != BackendKind::kCpu) info.workers = 0;
+  if (info.backend == BackendKind::kCpu) return info;
+  info.workers = 0;
+  if (config.zero_copy == ZeroCopy::kOn && !info.reads_host_memory) {
+    return tl::unexpected(make_error(
+        Status::kUnsupported,
+        "zero_copy is on, but cuda:%d (%s) cannot use memory of the host; use auto or off",
+        info.device, info.device_name));
+  }
+  info.zero_copy = config.zero_copy == ZeroCopy::kOn || (config.zero_copy == ZeroCopy::kAuto &&
+                                                         info.integrated && info.reads_host_memory);
   return info;
 }
 
@@ -78,11 +106,11 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   if (Expected<void> started = state->start(config); !started)
     return tl::unexpected(started.error());
   detail::log_message(LogLevel::kInfo,
-                      "engine: backend %s (%s), %d workers, SIMD %s, memory: host %zu, pinned %zu, "
-                      "device %zu bytes",
+                      "engine: backend %s (%s), %d workers, SIMD %s, zero copy %s, memory: host "
+                      "%zu, pinned %zu, device %zu bytes",
                       backend_name(info->backend), info->device_name, info->workers,
-                      info->simd_target, config.memory.host, config.memory.pinned,
-                      config.memory.device);
+                      info->simd_target, info->zero_copy ? "on" : "off", config.memory.host,
+                      config.memory.pinned, config.memory.device);
   return detail::EngineAccess::handle(std::move(state));
 }
 

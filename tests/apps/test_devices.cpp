@@ -110,8 +110,8 @@ TEST(Devices, MayBeOne) {
   const json warm =
       json_of({"halftone", "test:48x40,frames=3", "--warm-start", "--devices", "cpu"});
   EXPECT_EQ(warm["frames"].size(), 3u);
-  const std::vector<app::ListedDevice> all = app::parse_frame_devices("--devices", "all", 1);
-  const std::vector<app::ListedDevice> cuda = app::cuda_devices(1);
+  const std::vector<app::ListedDevice> all = app::parse_frame_devices("--devices", "all", {});
+  const std::vector<app::ListedDevice> cuda = app::cuda_devices({});
   ASSERT_EQ(all.size(), std::max<std::size_t>(cuda.size(), 1));
   EXPECT_EQ(all[0].name, cuda.empty() ? "cpu" : "cuda:0");
 }

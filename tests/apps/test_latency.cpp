@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -160,35 +161,21 @@ class Latency : public testing::Test {
 TEST_F(Latency, JsonIsCompleteAndConsistent) {
   const json report = latency({"--size", "64x48", "--fps", "200", "--frames", "60", "--budget-ms",
                                "10000", "--warm-up", "7", "--memory", "all"});
-  for (const char* key : {"version",
-                          "pipeline",
-                          "input",
-                          "input_frames",
-                          "size",
-                          "pace",
-                          "newest",
-                          "fps",
-                          "warm_up",
-                          "interrupted",
-                          "budget_ms",
-                          "budget_percentile",
-                          "backend",
-                          "device",
-                          "workers",
-                          "simd",
-                          "date",
-                          "host",
-                          "cpu_affinity",
-                          "realtime_priority",
-                          "workers_only",
-                          "memory_locked",
-                          "machine",
-                          "gpu",
-                          "config",
-                          "configs",
-                          "delay_frames",
-                          "runs",
-                          "ok"})
+  for (const char* key : {"version",      "pipeline",
+                          "input",        "input_frames",
+                          "size",         "pace",
+                          "newest",       "fps",
+                          "warm_up",      "interrupted",
+                          "budget_ms",    "budget_percentile",
+                          "backend",      "device",
+                          "workers",      "simd",
+                          "date",         "host",
+                          "cpu_affinity", "realtime_priority",
+                          "workers_only", "memory_locked",
+                          "zero_copy",    "machine",
+                          "gpu",          "config",
+                          "configs",      "delay_frames",
+                          "runs",         "ok"})
     EXPECT_TRUE(report.contains(key)) << key;
   EXPECT_EQ(report["backend"], backend());
   EXPECT_EQ(report["pace"], "camera");
@@ -564,10 +551,12 @@ TEST_F(Latency, ReportsBadPipelines) {
          {"'flow method=kernels taps=9x9'", "15x15x20"});
   expect({"--memory", "vram"}, {"--memory is 'vram'", "pinned"});
   expect({"--memory", "host,"}, {"--memory is 'host,'"});
+  expect({"--zero-copy", "maybe"}, {"--zero-copy", "maybe", "auto, on or off"});
   expect({"--back-to-back", "--fps", "30"}, {"--fps has no meaning here"});
   if (backend() == "cpu") {
     expect({"--wait", "block"}, {"--wait has no meaning here", "cpu"});
     expect({"--copy-threads", "2"}, {"--copy-threads has no meaning here", "cpu"});
+    expect({"--zero-copy", "on"}, {"--zero-copy has no meaning here", "cpu"});
   } else {
     expect({"--copy-threads", "2", "--memory", "device"}, {"--copy-threads", "--memory host"});
   }
@@ -746,6 +735,136 @@ TEST(Gpu, ReportsWhyValuesAreUnknown) {
   EXPECT_NE(app::gpu_line(info, none).find("clocks unknown: NVML is not available"),
             std::string::npos);
   EXPECT_TRUE(app::gpu_json(EngineInfo{}, none).is_null());
+}
+
+/// A kernel's tree with the files of a board.
+class FakeSysfs {
+ public:
+  FakeSysfs() {
+    // Other devices that must not be taken for the GPU or its rails.
+    write("class/devfreq/15340000.vic/cur_freq", "115200000");
+    write("class/thermal/thermal_zone0/type", "cpu-thermal");
+    write("class/thermal/thermal_zone0/temp", "51000");
+    write("class/hwmon/hwmon0/name", "pwmfan");
+    write("class/hwmon/hwmon0/in1_label", "VDD_IN");
+    write("class/hwmon/hwmon0/in1_input", "99999");
+    write("class/hwmon/hwmon0/curr1_input", "99999");
+  }
+  void write(const std::string& path, const std::string& text) {
+    const std::filesystem::path file(folder_ / path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream out(file);
+    out << text << '\n';
+  }
+  void clock(const std::string& device, const std::string& now, const std::string& highest) {
+    write("class/devfreq/" + device + "/cur_freq", now);
+    write("class/devfreq/" + device + "/max_freq", highest);
+  }
+  void rail(const std::string& monitor, int channel, const std::string& label,
+            const std::string& millivolts, const std::string& milliamperes) {
+    const std::string base = "class/hwmon/" + monitor + "/";
+    const std::string number = std::to_string(channel);
+    write(base + "name", "ina3221");
+    write(base + "in" + number + "_label", label);
+    write(base + "in" + number + "_input", millivolts);
+    write(base + "curr" + number + "_input", milliamperes);
+  }
+  GpuMeter meter(const std::string& nvml = "libocellus-no-such-library.so.1") const {
+    return GpuMeter(kFakeBus, nvml, folder_.path());
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+EngineInfo integrated_gpu() {
+  EngineInfo info;
+  info.backend = BackendKind::kCuda;
+  info.device = 0;
+  info.integrated = info.zero_copy = true;
+  std::snprintf(info.device_name, sizeof(info.device_name), "Orin");
+  return info;
+}
+
+// Example failure: without NVML the clock of another engine or the temperature of the CPU is
+// reported; millivolts times milliamperes are used as watts; a channel without a rail or the sum of
+// the shunts counts; or the report says that clocks and power are unknown.
+TEST(Tegra, ReadsTheKernelsFiles) {
+  FakeSysfs orin;
+  orin.clock("17000000.gpu", "918000000", "1300500000");
+  orin.write("class/thermal/thermal_zone1/type", "gpu-thermal");
+  orin.write("class/thermal/thermal_zone1/temp", "47625");
+  orin.rail("hwmon3", 1, "VDD_GPU_SOC", "19800", "260");
+  orin.rail("hwmon3", 2, "VDD_CPU_CV", "19800", "100");
+  orin.rail("hwmon3", 3, "VIN_SYS_5V0", "5000", "1100");
+  orin.rail("hwmon4", 1, "NC", "5000", "7000");
+  orin.rail("hwmon4", 7, "sum of shunt voltages", "5000", "7000");
+  const GpuMeter meter = orin.meter();
+  EXPECT_EQ(meter.missing(), "");
+  EXPECT_NE(meter.nvml_missing().find("NVML is not available"), std::string::npos);
+  EXPECT_EQ(meter.read().sm_mhz, 918u);
+  EXPECT_EQ(meter.settings().highest_sm_mhz, 1301u);
+  EXPECT_EQ(meter.read().temperature_c, 48u);
+  ASSERT_TRUE(meter.read().power_w);
+  EXPECT_NEAR(*meter.read().power_w, 5.148 + 1.98 + 5.5, 1e-9);
+  EXPECT_EQ(meter.power_missing(), "");
+  EXPECT_FALSE(meter.read().memory_mhz);
+  EXPECT_FALSE(meter.energy_j());
+
+  const json gpu = app::gpu_json(integrated_gpu(), meter);
+  EXPECT_EQ(gpu["integrated"], true);
+  EXPECT_EQ(gpu["zero_copy"], true);
+  EXPECT_EQ(gpu["now"]["sm_mhz"], 918);
+  EXPECT_EQ(gpu["power_source"], "VDD_GPU_SOC + VDD_CPU_CV + VIN_SYS_5V0");
+  EXPECT_EQ(gpu["rails_w"].size(), 3u);
+  EXPECT_NEAR(gpu["rails_w"]["VIN_SYS_5V0"].get<double>(), 5.5, 1e-9);
+  const std::string line = app::gpu_line(integrated_gpu(), meter);
+  for (const char* part : {"integrated", "zero copy on", "now SM 918 of 1301",
+                           "12.6 W (VDD_GPU_SOC", "48 degrees Celsius"})
+    EXPECT_NE(line.find(part), std::string::npos) << part << " is not in " << line;
+
+  GpuSampler sampler(meter, std::chrono::milliseconds(1));
+  orin.clock("17000000.gpu", "306000000", "1300500000");
+  const GpuActivity seen = sampler.stop();
+  EXPECT_EQ(seen.sm_mhz.low, 306u);
+  const json activity = app::activity_json(meter, seen, 10);
+  EXPECT_NEAR(activity["power_w"]["mean"].get<double>(), 12.628, 1e-6);
+  EXPECT_EQ(activity["power_source"], gpu["power_source"]);
+}
+
+// Example failure: the supply of the module is added to the rails that it feeds; a GPU that is
+// switched off ends the program or has an old temperature; or names of another board are not found.
+TEST(Tegra, KnowsItsBoards) {
+  FakeSysfs nano;
+  nano.clock("17000000.ga10b", "624750000", "624750000");
+  nano.rail("hwmon1", 1, "VDD_IN", "5000", "1500");
+  nano.rail("hwmon1", 2, "VDD_CPU_GPU_CV", "5000", "400");
+  nano.write("class/thermal/thermal_zone1/type", "GPU-therm");  // its temperature cannot be read
+  const GpuMeter of_nano = nano.meter();
+  EXPECT_NEAR(of_nano.read().power_w.value_or(0.0), 7.5, 1e-9);
+  EXPECT_EQ(of_nano.power_source(), "VDD_IN");
+  EXPECT_EQ(of_nano.read().sm_mhz, 625u);
+  EXPECT_FALSE(of_nano.read().temperature_c);
+
+  FakeSysfs thor;
+  thor.clock("gpu-gpc-0", "1575000000", "1575000000");
+  thor.clock("gpu-nvd-0", "1692000000", "1692000000");
+  thor.rail("hwmon5", 1, "VDD_GPU", "12000", "500");
+  thor.rail("hwmon5", 2, "VIN", "20000", "2000");
+  EXPECT_EQ(thor.meter().read().sm_mhz, 1575u);
+  EXPECT_NEAR(thor.meter().read().power_w.value_or(0.0), 40.0, 1e-9);
+
+  // NVML's values come first. What it does not know comes from the kernel.
+  fake.power = fake.field = 3;
+  EXPECT_EQ(thor.meter("").power_source(), "VIN");
+  EXPECT_EQ(thor.meter("").read().temperature_c, 41u);
+  fake.power = fake.field = 0;
+  EXPECT_EQ(thor.meter("").power_source(), "NVML");
+
+  FakeSysfs none;
+  EXPECT_EQ(none.meter().missing(), none.meter().nvml_missing());
+  EXPECT_FALSE(none.meter().read().power_w);
+  EXPECT_EQ(none.meter().power_source(), "");
 }
 
 // Example failure: milliwatts are used as watts, the average power of a second in place of the

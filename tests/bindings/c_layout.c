@@ -34,12 +34,16 @@ int main(void) {
   FIELD(ocellus_engine_config, device_wait);
   FIELD(ocellus_engine_config, device_stream_sets);
   FIELD(ocellus_engine_config, device_copy_threads);
+  FIELD(ocellus_engine_config, options);
+  FIELD(ocellus_engine_config, option_count);
   STRUCT(ocellus_engine_info);
   FIELD(ocellus_engine_info, backend);
   FIELD(ocellus_engine_info, device);
   FIELD(ocellus_engine_info, workers);
   FIELD(ocellus_engine_info, device_name);
   FIELD(ocellus_engine_info, simd_target);
+  FIELD(ocellus_engine_info, integrated);
+  FIELD(ocellus_engine_info, zero_copy);
   STRUCT(ocellus_plane_info);
   FIELD(ocellus_plane_info, name);
   FIELD(ocellus_plane_info, width);

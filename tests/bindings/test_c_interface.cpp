@@ -454,6 +454,31 @@ TEST_F(COperator, Configuration) {
   engine.affinity = cpus;
   engine.affinity_count = 65;
   refuse_engine(engine, "affinity_count is 65; it must be at most 64");
+  engine = {};
+  engine.option_count = 1;
+  refuse_engine(engine, "engine: options is null, but option_count is 1");
+  const auto set = [](EngineConfig config, const char* name, const char* value) {
+    return set_option(config, name, value).error().text;
+  };
+  for (const ocellus_option& option :
+       {ocellus_option{"zero_copy", "yes"}, ocellus_option{"zero", "on"}}) {
+    engine.options = &option;
+    refuse_engine(engine, set({}, option.name, option.value));
+  }
+  const ocellus_option no_value{"zero_copy", nullptr};
+  engine.options = &no_value;
+  refuse_engine(engine, "engine: the value of option 0 is null");
+  const ocellus_option on{"zero_copy", "on"};
+  engine.options = &on;
+  engine.backend = "cpu";
+  ocellus_engine* on_cpu = nullptr;
+  ASSERT_EQ(ocellus_engine_create(&engine, nullptr, 0, &on_cpu, &error_), OCELLUS_OK)
+      << error_.text;
+  ocellus_engine_info info{};
+  EXPECT_EQ(ocellus_engine_get_info(on_cpu, &info, &error_), OCELLUS_OK);
+  EXPECT_EQ(info.zero_copy, 0);
+  EXPECT_EQ(info.integrated, 0);
+  ocellus_engine_destroy(on_cpu);
 
   // The engine has memory for one operator only.
   ocellus_operator* op = nullptr;

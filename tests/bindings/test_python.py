@@ -569,6 +569,10 @@ class Numbers(unittest.TestCase):
             (lambda: Operator("flow", size=(64, -(2**31) - 1)), "the height of size is -2147483649; it must fit in 32"),
             (lambda: flow(window=2**32 + 9), "window is 4294967305; it must be odd, 3 to 31 pixels"),
             (lambda: Operator("flow", size=(64, 48), workers=2**32 + 1), "workers is 4294967297; it must fit in 32 bits"),
+            (
+                lambda: Operator("flow", size=(64, 48), engine_options={"zero_copy": "yes"}),
+                'zero_copy is "yes"; it must be auto, on or off',
+            ),
             (lambda: Operator("flow", size=(64, 48), workers=65), "workers is 65; it must be 0 (as many as the process may use) to 64"),
             (
                 lambda: Operator("flow", size=(64, 48), realtime_priority=2**32),

@@ -29,8 +29,11 @@ void expect_choices(const Option& option, GParamSpec* spec) {
 }
 
 /// Expects that the property has the type, the range and the default of the option.
-void expect_property(const OperatorConfig& defaults, const Option& option, GParamSpec* spec) {
-  const double number = option.get != nullptr ? defaults.get_number(option) : 0.0;
+/// `defaults`: a configuration.
+void expect_property(const void* defaults, const Option& option, GParamSpec* spec) {
+  const double number = option.get != nullptr ? option.get(defaults) : 0.0;
+  Text<kMaxOptionText> text;
+  detail::get_option(option, defaults, text.data, sizeof(text.data));
   switch (option.type) {
     case OptionType::kBool:
       ASSERT_TRUE(G_IS_PARAM_SPEC_BOOLEAN(spec));
@@ -62,7 +65,7 @@ void expect_property(const OperatorConfig& defaults, const Option& option, GPara
       return;
     case OptionType::kText:
       ASSERT_TRUE(G_IS_PARAM_SPEC_STRING(spec));
-      EXPECT_STREQ(G_PARAM_SPEC_STRING(spec)->default_value, defaults.get_option(option).c_str());
+      EXPECT_STREQ(G_PARAM_SPEC_STRING(spec)->default_value, text.c_str());
       return;
   }
 }
@@ -89,6 +92,14 @@ TEST_P(Table, EveryOptionIsAProperty) {
   ASSERT_NE(element, nullptr);
   GObjectClass* klass = G_OBJECT_GET_CLASS(element);
   std::set<std::string> known = {"align", "draw", "objects", "messages", "save-location"};
+  const EngineConfig engine;
+  for (const Option& option : EngineConfig::options()) {
+    const std::string name = property_name(option);
+    GParamSpec* const spec = g_object_class_find_property(klass, name.c_str());
+    ASSERT_NE(spec, nullptr) << name;
+    known.insert(name);
+    expect_property(&engine, option, spec);
+  }
   if (G_OBJECT_TYPE(element) == g_type_from_name("GstOcellusFlow"))
     for (const auto table : {OverlayConfig::options(), MovingObjectsConfig::options()})
       for (const Option& option : table) known.insert(property_name(option));
@@ -103,7 +114,7 @@ TEST_P(Table, EveryOptionIsAProperty) {
     known.insert(name);
     EXPECT_EQ(spec->flags & (G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY),
               G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY);
-    expect_property(defaults, option, spec);
+    expect_property(defaults.data(), option, spec);
     const std::string blurb = g_param_spec_get_blurb(spec);
     EXPECT_EQ(blurb.find(option.help), 0u) << blurb;
     EXPECT_NE(blurb.find(option.unit), std::string::npos) << blurb;

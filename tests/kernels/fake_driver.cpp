@@ -330,6 +330,9 @@ cudaError_t get_device_properties(cudaDeviceProp* properties, int device) {
   properties->multiProcessorCount = fake_driver().multiprocessors;
   properties->sharedMemPerBlockOptin = 227 * 1024;
   properties->l2CacheSize = 1 << 20;
+  properties->integrated = fake_driver().integrated ? 1 : 0;
+  properties->canMapHostMemory = properties->unifiedAddressing =
+      fake_driver().maps_host_memory ? 1 : 0;
   return cudaSuccess;
 }
 cudaError_t driver_version(int* version) {
@@ -477,6 +480,17 @@ cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t stream) {
                            touch("clearing", to, bytes);
                            std::memset(to, value, bytes);
                          }});
+}
+cudaError_t pointer_attributes(cudaPointerAttributes* attributes, const void* pointer) {
+  ENTER("cudaPointerGetAttributes");
+  *attributes = {};
+  for (void* block : fake_driver().host_blocks) {
+    const auto* const begin = static_cast<const char*>(block);
+    if (pointer < begin || pointer >= begin + fake_driver().block_bytes[block]) continue;
+    attributes->type = cudaMemoryTypeHost;
+    attributes->devicePointer = attributes->hostPointer = const_cast<void*>(pointer);
+  }
+  return cudaSuccess;
 }
 cudaError_t can_access_peer(int* can, int device, int peer) {
   ENTER("cudaDeviceCanAccessPeer");
@@ -798,6 +812,7 @@ const CudaCalls kCudaCalls = with_names({
     .copy = {InContext<copy>::call},
     .copy_2d = {InContext<copy_2d>::call},
     .set = {InContext<set>::call},
+    .pointer_attributes = {InContext<pointer_attributes>::call},
     .can_access_peer = {Runtime<can_access_peer>::call},
     .enable_peer_access = {InContext<enable_peer_access>::call},
     .copy_peer = {InContext<copy_peer>::call},

@@ -61,7 +61,9 @@ struct FakeDriver {
   std::function<std::function<void()>(const cudaLaunchConfig_t&, const void*, void**)> kernel;
   int multiprocessors = 4;
   int resident_blocks = 1;  ///< of a kernel whose shared memory is in its limit, per multiprocessor
-  bool peers = true;        ///< devices can access each other's memory
+  bool integrated = false;
+  bool maps_host_memory = true;
+  bool peers = true;  ///< devices can access each other's memory
   /// Other processes can open device memory that is allocated while this is set.
   bool shares_memory = false;
   /// Called before each call, on its thread.

@@ -144,11 +144,14 @@ struct Flight {
 /// A program with one operator and memory for two frames, on the lazy fake driver.
 class Caller {
  public:
-  explicit Caller(const OperatorCase& what)
+  explicit Caller(const OperatorCase& what, ZeroCopy zero_copy = ZeroCopy::kAuto,
+                  bool integrated = false)
       : config_(config_of(what)), info_(must(config_.info())) {
     reset_fake_driver();
     driver().lazy = true;
+    driver().integrated = integrated;
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+    settings.zero_copy = zero_copy;
     settings.device_stream_sets = 1;
     settings.memory = must(config_.footprint(must(Engine::probe(settings))));
     operator_bytes_ = settings.memory;
@@ -369,6 +372,13 @@ void submit_two(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
   for (int i = 0; i < kDepth; ++i) caller.submit(i, spaces[static_cast<std::size_t>(i)]);
 }
 
+/// Copies of rows that the library asked for since there were `calls`.
+std::ptrdiff_t copies_since(std::size_t calls) {
+  const std::vector<std::string>& names = fake_driver().names;
+  return std::count(names.begin() + static_cast<std::ptrdiff_t>(calls), names.end(),
+                    "cudaMemcpy2DAsync");
+}
+
 /// Sends two frames, which must succeed.
 void expect_two_frames(Caller& caller, const std::array<Spaces, kDepth>& spaces) {
   for (int i = 0; i < kDepth; ++i)
@@ -414,23 +424,73 @@ TEST_P(EveryOrder, TouchesNoMemoryOfTheCaller) {
   }
 }
 
+// The same with zero copy, of an integrated device by default and of any device when it is on. Also
+// fails when the device copies a frame or a result between memory of the host and its own.
+TEST_P(EveryOrder, TouchesNoMemoryOfTheCallerWithZeroCopy) {
+  constexpr MemorySpace kHost = MemorySpace::kHost;
+  constexpr MemorySpace kPinned = MemorySpace::kPinned;
+  constexpr MemorySpace kCuda = MemorySpace::kCuda;
+  const std::array<Spaces, kDepth> all[] = {{Spaces{kPinned, kPinned}, Spaces{kPinned, kPinned}},
+                                            {Spaces{kHost, kPinned}, Spaces{kPinned, kHost}},
+                                            {Spaces{kPinned, kCuda}, Spaces{kCuda, kPinned}},
+                                            {Spaces{kHost, kHost}, Spaces{kCuda, kHost}}};
+  for (const auto& spaces : all) {
+    for (const std::string order : kOrders) {
+      for (const bool integrated : {false, true}) {
+        SCOPED_TRACE(text_of(spaces) + order + (integrated ? " integrated" : " discrete"));
+        Caller caller(GetParam(), integrated ? ZeroCopy::kAuto : ZeroCopy::kOn, integrated);
+        EXPECT_TRUE(caller.engine().info().zero_copy);
+        const std::size_t made = Caller::driver().names.size();
+        expect_two_frames(caller, spaces);
+        submit_two(caller, spaces);
+        const bool lives = take_steps(caller, order);
+        caller.expect_left_alone();
+        if (lives) expect_two_frames(caller, spaces);
+        EXPECT_EQ(copies_since(made), 0);
+        EXPECT_EQ(last_error(), cudaSuccess);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Fails when `auto` does not copy for a discrete device, or `off` not for an integrated one. Then
+// the test above would count nothing in any case.
+TEST_P(EveryOrder, CopiesWithoutZeroCopy) {
+  constexpr Spaces kPinnedOnly = {MemorySpace::kPinned, MemorySpace::kPinned};
+  for (const bool integrated : {false, true}) {
+    Caller caller(GetParam(), integrated ? ZeroCopy::kOff : ZeroCopy::kAuto, integrated);
+    EXPECT_FALSE(caller.engine().info().zero_copy);
+    EXPECT_EQ(caller.engine().info().integrated, integrated);
+    const std::size_t made = Caller::driver().names.size();
+    expect_two_frames(caller, {kPinnedOnly, kPinnedOnly});
+    // At least one for each frame and one for each result.
+    EXPECT_GE(copies_since(made), 2 * kDepth);
+  }
+}
+
 // As above, when one CUDA call fails. Also fails when the frame then counts on the host or on the
 // device alone, because later results describe another frame than they show.
 TEST_P(EveryOrder, TouchesNoMemoryOfTheCallerAfterAFailedCall) {
   constexpr MemorySpace kHost = MemorySpace::kHost;
   constexpr MemorySpace kPinned = MemorySpace::kPinned;
   constexpr MemorySpace kCuda = MemorySpace::kCuda;
-  const std::array<Spaces, kDepth> all[] = {{Spaces{kHost, kHost}, Spaces{kPinned, kPinned}},
-                                            {Spaces{kCuda, kCuda}, Spaces{kCuda, kCuda}},
-                                            {Spaces{kCuda, kPinned}, Spaces{kHost, kCuda}}};
+  const struct {
+    std::array<Spaces, kDepth> spaces;
+    ZeroCopy zero_copy;
+  } all[] = {{{Spaces{kHost, kHost}, Spaces{kPinned, kPinned}}, ZeroCopy::kOff},
+             {{Spaces{kHost, kHost}, Spaces{kPinned, kPinned}}, ZeroCopy::kOn},
+             {{Spaces{kCuda, kCuda}, Spaces{kCuda, kCuda}}, ZeroCopy::kOff},
+             {{Spaces{kCuda, kPinned}, Spaces{kHost, kCuda}}, ZeroCopy::kOff}};
   int failed_submits = 0;
   int failed_waits = 0;
-  for (const auto& spaces : all) {
+  for (const auto& [spaces, zero_copy] : all) {
     for (const std::string order : {"12", "21", "2r", "d"}) {
       long calls = 1;
       for (long k = 0; k < calls; ++k) {
-        SCOPED_TRACE(text_of(spaces) + order + ", call " + std::to_string(k));
-        Caller caller(GetParam());
+        SCOPED_TRACE(text_of(spaces) + order + ", call " + std::to_string(k) +
+                     (zero_copy == ZeroCopy::kOn ? ", zero copy" : ""));
+        Caller caller(GetParam(), zero_copy);
         FakeDriver& driver = Caller::driver();
         const long begin = driver.calls;
         driver.fail_at = begin + k;
@@ -471,6 +531,63 @@ TEST_P(EveryOrder, TouchesNoMemoryOfTheCallerAfterAFailedCall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Streams, EveryOrder, testing::ValuesIn(operator_cases()), case_label);
+
+// ---- zero copy
+
+EngineConfig zero_copy_settings(ZeroCopy zero_copy) {
+  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
+  settings.zero_copy = zero_copy;
+  return settings;
+}
+
+// Fails when an engine takes zero copy on a device that cannot use memory of the host, or when the
+// error does not say what to change; when `auto` is not off there; or when the CPU refuses it.
+TEST(ZeroCopyOfAnEngine, NeedsADeviceThatUsesMemoryOfTheHost) {
+  reset_fake_driver();
+  fake_driver().integrated = true;
+  fake_driver().maps_host_memory = false;
+  const auto refused = Engine::probe(zero_copy_settings(ZeroCopy::kOn));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kUnsupported);
+  EXPECT_NE(std::string(refused.error().text).find("use auto or off"), std::string::npos);
+  EXPECT_FALSE(must(Engine::probe(zero_copy_settings(ZeroCopy::kAuto))).zero_copy);
+  EngineConfig on_cpu = engine_config();
+  on_cpu.zero_copy = ZeroCopy::kOn;
+  EXPECT_FALSE(must(Engine::probe(on_cpu)).zero_copy);
+  EngineConfig named;
+  must(set_option(named, "zero-copy", "on"));
+  EXPECT_EQ(named.zero_copy, ZeroCopy::kOn);
+  EXPECT_FALSE(set_option(named, "zero_copy", "yes"));
+}
+
+// Fails when a kernel is given the address of ordinary memory that the caller took for pinned: the
+// device would be lost. Also fails when the frame counts, or when the next one does not run.
+TEST(ZeroCopyOfAnEngine, RefusesMemoryThatIsNotPageLocked) {
+  for (const bool result : {false, true}) {
+    Caller caller({"halftone", OperatorConfig(*find_operator("halftone"))}, ZeroCopy::kOn);
+    constexpr Spaces kPinnedOnly = {MemorySpace::kPinned, MemorySpace::kPinned};
+    expect_two_frames(caller, {kPinnedOnly, kPinnedOnly});
+    const OperatorInfo& info = caller.shape();
+    std::vector<unsigned char> ordinary(std::max(in_bytes(info), out_bytes(info)));
+    Place in = caller.place(0, false, MemorySpace::kPinned, nullptr);
+    Place out = caller.place(0, true, MemorySpace::kPinned, nullptr);
+    (result ? out : in).data = ordinary.data();
+    Frame frame;
+    frame.data = in.data;
+    frame.size = info.size;
+    frame.stride = info.size.width;
+    frame.space = MemorySpace::kPinned;
+    const long graphs = fake_driver().launched_graphs;
+    const auto refused = caller.op().submit(frame, output_at(out, info));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().status, Status::kInvalidArgument);
+    const std::string text = refused.error().text;
+    EXPECT_NE(text.find(result ? info.planes[0].name : "the frame"), std::string::npos) << text;
+    EXPECT_NE(text.find("cudaHostRegister"), std::string::npos) << text;
+    EXPECT_EQ(fake_driver().launched_graphs, graphs);
+    expect_two_frames(caller, {kPinnedOnly, kPinnedOnly});
+  }
+}
 
 // ---- single cases
 

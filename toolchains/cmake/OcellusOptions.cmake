@@ -155,15 +155,15 @@ set(gst_found FALSE)
 if(NOT OCELLUS_GSTREAMER STREQUAL "OFF")
   find_package(PkgConfig)
   if(PkgConfig_FOUND)
-    pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.22 gstreamer-base-1.0>=1.22 gstreamer-video-1.0>=1.22
-                      gstreamer-app-1.0>=1.22)
+    pkg_check_modules(GST IMPORTED_TARGET gstreamer-1.0>=1.20 gstreamer-base-1.0>=1.20 gstreamer-video-1.0>=1.20
+                      gstreamer-app-1.0>=1.20)
   endif()
   if(GST_FOUND)
     set(gst_found TRUE)
   endif()
 endif()
 ocellus_optional(OCELLUS_GSTREAMER "${gst_found}"
-  "GStreamer 1.22 with pkg-config (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev, pkg-config)")
+  "GStreamer 1.20 with pkg-config (libgstreamer1.0-dev, libgstreamer-plugins-base1.0-dev, pkg-config)")
 
 # OpenCV's package for CMake is part of libopencv-dev, which depends on 150 packages. Three modules
 # are enough here.

@@ -172,6 +172,8 @@ class CEngineConfig(Structure):
         ("device_wait", c_int32),
         ("device_stream_sets", c_int32),
         ("device_copy_threads", c_int32),
+        ("options", POINTER(COption)),
+        ("option_count", c_size_t),
     ]
 
 
@@ -182,6 +184,8 @@ class CEngineInfo(Structure):
         ("workers", c_int32),
         ("device_name", c_char * 64),
         ("simd_target", c_char_p),
+        ("integrated", c_int32),
+        ("zero_copy", c_int32),
     ]
 
 

@@ -91,6 +91,7 @@ class OperatorInfo(NamedTuple):
     workers: int
     device_name: str
     pixel_format: str  #: "gray8", "gray16", "float32", or the color of the frames
+    zero_copy: bool  #: the CUDA device uses pinned memory where it lies
 
 
 class FrameInfo(NamedTuple):
@@ -271,6 +272,14 @@ def _text_of(name: str, value: OptionValue) -> str:
     raise TypeError(f"{name} is {value!r}; an option is a str, a bool, an int or a float")
 
 
+def _pairs_of(options: Mapping[str, OptionValue]) -> "ctypes.Array[COption]":
+    pairs = (COption * len(options))()
+    for pair, (option, value) in zip(pairs, options.items()):
+        pair.name = _encoded("the name of an option", option)
+        pair.value = _encoded(option, _text_of(option, value))
+    return pairs
+
+
 def _config_of(
     name: str,
     size: tuple[int, int],
@@ -292,12 +301,15 @@ def _config_of(
         pixel_format = _FORMAT_NAMES.index(color)
     width, height = width_and_height(size)
     black, white = (0.0, 0.0) if gray_range is None else gray_range
-    pairs = (COption * len(options))()
-    for pair, (option, value) in zip(pairs, options.items()):
-        pair.name = _encoded("the name of an option", option)
-        pair.value = _encoded(option, _text_of(option, value))
     return COperatorConfig(
-        _encoded("the operator's name", name), width, height, pixel_format, black, white, pairs, len(options)
+        _encoded("the operator's name", name),
+        width,
+        height,
+        pixel_format,
+        black,
+        white,
+        _pairs_of(options),
+        len(options),
     )
 
 
@@ -329,6 +341,7 @@ class Operator(NotCopied):
         backend: str = "auto",
         workers: int = 0,
         realtime_priority: int = 0,
+        engine_options: Optional[Mapping[str, OptionValue]] = None,
         **options: OptionValue,
     ) -> None:
         """Creates the operator.
@@ -345,6 +358,7 @@ class Operator(NotCopied):
         workers: threads that compute; 0: as many as CPUs that the affinity mask and the limit of the
             container allow
         realtime_priority: 1 to 99: SCHED_FIFO for these threads; 0: none
+        engine_options: options of the engine by name: {"zero_copy": "on"}
         options: the operator's options, with underscores: window=9, preset="fast"
         """
         if "_handle" in self.__dict__:
@@ -363,6 +377,8 @@ class Operator(NotCopied):
         engine.backend = _encoded("backend", backend)
         engine.workers = whole(ctypes.c_int32, "workers", workers)
         engine.realtime_priority = whole(ctypes.c_int32, "realtime_priority", realtime_priority)
+        engine.options = _pairs_of(engine_options or {})
+        engine.option_count = len(engine_options or {})
         check(
             lib.ocellus_engine_create(
                 ctypes.byref(engine), ctypes.byref(config), 1, ctypes.byref(self._engine), ctypes.byref(error)
@@ -417,6 +433,7 @@ class Operator(NotCopied):
             engine.workers,
             engine.device_name.decode("utf-8", "replace"),
             _FORMAT_NAMES[raw.format],
+            bool(engine.zero_copy),
         )
         names = [plane.name for plane in all_planes]
         for name in planes or ():

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "ocellus/memory.h"
+#include "ocellus/options.h"
 #include "ocellus/status.h"
 
 namespace ocellus {
@@ -47,6 +48,14 @@ enum class DeviceWait : std::uint8_t {
   kBlock,
 };
 
+/// Whether a CUDA device uses pinned memory where it lies, without a copy to or from its own
+/// memory.
+enum class ZeroCopy : std::uint8_t {
+  kAuto,  ///< on an integrated GPU, whose memory is that of the host
+  kOn,
+  kOff,
+};
+
 /// Largest number of worker threads of an engine.
 inline constexpr int kMaxWorkers = 64;
 
@@ -81,6 +90,11 @@ struct EngineConfig {
   /// from the first frame until 250 ms after the last one. Without them the caller copies alone, at
   /// a fraction of the memory bandwidth. Pinned and device memory need no such threads.
   int device_copy_threads = 0;
+  /// CUDA only: whether kernels read frames and write results in pinned memory where they lie. The
+  /// results are the same. Data in ordinary memory is still copied, by the host, to and from pinned
+  /// memory of the operator, which the kernels then use. A discrete GPU that does so reads and
+  /// writes over its bus while it computes.
+  ZeroCopy zero_copy = ZeroCopy::kAuto;
   /// Sum of the footprints of all operators and buffers that will exist on the engine at once.
   /// There can be at most 256 of them.
   Footprint memory{};
@@ -91,6 +105,9 @@ struct EngineConfig {
   /// deadline takes part in the work of the CPU, and `affinity` and `realtime_priority` do not
   /// apply to it. On CUDA, it takes part in functions of the host between kernels.
   bool workers_only = false;
+
+  /// The members that programs set by name: zero_copy.
+  static OptionTable options() noexcept;
 
   static constexpr std::array<std::int16_t, kMaxWorkers> spread() {
     std::array<std::int16_t, kMaxWorkers> cpus{};
@@ -109,9 +126,13 @@ struct EngineInfo {
   char device_bus[20] = {};
   int compute_capability = 0;    ///< CUDA only: 90 for 9.0
   std::size_t device_bytes = 0;  ///< CUDA only: total memory of the device
-  int driver_cuda = 0;   ///< CUDA only: CUDA version that the driver supports, 13000 for 13.0
-  int runtime_cuda = 0;  ///< CUDA only: CUDA version that the library was built with
-  int workers = 1;       ///< threads that compute, including a waiting caller; 0 on a CUDA device
+  bool integrated = false;       ///< CUDA only: the memory of the device is that of the host
+  /// CUDA only: kernels can read and write pinned memory by its address on the host
+  bool reads_host_memory = false;
+  bool zero_copy = false;  ///< CUDA only: pinned memory is used where it lies
+  int driver_cuda = 0;     ///< CUDA only: CUDA version that the driver supports, 13000 for 13.0
+  int runtime_cuda = 0;    ///< CUDA only: CUDA version that the library was built with
+  int workers = 1;         ///< threads that compute, including a waiting caller; 0 on a CUDA device
   /// Highway's name of the instruction set in use ("AVX3_ZEN4", "NEON", ...).
   const char* simd_target = "";
   bool affinity = false;      ///< true if EngineConfig::affinity names a CPU for a worker
@@ -136,11 +157,12 @@ struct EngineInfo {
 class Engine {
  public:
   /// Returns the properties of the engine that `create` would make with this configuration. Takes
-  /// no resources; ignores `memory`. Errors: InvalidArgument, BackendUnavailable.
+  /// no resources; ignores `memory`. Errors: InvalidArgument, BackendUnavailable, Unsupported (the
+  /// device cannot do `zero_copy`).
   static Expected<EngineInfo> probe(const EngineConfig& config) noexcept;
 
   /// Starts the workers and allocates one block of each kind of memory. Errors: InvalidArgument,
-  /// BackendUnavailable, OutOfMemory, System.
+  /// BackendUnavailable, Unsupported, OutOfMemory, System.
   static Expected<Engine> create(const EngineConfig& config) noexcept;
 
   Engine(Engine&&) noexcept;

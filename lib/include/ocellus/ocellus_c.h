@@ -163,6 +163,10 @@ typedef struct ocellus_engine_config {
   ocellus_device_wait device_wait;
   int32_t device_stream_sets;  /**< CUDA: operators that may overlap on the device; 0: 4 */
   int32_t device_copy_threads; /**< CUDA: threads that help to copy, 0 to 16 */
+  /** Options by name: "zero_copy" with "auto", "on" or "off", see EngineConfig in
+   * ocellus/engine.h. */
+  const ocellus_option* options;
+  size_t option_count; /**< at most OCELLUS_MAX_OPTIONS */
 } ocellus_engine_config;
 
 /** Properties of an engine. */
@@ -172,6 +176,8 @@ typedef struct ocellus_engine_info {
   int32_t workers;         /**< threads that compute; 0 on a CUDA device */
   char device_name[64];    /**< name of the processor or of the device */
   const char* simd_target; /**< instruction set in use */
+  int32_t integrated;      /**< 1: the memory of the CUDA device is that of the host */
+  int32_t zero_copy;       /**< 1: the CUDA device uses pinned memory where it lies */
 } ocellus_engine_info;
 
 /** A plane that an operator writes. */
