@@ -12,6 +12,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # std::string() (GCC bug 105651), and a read of an empty std::optional.
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.3 AND
+   CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  # GCC 13 compiles the code for processors without vector instructions wrongly, if it emulates vectors of 128
+  # bits (EMU128). Highway before 1.1 knows this of GCC 12.2 and earlier only.
+  target_compile_definitions(ocellus_options INTERFACE HWY_BROKEN_EMU128=1)
+endif()
 if(OCELLUS_WERROR)
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
