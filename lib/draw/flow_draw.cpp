@@ -200,12 +200,12 @@ void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const 
   const Moving moving(flow, config);
   const int height = std::min(flow.u.size.height, image.size.height - place.top);
   const int width = std::min(flow.u.size.width, image.size.width - place.left);
-  const float scale = std::min(1.0f / config.max_motion, std::numeric_limits<float>::max());
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
       float u = 0.0f, v = 0.0f, motion = 0.0f;
       if (!moving.at(x, y, u, v, motion)) continue;
-      painter.square(place.left + x, place.top + y, 1, to_yuv(wheel_color(u * scale, v * scale)));
+      painter.square(place.left + x, place.top + y, 1,
+                     to_yuv(wheel_color(u / config.max_motion, v / config.max_motion)));
     }
   }
 }
@@ -247,15 +247,14 @@ void draw_legend(float max_motion, const OverlayImage& image) noexcept {
 void draw_flow_wheel(const FlowOutput& flow, float max_motion, std::uint8_t* rgb,
                      std::ptrdiff_t rgb_stride) noexcept {
   const bool drawn = max_motion > 0.0f;  // false for NaN
-  // Not infinity, of which a motion of 0 would make NaN.
-  const float scale = drawn ? std::min(1.0f / max_motion, std::numeric_limits<float>::max()) : 0.0f;
   for (int y = 0; y < flow.u.size.height; ++y) {
     const float* const u = flow.u.row<const float>(y);
     const float* const v = flow.v.row<const float>(y);
     std::uint8_t* out = rgb + rgb_stride * y;
     for (int x = 0; x < flow.u.size.width; ++x, out += 3) {
+      // The product with 1 / max_motion could be NaN: for the smallest numbers, that is infinity.
       const Rgb color =
-          drawn && valid(u[x], v[x]) ? wheel_color(u[x] * scale, v[x] * scale) : Rgb{};
+          drawn && valid(u[x], v[x]) ? wheel_color(u[x] / max_motion, v[x] / max_motion) : Rgb{};
       out[0] = static_cast<std::uint8_t>(color.r);
       out[1] = static_cast<std::uint8_t>(color.g);
       out[2] = static_cast<std::uint8_t>(color.b);
