@@ -5,6 +5,7 @@ set(CPACK_PACKAGE_NAME ocellus)
 set(CPACK_PACKAGE_VENDOR Ocellus)
 set(CPACK_PACKAGE_CONTACT "${OCELLUS_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGING_INSTALL_PREFIX ${CMAKE_INSTALL_PREFIX})
 set(CPACK_STRIP_FILES ON)
@@ -27,14 +28,19 @@ file(WRITE ${PROJECT_BINARY_DIR}/packages/copyright
 Upstream-Name: Ocellus
 
 Files: *
-Copyright: the authors of Ocellus
+Copyright: (C) the authors of Ocellus
 License: Apache-2.0
  On Debian systems, the text of the license is in /usr/share/common-licenses/Apache-2.0.
 ")
 execute_process(COMMAND gzip -9nkf ${PROJECT_BINARY_DIR}/packages/changelog COMMAND_ERROR_IS_FATAL ANY)
 
+# The loader's cache is updated once, at the end of an installation.
+file(WRITE ${PROJECT_BINARY_DIR}/packages/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/packages/triggers)
+set(CPACK_DEBIAN_C_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/packages/triggers)
+
 # ocellus_package(<component> <package> <section> <summary> <text> [DEPENDS <package>...] [RECOMMENDS <package>...] [ALL])
-# The lines of the text begin with a space. ALL: for every processor, without compiled files.
+# ALL: for every processor, without compiled files.
 function(ocellus_package component package section summary text)
   cmake_parse_arguments(PARSE_ARGV 5 argument "ALL" "" "DEPENDS;RECOMMENDS")
   string(TOUPPER ${component} COMPONENT)
@@ -46,7 +52,6 @@ function(ocellus_package component package section summary text)
   set(prefix CPACK_DEBIAN_${COMPONENT})
   set(${prefix}_PACKAGE_NAME ${package} PARENT_SCOPE)
   set(${prefix}_PACKAGE_SECTION ${section} PARENT_SCOPE)
-  set(CPACK_COMPONENT_${COMPONENT}_DESCRIPTION "${summary}\n${text}" PARENT_SCOPE)
   set(${prefix}_DESCRIPTION "${summary}\n${text}" PARENT_SCOPE)
   set(${prefix}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)
   set(${prefix}_PACKAGE_RECOMMENDS "${recommends}" PARENT_SCOPE)
@@ -58,38 +63,38 @@ function(ocellus_package component package section summary text)
   set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${component} PARENT_SCOPE)
 endfunction()
 
-set(operators " Ocellus computes optical flow, halftones, restorations of blurred images,
- handwritten digits and classes of images, frame by frame, on the CPU or on a
- CUDA device. It takes its memory before the first frame.")
+set(operators "Ocellus computes optical flow, halftones, restorations of blurred images,
+handwritten digits and classes of images, frame by frame, on the CPU or on a
+CUDA device. It takes its memory before the first frame.")
 ocellus_package(library libocellus${version} libs "real-time vision operators for cameras" "${operators}
- .
- This package has the shared library and its models.")
+
+This package has the shared library and its models.")
 ocellus_package(c libocellus-c${version} libs "real-time vision operators for cameras, C interface" "${operators}
- .
- This package has the shared library with the C interface, and its models.")
+
+This package has the shared library with the C interface, and its models.")
 ocellus_package(dev libocellus-dev libdevel "real-time vision operators for cameras, development files" "${operators}
- .
- This package has the headers, the CMake package and the pkg-config files.
- It also has the static libraries for drawing, training and identification."
+
+This package has the headers, the CMake package and the pkg-config files.
+It also has the static libraries for drawing, training and identification."
   DEPENDS "libocellus${version} ${own}" "libocellus-c${version} ${own}" libhwy-dev libexpected-dev)
 if(TARGET gstocellus)
   ocellus_package(gst-plugins gstreamer1.0-ocellus libs "real-time vision operators for cameras, GStreamer elements" "${operators}
- .
- This package has the elements ocellusflow, ocellushalftone, ocelluscnn,
- ocellusrestore, ocellusdigits and ocelluscortex."
+
+This package has the elements ocellusflow, ocellushalftone, ocelluscnn,
+ocellusrestore, ocellusdigits and ocelluscortex."
     DEPENDS "libocellus${version} ${own}" RECOMMENDS gstreamer1.0-plugins-base)
 endif()
 if(TARGET ocellus-program)
   ocellus_package(tools ocellus-tools graphics "real-time vision operators for cameras, program" "${operators}
- .
- This package has the program ocellus. It runs the operators on images, videos
- and cameras, measures their latency, and trains models."
+
+This package has the program ocellus. It runs the operators on images, videos
+and cameras, measures their latency, and trains models."
     DEPENDS "libocellus${version} ${own}" RECOMMENDS gstreamer1.0-plugins-good)
 endif()
 if(OCELLUS_PYTHON_DIR)
   ocellus_package(python python3-ocellus python "real-time vision operators for cameras, Python package" "${operators}
- .
- This package has the Python package, which needs the C interface."
+
+This package has the Python package, which needs the C interface."
     ALL DEPENDS "libocellus-c${version} (>= ${PROJECT_VERSION})" python3:any python3-numpy)
   # Python's own tools compile the modules, and remove what they wrote.
   set(scripts ${PROJECT_BINARY_DIR}/packages/python)
