@@ -61,6 +61,7 @@ struct Run {
   int in_flight = 1;
   double fps = 0.0;  ///< 0: back to back
   int copy_threads = 0;
+  ZeroCopy zero_copy = ZeroCopy::kOff;
 };
 
 struct Steady {
@@ -81,6 +82,7 @@ Steady run_frames(const OperatorConfig& config, const Run& how) {
   const auto in_flight = static_cast<std::size_t>(how.in_flight);
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
   settings.device_copy_threads = how.copy_threads;
+  settings.zero_copy = how.zero_copy;
   for (int i = 0; i < kImages; ++i) settings.memory += Buffer::footprint(how.space, in_bytes(info));
   for (int i = 0; i < how.in_flight; ++i)
     settings.memory += Buffer::footprint(how.space, out_bytes(info));
@@ -242,11 +244,13 @@ TEST_P(DeviceSteadyState, Paced) {
   expect_steady(config(1), {MemorySpace::kCuda, 1'000, 1, 400.0});
 }
 
-// As above for frames and results in memory of the host, with and without copy threads.
+// As above for frames and results in memory of the host, with and without copy threads and zero
+// copy.
 TEST_P(DeviceSteadyState, HostMemory) {
   expect_steady(config(2), {MemorySpace::kHost, 2'000, 2});
   expect_steady(config(2), {MemorySpace::kHost, 2'000, 2, 0.0, 2});
   expect_steady(config(2), {MemorySpace::kPinned, 2'000, 2});
+  expect_steady(config(2), {MemorySpace::kPinned, 2'000, 2, 0.0, 0, ZeroCopy::kOn});
 }
 
 }  // namespace
