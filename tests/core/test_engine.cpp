@@ -1,5 +1,4 @@
 // Engine: configuration, workers, backends, memory and log.
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -26,6 +25,7 @@
 #include "ocellus/engine.h"
 #include "ocellus/log.h"
 #include "support/fork.h"
+#include "support/threads.h"
 
 namespace ocellus {
 namespace {
@@ -35,27 +35,6 @@ EngineConfig cpu_config(int workers = 2) {
   config.backend.choice = BackendChoice::kCpu;
   config.workers = workers;
   return config;
-}
-
-/// The ids of this process's threads whose name begins with `prefix`.
-std::vector<pid_t> threads_named(const char* prefix) {
-  std::vector<pid_t> found;
-  DIR* tasks = opendir("/proc/self/task");
-  while (const dirent* entry = readdir(tasks)) {
-    if (entry->d_name[0] == '.') continue;
-    char path[300];
-    std::snprintf(path, sizeof(path), "/proc/self/task/%s/comm", entry->d_name);
-    char name[32] = {};
-    if (std::FILE* file = std::fopen(path, "r")) {
-      if (std::fgets(name, sizeof(name), file) != nullptr &&
-          std::strncmp(name, prefix, std::strlen(prefix)) == 0) {
-        found.push_back(static_cast<pid_t>(std::atoi(entry->d_name)));
-      }
-      std::fclose(file);
-    }
-  }
-  closedir(tasks);
-  return found;
 }
 
 std::vector<int> allowed_cpus() {
@@ -146,7 +125,8 @@ TEST(Engine, RefusesUnavailableMemory) {
   engine = Engine::create(config);
   ASSERT_FALSE(engine);
   EXPECT_EQ(engine.error().status, Status::kOutOfMemory);
-  EXPECT_TRUE(threads_named("ocellus-").empty()) << "a refused engine must not leave threads";
+  EXPECT_TRUE(test::threads_after(0, "ocellus-").empty())
+      << "a refused engine must not leave threads";
 }
 
 // Fails when locking more memory than allowed is silently ignored. The test runs in a child
@@ -202,12 +182,10 @@ TEST(Engine, StartsAndEndsItsThreads) {
       const Expected<Engine> engine = Engine::create(cpu_config(workers));
       ASSERT_TRUE(engine) << engine.error().text;
       EXPECT_EQ(engine->info().workers, workers);
-      EXPECT_EQ(threads_named("ocellus-").size(), static_cast<std::size_t>(workers));
+      EXPECT_EQ(test::threads_after(static_cast<std::size_t>(workers), "ocellus-").size(),
+                static_cast<std::size_t>(workers));
     }
-    // The kernel may still list a thread for a moment after the join.
-    for (int tries = 0; tries < 1000 && !threads_named("ocellus-").empty(); ++tries)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_TRUE(threads_named("ocellus-").empty());
+    EXPECT_TRUE(test::threads_after(0, "ocellus-").empty());
   }
 }
 
@@ -224,7 +202,7 @@ TEST(Engine, AffinityIsSet) {
   const int expected[2] = {allowed.back(), allowed.front()};
   for (int i = 0; i < 2; ++i) {
     const std::string name = "ocellus-" + std::to_string(i);
-    const std::vector<pid_t> threads = threads_named(name.c_str());
+    const std::vector<pid_t> threads = test::threads_after(1, name.c_str());
     ASSERT_EQ(threads.size(), 1u);
     cpu_set_t cpus;
     ASSERT_EQ(sched_getaffinity(threads[0], sizeof(cpus), &cpus), 0);
@@ -237,7 +215,7 @@ TEST(Engine, AffinityIsSet) {
 cpu_set_t cpus_of_worker(int worker) {
   // The line break ends the name: worker 1 is not worker 10.
   const std::string name = "ocellus-" + std::to_string(worker) + "\n";
-  const std::vector<pid_t> threads = threads_named(name.c_str());
+  const std::vector<pid_t> threads = test::threads_after(1, name.c_str());
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   EXPECT_EQ(threads.size(), 1u);
@@ -301,11 +279,11 @@ TEST(Engine, RealtimePriorityIsSetOrRefusedWithAReason) {
   if (!engine) {
     EXPECT_EQ(engine.error().status, Status::kSystem);
     EXPECT_NE(std::strstr(engine.error().text, "CAP_SYS_NICE"), nullptr) << engine.error().text;
-    EXPECT_TRUE(threads_named("ocellus-").empty());
+    EXPECT_TRUE(test::threads_after(0, "ocellus-").empty());
     GTEST_SKIP() << "this process may not use SCHED_FIFO; the refusal was checked";
   }
   EXPECT_EQ(engine->info().realtime_priority, 7);
-  const std::vector<pid_t> threads = threads_named("ocellus-");
+  const std::vector<pid_t> threads = test::threads_after(2, "ocellus-");
   ASSERT_EQ(threads.size(), 2u);
   for (const pid_t thread : threads) {
     EXPECT_EQ(sched_getscheduler(thread), SCHED_FIFO);
@@ -330,7 +308,7 @@ TEST(Engine, RealtimePriorityWithoutPermissionIsAnError) {
     if (engine) _exit(4);
     if (engine.error().status != Status::kSystem) _exit(5);
     if (std::strstr(engine.error().text, "CAP_SYS_NICE") == nullptr) _exit(6);
-    _exit(threads_named("ocellus-").empty() ? 0 : 7);
+    _exit(test::threads_after(0, "ocellus-").empty() ? 0 : 7);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -362,7 +340,7 @@ TEST(Engine, WorkersBlockAsynchronousSignals) {
   ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &after), 0);
   for (int signal = 1; signal < SIGRTMIN; ++signal)
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal)) << signal;
-  const std::vector<pid_t> workers = threads_named("ocellus-");
+  const std::vector<pid_t> workers = test::threads_after(2, "ocellus-");
   ASSERT_EQ(workers.size(), 2u);
   for (const pid_t worker : workers) {
     const std::string status = thread_status(worker);
@@ -406,7 +384,7 @@ TEST(Engine, WorkersDoNotInheritARealtimePolicy) {
   ASSERT_EQ(sched_setscheduler(0, SCHED_OTHER, &parameter), 0);
   ASSERT_TRUE(engine) << engine.error().text;
   EXPECT_EQ(engine->info().realtime_priority, 0);
-  for (const pid_t worker : threads_named("ocellus-"))
+  for (const pid_t worker : test::threads_after(2, "ocellus-"))
     EXPECT_EQ(sched_getscheduler(worker), SCHED_OTHER);
 }
 
@@ -546,7 +524,7 @@ TEST(Engine, CanBeMoved) {
   ASSERT_TRUE(other);
   first = std::move(*other);
   EXPECT_EQ(first.info().workers, 1);
-  EXPECT_EQ(threads_named("ocellus-").size(), 1u)
+  EXPECT_EQ(test::threads_after(1, "ocellus-").size(), 1u)
       << "the engine that was overwritten must be destroyed";
 }
 

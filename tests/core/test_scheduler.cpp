@@ -1,5 +1,4 @@
 // The scheduler: order, barriers, slots, deadlines, cancellation and destruction.
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -18,6 +17,7 @@
 #include "core/scheduler.h"
 #include "core/scheduler_fixture.h"
 #include "support/cpu_time.h"
+#include "support/threads.h"
 
 namespace ocellus::detail {
 namespace {
@@ -34,23 +34,6 @@ std::unique_ptr<Scheduler> start(int workers) {
   const Expected<void> started = scheduler->start(EngineConfig{}, workers);
   EXPECT_TRUE(started) << started.error().text;
   return scheduler;
-}
-
-int thread_count() {
-  int count = 0;
-  DIR* tasks = opendir("/proc/self/task");
-  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count;
-}
-
-/// The number of threads, once it has reached `expected`. The system still counts a joined thread
-/// for a moment.
-int thread_count_after(int expected) {
-  const Deadline limit = Deadline::after(std::chrono::seconds(5));
-  while (thread_count() != expected && !limit.passed())
-    std::this_thread::sleep_for(milliseconds(1));
-  return thread_count();
 }
 
 class SchedulerWorkers : public testing::TestWithParam<int> {};
@@ -643,7 +626,7 @@ TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {
 // running.
 TEST(Scheduler, CanBeDestroyedWithQueuedWork) {
   for (const int workers : {1, 4}) {
-    const int threads_before = thread_count();
+    const std::size_t threads_before = test::threads_named("").size();
     Gate gate;
     std::atomic<int> inside{0};
     TestJob running;
@@ -671,13 +654,13 @@ TEST(Scheduler, CanBeDestroyedWithQueuedWork) {
     scheduler.reset();
     EXPECT_EQ(inside.load(), 0);
     opener.join();
-    EXPECT_EQ(thread_count_after(threads_before), threads_before);
+    EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
   }
 }
 
 // Fails when starting and ending repeatedly leaks threads or hangs.
 TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
-  const int threads_before = thread_count();
+  const std::size_t threads_before = test::threads_named("").size();
   for (int round = 0; round < 100; ++round) {
     const auto scheduler = start(1 + round % 8);
     if (round % 2 == 0) {
@@ -687,7 +670,7 @@ TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
       ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
     }
   }
-  EXPECT_EQ(thread_count_after(threads_before), threads_before);
+  EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
   Scheduler never_started;  // destroying a scheduler that was never started must work, too
 }
 
@@ -752,7 +735,7 @@ TEST(Scheduler, WorkersReplaceACallerThatDoesNotComputeAnyMore) {
 // Fails when a thread that cannot be started is ignored, or when the threads started before it
 // remain.
 TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
-  const int threads_before = thread_count();
+  const std::size_t threads_before = test::threads_named("").size();
   {
     Scheduler scheduler;
     EngineConfig config;
@@ -762,7 +745,7 @@ TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
     EXPECT_EQ(started.error().status, Status::kSystem);
     EXPECT_NE(std::strstr(started.error().text, "worker 2"), nullptr) << started.error().text;
   }
-  EXPECT_EQ(thread_count_after(threads_before), threads_before);
+  EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
 }
 
 // ---- jobs that are stopped

@@ -4,9 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
-#include <filesystem>
 #include <functional>
-#include <iterator>
 #include <string>
 
 #include "cortex/labeled_strokes.h"
@@ -14,20 +12,17 @@
 #include "ocellus/cortex_training.h"
 #include "ocellus/neocognitron_training.h"
 #include "support/refused_threads.h"
+#include "support/threads.h"
 
 namespace ocellus::test {
 namespace {
-
-long threads_of_this_process() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-}
 
 constexpr int kThreads = 4;
 
 // Fails when a refused thread ends the process, when no error tells of it, or when the threads that
 // started before it stay.
 void expect_refusals(const std::function<Expected<void>()>& call) {
-  const long before = threads_of_this_process();
+  const std::size_t before = threads_named("").size();
   for (int given = 0; given < kThreads - 1; ++given) {
     threads_left = given;
     const Expected<void> refused = call();
@@ -36,11 +31,11 @@ void expect_refusals(const std::function<Expected<void>()>& call) {
     EXPECT_EQ(refused.error().status, Status::kSystem) << refused.error().text;
     const std::string expected = "training thread " + std::to_string(given + 1) + " ";
     EXPECT_EQ(std::string(refused.error().text).find(expected), 0u) << refused.error().text;
-    EXPECT_EQ(threads_of_this_process(), before);
+    EXPECT_EQ(threads_after(before).size(), before);
   }
   const Expected<void> made = call();
   EXPECT_TRUE(made) << made.error().text;
-  EXPECT_EQ(threads_of_this_process(), before);
+  EXPECT_EQ(threads_after(before).size(), before);
 }
 
 template <typename T>
