@@ -13,10 +13,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.3 AND
-   CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  # GCC 13 compiles the code for processors without vector instructions wrongly, if it emulates vectors of 128
-  # bits (EMU128). Highway before 1.1 knows this of GCC 12.2 and earlier only.
-  target_compile_definitions(ocellus_options INTERFACE HWY_BROKEN_EMU128=1)
+   CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  # GCC compiles Highway's emulation of 128-bit vectors wrongly. Each release of Highway knows this of the versions of
+  # its time. With this definition, processors without vector instructions take one element at a time.
+  target_compile_definitions(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:HWY_BROKEN_EMU128=1>)
 endif()
 if(OCELLUS_WERROR)
   target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
