@@ -30,7 +30,6 @@ using paper::ReductionConfig;
 
 using PaperExamplesOnDevice = OnDevice;
 
-
 /// Ends the program if the kernels take 20 seconds: nothing can stop a kernel whose blocks wait for
 /// ever.
 template <typename Run>
