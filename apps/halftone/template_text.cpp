@@ -418,7 +418,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
   if (!stage.is_object()) throw InputError(fmt::format("{}: must be an object", where));
   Draft draft;
   for (const auto& [name, value] : stage.items()) {
-    const auto shown = [&value = value] { return shown_json(value); };
+    const auto shown = [&member = value] { return shown_json(member); };
     if (name == "a" || name == "b") {
       (name == "a" ? draft.a : draft.b) = json_rows(value, where, name);
     } else if (name == "continuous") {

@@ -13,7 +13,7 @@ namespace {
 using namespace svg;
 
 /// Space at the right for the names of the curves.
-constexpr double kNames = 250.0;
+constexpr double kNamesWidth = 250.0;
 constexpr double kLineOfText = 15.0;
 
 std::string curve_of(const Curve& curve, const char* color, const Axis& x, const Axis& y) {
@@ -53,7 +53,7 @@ void write_curves_svg(const std::string& path, const CurvePlot& plot) {
   if (!curves.empty()) {
     std::sort(x_ticks.begin(), x_ticks.end());
     x_ticks.erase(std::unique(x_ticks.begin(), x_ticks.end()), x_ticks.end());
-    Axis x{least_x, std::max(most_x, least_x + 1.0), false, 80.0, kWidth - kNames};
+    Axis x{least_x, std::max(most_x, least_x + 1.0), false, 80.0, kWidth - kNamesWidth};
     if (plot.logarithmic_x) {
       x = {least_x / 1.1, most_x * 1.1, true, x.from, x.to};
       x_ticks = ticks_of(x, 8);

@@ -30,9 +30,6 @@ using paper::ReductionConfig;
 
 using PaperExamplesOnDevice = OnDevice;
 
-constexpr LayerSchedule kSchedules[] = {LayerSchedule::kLevels, LayerSchedule::kPipelined,
-                                        LayerSchedule::kQueue};
-
 /// Ends the program if the kernels take 20 seconds: nothing can stop a kernel whose blocks wait for
 /// ever.
 template <typename Run>
