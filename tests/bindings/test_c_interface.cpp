@@ -458,7 +458,7 @@ TEST_F(COperator, Configuration) {
   engine.option_count = 1;
   refuse_engine(engine, "engine: options is null, but option_count is 1");
   const auto set = [](EngineConfig config, const char* name, const char* value) {
-    return set_option(config, name, value).error().text;
+    return std::string(set_option(config, name, value).error().text);
   };
   for (const ocellus_option& option :
        {ocellus_option{"zero_copy", "yes"}, ocellus_option{"zero", "on"}}) {
