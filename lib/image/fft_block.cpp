@@ -20,8 +20,8 @@ struct C {
   V re;
   V im;
 
-  // An implicit constructor has no target attribute and cannot inline that of V, which on ARM is not
-  // trivial.
+  // An implicit constructor has no target attribute and cannot inline that of V, which on ARM is
+  // not trivial.
   HWY_INLINE C() {}
   HWY_INLINE C(V real, V imaginary) : re(real), im(imaginary) {}
 };
