@@ -185,9 +185,12 @@ int GroupState::next_member(int camera) const noexcept {
     return members_[at(member)].in_flight.load(std::memory_order_acquire) < depth_;
   };
   if (!in_turn_) return has_room(camera) ? camera : -1;
-  for (int i = 0; i < member_count_; ++i)
-    if (const int member = (turn_ + i) % member_count_; has_room(member)) return member;
-  return -1;
+  // Asked in reverse: a camera's results come in order, so while `wait` gives back room on another
+  // thread, a later member that has room again shows that an earlier one has it, too.
+  int first = -1;
+  for (int i = member_count_; i-- > 0;)
+    if (const int member = (turn_ + i) % member_count_; has_room(member)) first = member;
+  return first;
 }
 
 int GroupState::next_engine(int camera) const noexcept {

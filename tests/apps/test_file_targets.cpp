@@ -110,7 +110,7 @@ class CommandTargets : public testing::Test {
   static FileWriterCase command(const char* name, const char* extension,
                                 const std::vector<std::string>& arguments, bool takes_pipes) {
     FileWriterCase made{name, extension, {}, takes_pipes};
-    made.program = program_path();
+    made.reads = {program_path()};
     made.write = [arguments](const std::string& path) {
       const ChildResult result = run_program(plus(arguments, {path}));
       return result.exit_code == 0 ? "" : "exit " + std::to_string(result.exit_code) + result.err;

@@ -281,14 +281,15 @@ TEST(VideoFields, InterlacedFramesAreRefused) {
     }
     return std::string();
   };
-  for (const auto& [mode, refused] : {std::pair{"progressive", false}, std::pair{"mixed", false},
-                                      std::pair{"interleaved", true}}) {
-    const std::string error = error_of([mode = mode] {
+  for (const auto& [interlacing, refused] :
+       {std::pair{"progressive", false}, std::pair{"mixed", false},
+        std::pair{"interleaved", true}}) {
+    const std::string error = error_of([mode = interlacing] {
       return app::open_pipeline(
           std::string("videotestsrc num-buffers=3 ! video/x-raw,interlace-mode=") + mode, {});
     });
     EXPECT_EQ(error.find("frame 0 is interlaced") != std::string::npos, refused) << error;
-    EXPECT_EQ(error.empty(), !refused) << mode << ": " << error;
+    EXPECT_EQ(error.empty(), !refused) << interlacing << ": " << error;
   }
   const TemporaryFolder folder;
   const std::string video = folder / "v.mp4";

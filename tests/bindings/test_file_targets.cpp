@@ -13,7 +13,8 @@ namespace {
 TEST(PythonFiles, MeetEveryTarget) {
   if (run_program({"-c", "import numpy"}).exit_code != 0) GTEST_SKIP() << "NumPy was not found";
   FileWriterCase python{"Operator.save_model", ".ocellus", {}};
-  python.program = program_path();
+  python.reads = {program_path(), std::getenv("OCELLUS_LIBRARY"),
+                  std::getenv("PYTHONPATH") + std::string("/ocellus/__init__.py")};
   const std::string script =
       "import sys, numpy, ocellus\n"
       "operator = ocellus.Operator('cortex', size=(28, 28), backend='cpu', workers=1, learn=True)\n"

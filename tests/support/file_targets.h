@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -34,8 +35,8 @@ struct FileWriterCase {
   bool takes_devices = true;
   /// Whether the bytes are a complete file. Empty: they are always the same.
   std::function<bool(const std::string& bytes)> complete = {};
-  /// Set where `write` runs a program: an ordinary user may not be able to.
-  std::string program = {};
+  /// Files that `write` reads: an ordinary user may not reach them.
+  std::vector<std::string> reads = {};
 };
 
 /// For the superuser, no permission counts. While it exists, a test that runs as the superuser has
@@ -51,10 +52,11 @@ class OrdinaryUser {
   ~OrdinaryUser() {
     if (was_superuser_ && (seteuid(0) != 0 || setegid(0) != 0)) std::abort();
   }
-  /// Whether the user may run it, as far as its own permissions tell.
-  static bool can_run(const std::string& program) {
+  static bool can_read(const std::vector<std::string>& files) {
     const OrdinaryUser user;
-    return program.empty() || faccessat(AT_FDCWD, program.c_str(), X_OK, AT_EACCESS) == 0;
+    return std::ranges::all_of(files, [](const std::string& file) {
+      return faccessat(AT_FDCWD, file.c_str(), R_OK, AT_EACCESS) == 0;
+    });
   }
   OrdinaryUser(const OrdinaryUser&) = delete;
   OrdinaryUser& operator=(const OrdinaryUser&) = delete;
@@ -139,7 +141,7 @@ inline void expect_file_targets(const FileWriterCase& writer) {
   const mode_t mask = umask(0);
   umask(mask);
   const mode_t fresh = 0666 & ~mask;
-  const bool ordinary = OrdinaryUser::can_run(writer.program);
+  const bool ordinary = OrdinaryUser::can_read(writer.reads);
   std::string expected;
   {
     SCOPED_TRACE("no file");
