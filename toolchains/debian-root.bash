@@ -10,6 +10,7 @@ mirror=${OCELLUS_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-
 make_root() {
   debootstrap --variant=minbase --include=ca-certificates "$1" "$2" "$mirror" >"$3" 2>&1 ||
     { tail -n 20 "$3" >&2; die "debootstrap $1 failed; see $3"; }
+  chmod 755 "$2"  # also for commands that run as another user
   echo force-unsafe-io >"$2/etc/dpkg/dpkg.cfg.d/unsafe-io"  # installs faster; the folder can be made anew
 }
 

@@ -1,4 +1,4 @@
-// The files that the Python package writes. OCELLUS_PROGRAM is the interpreter.
+// The files that the Python package writes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -11,6 +11,7 @@ namespace ocellus::test {
 namespace {
 
 TEST(PythonFiles, MeetEveryTarget) {
+  setenv("OCELLUS_PROGRAM", std::getenv("OCELLUS_TEST_PYTHON"), 1);  // what run_program runs
   if (run_program({"-c", "import numpy"}).exit_code != 0) GTEST_SKIP() << "NumPy was not found";
   FileWriterCase python{"Operator.save_model", ".ocellus", {}};
   python.reads = {program_path(), std::getenv("OCELLUS_LIBRARY"),

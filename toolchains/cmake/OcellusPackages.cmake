@@ -19,7 +19,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 set(CPACK_COMPONENTS_ALL "")
 set(own "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 
-# The two files that every package has.
+# The files that every package has.
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE ${PROJECT_BINARY_DIR}/packages/changelog
   "ocellus (${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}.\n\n -- ${OCELLUS_PACKAGE_MAINTAINER}  ${date}\n")
@@ -31,7 +31,19 @@ Files: *
 Copyright: (C) the authors of Ocellus
 License: Apache-2.0
  On Debian systems, the text of the license is in /usr/share/common-licenses/Apache-2.0.
+Comment:
+ Code of other libraries is compiled in. Their licenses are in the file third-party of this folder.
 ")
+set(third_party "")
+foreach(library libcli11-dev libeigen3-dev libexpected-dev libflatbuffers-dev libxxhash-dev nlohmann-json3-dev)
+  file(READ /usr/share/doc/${library}/copyright license)
+  string(APPEND third_party "Code of the headers of ${library}\n\n${license}\n\n")
+endforeach()
+if(OCELLUS_CUDA_FOUND)
+  string(APPEND third_party "The CUDA runtime library (cudart_static), (C) NVIDIA Corporation, under the license agreement of the CUDA toolkit, "
+    "which lists it as redistributable: https://docs.nvidia.com/cuda/eula/\n")
+endif()
+file(WRITE ${PROJECT_BINARY_DIR}/packages/third-party "${third_party}")
 execute_process(COMMAND gzip -9nkf ${PROJECT_BINARY_DIR}/packages/changelog COMMAND_ERROR_IS_FATAL ANY)
 
 # The loader's cache is updated once, at the end of an installation.
@@ -46,7 +58,7 @@ function(ocellus_package component package section summary text)
   string(TOUPPER ${component} COMPONENT)
   list(JOIN argument_DEPENDS ", " depends)
   list(JOIN argument_RECOMMENDS ", " recommends)
-  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
+  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright ${PROJECT_BINARY_DIR}/packages/third-party DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
   install(FILES ${PROJECT_BINARY_DIR}/packages/changelog.gz RENAME changelog.Debian.gz
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
   set(prefix CPACK_DEBIAN_${COMPONENT})
