@@ -150,9 +150,7 @@ json latency(const std::vector<std::string>& arguments, int expected_exit = 0) {
 class Latency : public testing::Test {
  protected:
   void SetUp() override {
-    if (backend() == "cpu") return;
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+    if (backend() != "cpu") skip_without_device();
   }
 };
 

@@ -308,10 +308,7 @@ struct TileCase {
 
 class Tiles : public testing::TestWithParam<TileCase> {
  protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
+  void SetUp() override { skip_without_device(); }
 };
 
 // Fails when a layer on the device differs from the CPU's for this shape of the model or tile.

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -112,13 +113,20 @@ inline Results run(const OperatorConfig& config, const std::vector<FrameBuffer>&
   return send(rig.op, frames, in_flight);
 }
 
+/// For SetUp: skips a test that needs a CUDA device where there is none, and where
+/// OCELLUS_TEST_BACKEND leaves it to another run of the same program.
+inline void skip_without_device() {
+  const char* const asked = std::getenv("OCELLUS_TEST_BACKEND");
+  if (asked != nullptr && std::string_view(asked) == "cpu")
+    GTEST_SKIP() << "it needs a CUDA device, and OCELLUS_TEST_BACKEND is cpu";
+  const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
+  if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
+}
+
 /// Tests that need a CUDA device.
 class OnDevice : public testing::Test {
  protected:
-  void SetUp() override {
-    const Expected<EngineInfo> probed = Engine::probe(engine_config(1, BackendChoice::kCuda));
-    if (!probed) GTEST_SKIP() << "no CUDA device: " << probed.error().text;
-  }
+  void SetUp() override { skip_without_device(); }
 };
 
 /// The folder of the optional development data, or empty.
