@@ -1,0 +1,328 @@
+// What each command of the program prints, as JSON and as text, is that of the snapshots.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/io/digit_scene.h"
+#include "apps/program_checks.h"
+#include "cortex/labeled_strokes.h"
+#include "snapshots/snapshot.h"
+#include "support/files.h"
+#include "support/idx_files.h"
+
+namespace ocellus::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// A command. "@" in an argument stands for the folder of the inputs.
+struct Case {
+  const char* name;
+  Arguments arguments;
+  bool has_json = true;
+};
+
+const Arguments kCpu = {"--backend", "cpu", "--threads", "2"};
+
+Arguments on_cpu(Arguments arguments) {
+  return plus(std::move(arguments), kCpu);
+}
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = {
+      {"flow", on_cpu({"flow", "test:160x120,frames=2"})},
+      {"flow_objects", on_cpu({"flow", "test:160x120,frames=2", "--objects"})},
+      {"flow_frames", on_cpu({"flow", "test:96x64,frames=4", "-o", "@/field_%d.flo"})},
+      {"flow_kernels", on_cpu({"flow", "test:48x40,frames=8", "--method", "kernels", "--taps",
+                               "5x5x4", "--deviation", "@/deviation.pfm", "-o", "@/kernels.flo"})},
+      {"halftone", on_cpu({"halftone", "test:64x48,frames=2"})},
+      {"halftone_color", on_cpu({"halftone", "@/color.ppm", "-o", "@/dots.png"})},
+      {"cnn", on_cpu({"cnn", "test:64x48,frames=2", "--template", "erosion | edge"})},
+      {"restore", on_cpu({"restore", "test:64x48,frames=2", "--filter", "@/filter.ocellus"})},
+      {"restore_color", on_cpu({"restore", "@/color.ppm", "-o", "@/sharp.png"})},
+      {"digits", on_cpu({"digits", "test:digits@10,frames=2,size=320x240,digits=4"})},
+      {"digits_tiles", on_cpu({"digits", "@/sheet.pgm", "--layout", "tiles", "--ink", "dark",
+                               "--min-confidence", "0.9"})},
+      {"digits_images",
+       on_cpu({"digits", "--images", "@/digits-images", "--labels", "@/digits-labels"})},
+      {"cortex", on_cpu({"cortex", "test:56x28,frames=2"})},
+      {"cortex_tiles", on_cpu({"cortex", "@/sheet.pgm", "--layout", "tiles"})},
+      {"cortex_learn",
+       on_cpu({"cortex", "@/sheet.pgm", "--learn", "--save-model", "@/learned.ocellus"})},
+      {"cortex_images",
+       on_cpu({"cortex", "--images", "@/digits-images", "--labels", "@/digits-labels"})},
+      {"cortex_plan",
+       {"cortex", "plan", "--hypercolumns", "31", "--simulate",
+        "gpu:1.0x,80GB gpu:0.4x,1.5GiB cpu:0.05x"}},
+      {"train_digits",
+       {"train", "digits", "--images", "@/digits-images", "--labels", "@/digits-labels", "--planes",
+        "8,12", "--copies", "1", "--passes", "1", "--validation", "0.2", "--threads", "2", "-o",
+        "@/digits.ocellus"}},
+      {"train_cortex",
+       {"train", "cortex", "--images", "@/strokes-images", "--labels", "@/strokes-labels",
+        "--levels", "8x8/4x4:24", "--keep-slant", "--feature-images", "200", "--validation", "0.2",
+        "--threads", "2", "-o", "@/cortex.ocellus"}},
+      {"train_network",
+       {"train",
+        "network",
+        "--images",
+        "@/textures-images",
+        "--labels",
+        "@/textures-labels",
+        "--test-images",
+        "@/textures-images",
+        "--test-labels",
+        "@/textures-labels",
+        "--levels",
+        "4x4/4x4:32,2x2/1x1:32",
+        "--passes",
+        "20",
+        "--noise",
+        "0.05",
+        "--feedback-rounds",
+        "3",
+        "--feedback-tolerance",
+        "8",
+        "--ink",
+        "light",
+        "-o",
+        "@/network.ocellus"}},
+      {"identify_psf", {"identify", "--psf", "gaussian:1.5", "-o", "@/identified.ocellus"}},
+      {"identify_pair",
+       {"identify", "--degraded", "@/blurred.pgm", "--sharp", "@/sharp.pgm", "--support", "3", "-o",
+        "@/identified.ocellus"}},
+      {"identify_show", {"identify", "--show", "gaussian-1"}},
+      {"compare_flow", {"compare", "flow", "@/slow.flo", "@/fast.flo", "--border", "4"}},
+      {"compare_image", {"compare", "image", "@/blurred.pgm", "@/sharp.pgm"}},
+      {"compare_latency", {"compare", "latency", "@/first.json", "@/second.json"}},
+      {"latency", on_cpu({"latency", "--size", "32x32", "--fps", "500", "--frames", "3",
+                          "--budget-ms", "10000", "--memory", "host"})},
+      {"latency_halftone", on_cpu({"latency", "--pipeline", "halftone", "--size", "32x32",
+                                   "--back-to-back", "--frames", "3", "--memory", "host"})},
+      {"bench_devices",
+       {"bench", "devices", "--operator", "halftone", "--size", "64x48", "--devices", "cpu cpu",
+        "--threads", "1", "--frames", "3"}},
+      {"kernels_make",
+       {"kernels", "make", "--kernels", "foveated", "--size", "64x48", "--taps", "5x5x4", "-o",
+        "@/made.ocellus"},
+       false},
+      {"kernels_info", {"kernels", "info", "@/kernels.ocellus"}},
+      {"template_list", {"template", "list"}},
+      {"template_show", {"template", "show", "erosion | edge"}},
+      {"template_make", {"template", "make", "@/template.json", "-o", "@/template.ocellus"}, false},
+      {"devices", {"devices"}},
+      {"options_flow", {"options", "flow"}},
+      {"options_filter", {"options", "filter"}},
+      {"options_halftone", {"options", "halftone"}},
+      {"options_cnn", {"options", "cnn"}},
+      {"options_restore", {"options", "restore"}},
+      {"options_digits", {"options", "digits"}},
+      {"options_cortex", {"options", "cortex"}},
+  };
+  return all;
+}
+
+/// Writes a gray image whose pixels are `gray(x, y)`.
+template <typename Gray>
+void write_pgm(const std::string& path, int width, int height, Gray gray) {
+  std::string bytes = "P5 " + std::to_string(width) + " " + std::to_string(height) + " 255\n";
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) bytes += static_cast<char>(gray(x, y));
+  write_bytes(path, bytes);
+}
+
+/// Squares with sharp borders.
+int squares(int x, int y) {
+  int sum = 60;
+  for (int k = 0; k < 24; ++k) {
+    const int left = (k * 53 + 7) % 110;
+    const int top = (k * 37 + 11) % 110;
+    const int side = 6 + k * 13 % 30;
+    if (x >= left && x < left + side && y >= top && y < top + side) sum += k % 2 == 0 ? 8 : -5;
+  }
+  return sum;
+}
+
+/// Squares after a mean of 3x3 pixels.
+int blurred_squares(int x, int y) {
+  int sum = 0;
+  for (int dy = -1; dy <= 1; ++dy)
+    for (int dx = -1; dx <= 1; ++dx) sum += squares(x + dx, y + dy);
+  return sum / 9;
+}
+
+/// Digits of 28x28 pixels, as their ink: drawn ones of half the size.
+app::DigitImages small_digits(std::size_t count) {
+  constexpr int kSide = 28;
+  const app::DigitImages drawn = app::draw_digits(count, 3);
+  app::DigitImages images;
+  images.width = images.height = kSide;
+  images.labels = drawn.labels;
+  const int left = drawn.width / 2 - kSide;
+  const int top = drawn.height / 2 - kSide;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t* const from =
+        &drawn.ink[i * static_cast<std::size_t>(drawn.width * drawn.height)];
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        const std::uint8_t* const at = from + (top + 2 * y) * drawn.width + left + 2 * x;
+        images.ink.push_back(
+            static_cast<std::uint8_t>((at[0] + at[1] + at[drawn.width] + at[drawn.width + 1]) / 4));
+      }
+    }
+  }
+  return images;
+}
+
+/// The inputs of the commands.
+class Inputs {
+ public:
+  Inputs() {
+    write_digits();
+    write_textures();
+    const LabeledImages strokes = labeled_strokes(80, 1);
+    write_bytes(folder_ / "strokes-images", idx_images(80, 16, 16, strokes.ink));
+    write_bytes(folder_ / "strokes-labels",
+                idx_labels({strokes.labels.begin(), strokes.labels.end()}));
+    write_pgm(folder_ / "sharp.pgm", 96, 96, squares);
+    write_pgm(folder_ / "blurred.pgm", 96, 96, blurred_squares);
+    std::string color = "P6 48 40 255\n";
+    for (int i = 0; i < 3 * 48 * 40; ++i) color += static_cast<char>(i * 7 + i / 97 * 13);
+    write_bytes(folder_ / "color.ppm", color);
+    write_bytes(folder_ / "template.json", R"({"a": [[0, 1, 0], [1, 3, 1], [0, 1, 0]],
+      "b": [[0, 0, 0], [0, 4, 0], [0, 0, 0]], "threshold": -1, "sweeps": 10})");
+    make({"identify", "--psf", "gaussian:1.5", "-o", "@/filter.ocellus"});
+    make({"kernels", "make", "--taps", "5x5x4", "-o", "@/kernels.ocellus"});
+    make(on_cpu({"flow", "test:96x64,frames=2", "--preset", "quality", "-o", "@/slow.flo"}));
+    make(on_cpu({"flow", "test:96x64,frames=2", "-o", "@/fast.flo"}));
+    Json report =
+        Json::parse(make(on_cpu({"latency", "--size", "32x32", "--fps", "500", "--frames", "3",
+                                 "--budget-ms", "10000", "--memory", "host", "--json"})),
+                    nullptr, false);
+    report["device"] = report["machine"]["cpu"] = "A CPU";
+    report["date"] = "2000-01-01T00:00:00Z";
+    report["host"] = "somewhere";
+    for (const auto& [key, time] : {std::pair{"p50", 1.5}, std::pair{"max", 2.5}})
+      report["runs"][0]["latency_ms"][key] = time;
+    report["runs"][0]["jitter_ms"]["deviation"] = 0.25;
+    write_bytes(folder_ / "first.json", report.dump());
+    report["runs"][0]["latency_ms"]["p50"] = 1.25;
+    write_bytes(folder_ / "second.json", report.dump());
+  }
+
+  Arguments filled_in(const Arguments& arguments) const {
+    Arguments filled;
+    for (const std::string& argument : arguments)
+      filled.push_back(argument[0] == '@' ? folder_.path() + argument.substr(1) : argument);
+    return filled;
+  }
+  std::string without_folder(const std::string& text) const {
+    return replaced(text, folder_.path(), "@");
+  }
+
+ private:
+  std::string make(const Arguments& arguments) const {
+    const ChildResult result = run_program(filled_in(arguments));
+    EXPECT_EQ(result.exit_code, 0) << arguments[0] << ": " << result.err;
+    return result.out;
+  }
+
+  void write_digits() const {
+    constexpr int kCount = 40;
+    const app::DigitImages digits = small_digits(kCount);
+    write_bytes(folder_ / "digits-images", idx_images(kCount, 28, 28, digits.ink));
+    write_bytes(folder_ / "digits-labels", idx_labels(digits.labels));
+    // Five tiles of dark digits on bright paper in a row, the last one empty.
+    write_pgm(folder_ / "sheet.pgm", 5 * 28, 28, [&](int x, int y) {
+      const int ink =
+          x < 4 * 28 ? digits.ink[static_cast<std::size_t>(x / 28 * 28 * 28 + y * 28 + x % 28)] : 0;
+      return 200 - ink * 3 / 5;
+    });
+  }
+
+  /// 8x8 images of three textures.
+  void write_textures() const {
+    constexpr int kCount = 30;
+    std::vector<std::uint8_t> pixels;
+    std::vector<std::uint8_t> labels;
+    for (int i = 0; i < kCount; ++i) {
+      labels.push_back(static_cast<std::uint8_t>(i % 3));
+      for (int y = 0; y < 8; ++y) {
+        for (int x = 0; x < 8; ++x) {
+          const int phase = i % 3 == 0 ? x : i % 3 == 1 ? y + 3 : x + y + 2;
+          pixels.push_back(phase % 4 == 0 ? 255 : 0);
+        }
+      }
+    }
+    write_bytes(folder_ / "textures-images", idx_images(kCount, 8, 8, pixels));
+    write_bytes(folder_ / "textures-labels", idx_labels(labels));
+  }
+
+  const TemporaryFolder folder_;
+};
+
+class Program : public testing::TestWithParam<Case> {
+ protected:
+  static bool has_snapshots() {
+    return std::filesystem::is_directory(OCELLUS_SNAPSHOTS_OF_PROGRAM);
+  }
+  static void SetUpTestSuite() {
+    if (!has_snapshots()) return;
+    // What `devices` prints does not depend on a GPU then.
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    inputs_ = new Inputs;
+  }
+  static void TearDownTestSuite() {
+    delete inputs_;
+    inputs_ = nullptr;
+  }
+  void SetUp() override {
+    if (!has_snapshots()) GTEST_SKIP() << "there is no source tree with the snapshots";
+  }
+  static const Inputs* inputs_;
+};
+const Inputs* Program::inputs_ = nullptr;
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  return info.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Command, Program, testing::ValuesIn(cases()), name_of);
+
+// Fails when a command prints another key, another order of keys, another value or another text
+// than before, or ends with another status.
+TEST_P(Program, PrintsTheSnapshot) {
+  const Case& tested = GetParam();
+  Json seen = {{"arguments", tested.arguments}};
+  const auto run = [&](const Arguments& more) {
+    const ChildResult result = run_program(plus(inputs_->filled_in(tested.arguments), more));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err, "");
+    return inputs_->without_folder(result.out);
+  };
+  if (tested.has_json) {
+    const Json printed = Json::parse(run({"--json"}), nullptr, false);
+    ASSERT_TRUE(printed.is_object());
+    seen["json"] = neutral(printed, tested.name);
+  }
+  seen["text"] = neutral_lines(run({}));
+  Snapshots(OCELLUS_SNAPSHOTS_OF_PROGRAM).check(tested.name, seen);
+}
+
+// Fails when a snapshot remains of a case that is gone.
+TEST(ProgramSnapshots, HaveACase) {
+  if (!std::filesystem::is_directory(OCELLUS_SNAPSHOTS_OF_PROGRAM))
+    GTEST_SKIP() << "there is no source tree with the snapshots";
+  std::set<std::string> names;
+  for (const Case& one : cases()) names.insert(one.name);
+  Snapshots(OCELLUS_SNAPSHOTS_OF_PROGRAM).check_names(names);
+}
+
+}  // namespace
+}  // namespace ocellus::test
