@@ -7,26 +7,13 @@
 #include <vector>
 
 #include "apps/program_checks.h"
+#include "cortex/textures.h"
 #include "ocellus/cortical_network.h"
 #include "support/files.h"
 #include "support/idx_files.h"
 
 namespace ocellus::test {
 namespace {
-
-/// 8x8 images of three textures.
-std::vector<std::uint8_t> textures(int count) {
-  std::vector<std::uint8_t> pixels;
-  for (int i = 0; i < count; ++i) {
-    for (int y = 0; y < 8; ++y) {
-      for (int x = 0; x < 8; ++x) {
-        const int phase = i % 3 == 0 ? x : i % 3 == 1 ? y + 3 : x + y + 2;
-        pixels.push_back(phase % 4 == 0 ? 255 : 0);
-      }
-    }
-  }
-  return pixels;
-}
 
 // Fails if the images do not reach the network, if labels, noise or feedback are not applied, or if
 // the network is not written.

@@ -12,10 +12,14 @@
 #include "apps/restoration/identify_command.h"
 #include "apps/run_command.h"
 #include "ocellus/restoration_filter.h"
+#include "restoration/blurred_squares.h"
 #include "support/files.h"
 
 namespace ocellus::app {
 namespace {
+
+using test::blurred;
+using test::squares;
 
 class IdentifyCommand : public testing::Test {
  protected:
@@ -42,26 +46,6 @@ class IdentifyCommand : public testing::Test {
   const std::string out_ = folder_ / "filter.ocellus";
   std::string printed_;
 };
-
-/// A picture of overlapping squares with sharp borders.
-double squares(int x, int y) {
-  double sum = 60.0;
-  for (int k = 0; k < 24; ++k) {
-    const int left = (k * 53 + 7) % 110;
-    const int top = (k * 37 + 11) % 110;
-    const int side = 6 + k * 13 % 30;
-    if (x >= left && x < left + side && y >= top && y < top + side) sum += (k % 2 == 0 ? 45 : -20);
-  }
-  return std::fmin(std::fmax(sum, 5.0), 250.0);
-}
-
-/// The mean of 3x3 pixels, moved to the right by two pixels.
-double blurred(int x, int y) {
-  double sum = 0.0;
-  for (int dy = -1; dy <= 1; ++dy)
-    for (int dx = -1; dx <= 1; ++dx) sum += squares(x - 2 + dx, y + dy);
-  return sum / 9.0;
-}
 
 // Fails when the displacement is not found, or the filter is not the one that was asked for, not
 // stable, or does not keep the brightness.

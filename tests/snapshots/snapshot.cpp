@@ -49,6 +49,17 @@ constexpr Volatile kVolatile[] = {
     {"frames_per_s_min", Kind::kNumber},
     {"frames_per_s_max", Kind::kNumber},
     {"efficiency", Kind::kNumber, "bench"},
+    {"min_ms", Kind::kNumber, "bench"},
+    {"p50_ms", Kind::kNumber, "bench"},
+    {"step_ms", Kind::kNumber, "bench"},
+    {"floor_ms", Kind::kNumber, "bench"},
+    {"ratio", Kind::kNumber, "bench"},
+    {"bandwidth_share", Kind::kNumber, "bench"},
+    {"mpixel_per_s", Kind::kNumber, "bench"},
+    {"read_gb_per_s", Kind::kNumber, "bench"},
+    {"copy_gb_per_s", Kind::kNumber, "bench"},
+    {"copy_bytes_per_s", Kind::kNumber, "bench"},
+    {"gflops", Kind::kNumber, "bench"},
     {"gb_per_s_at_least", Kind::kNumber},
     {"date", Kind::kText},
     {"latency", Kind::kNumber, "ocellus"},
@@ -65,6 +76,8 @@ constexpr Volatile kVolatile[] = {
     {"simd", Kind::kText},
     {"cpu", Kind::kText},
     {"cpus", Kind::kNumber},
+    {"last_cache_bytes", Kind::kNumber, "bench"},
+    {"block_bytes", Kind::kNumber, "bench"},
     {"usable_cpus", Kind::kNumber},
     {"quota", Kind::kNumberOrNull},
     {"cpu_quota", Kind::kNumberOrNull},
@@ -182,7 +195,7 @@ bool are_close(double a, double b) {
 /// True if two texts differ only in numbers with a decimal point, within the tolerance or by one in
 /// their last digit.
 bool are_close(const std::string& a, const std::string& b) {
-  static const std::regex number(R"(\d+\.\d+)");
+  static const std::regex number(R"(-?\d+\.\d+)");
   if (std::regex_replace(a, number, "#") != std::regex_replace(b, number, "#")) return false;
   auto x = std::sregex_iterator(a.begin(), a.end(), number);
   auto y = std::sregex_iterator(b.begin(), b.end(), number);

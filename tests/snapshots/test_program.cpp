@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,8 +12,11 @@
 #include <vector>
 
 #include "apps/io/digit_scene.h"
+#include "apps/io/image_io.h"
 #include "apps/program_checks.h"
 #include "cortex/labeled_strokes.h"
+#include "cortex/textures.h"
+#include "restoration/blurred_squares.h"
 #include "snapshots/snapshot.h"
 #include "support/files.h"
 #include "support/idx_files.h"
@@ -22,11 +26,14 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+enum class Prints { kJsonAndText, kJson, kText };
+
 /// A command. "@" in an argument stands for the folder of the inputs.
 struct Case {
   const char* name;
   Arguments arguments;
-  bool has_json = true;
+  Prints prints = Prints::kJsonAndText;
+  const char* writes = nullptr;  ///< name of a file in the folder, whose bytes are compared
 };
 
 const Arguments kCpu = {"--backend", "cpu", "--threads", "2"};
@@ -40,13 +47,19 @@ const std::vector<Case>& cases() {
       {"flow", on_cpu({"flow", "test:160x120,frames=2"})},
       {"flow_objects", on_cpu({"flow", "test:160x120,frames=2", "--objects"})},
       {"flow_frames", on_cpu({"flow", "test:96x64,frames=4", "-o", "@/field_%d.flo"})},
+      {"flow_drawn", on_cpu({"flow", "test:96x64,frames=3", "--objects", "-o", "@/drawn.y4m"})},
       {"flow_kernels", on_cpu({"flow", "test:48x40,frames=8", "--method", "kernels", "--taps",
                                "5x5x4", "--deviation", "@/deviation.pfm", "-o", "@/kernels.flo"})},
       {"halftone", on_cpu({"halftone", "test:64x48,frames=2"})},
-      {"halftone_color", on_cpu({"halftone", "@/color.ppm", "-o", "@/dots.png"})},
+      {"halftone_color", on_cpu({"halftone", "@/color.ppm", "-o", "@/dots.ppm"}),
+       Prints::kJsonAndText, "dots.ppm"},
       {"cnn", on_cpu({"cnn", "test:64x48,frames=2", "--template", "erosion | edge"})},
+      {"cnn_drawn",
+       on_cpu({"cnn", "@/sheet.pgm", "--template", "erosion | edge", "--binarize", "128", "-o",
+               "@/parts.pgm"}),
+       Prints::kJsonAndText, "parts.pgm"},
       {"restore", on_cpu({"restore", "test:64x48,frames=2", "--filter", "@/filter.ocellus"})},
-      {"restore_color", on_cpu({"restore", "@/color.ppm", "-o", "@/sharp.png"})},
+      {"restore_color", on_cpu({"restore", "@/color.ppm", "-o", "@/restored.ppm"})},
       {"digits", on_cpu({"digits", "test:digits@10,frames=2,size=320x240,digits=4"})},
       {"digits_tiles", on_cpu({"digits", "@/sheet.pgm", "--layout", "tiles", "--ink", "dark",
                                "--min-confidence", "0.9"})},
@@ -96,8 +109,8 @@ const std::vector<Case>& cases() {
         "@/network.ocellus"}},
       {"identify_psf", {"identify", "--psf", "gaussian:1.5", "-o", "@/identified.ocellus"}},
       {"identify_pair",
-       {"identify", "--degraded", "@/blurred.pgm", "--sharp", "@/sharp.pgm", "--support", "3", "-o",
-        "@/identified.ocellus"}},
+       {"identify", "--degraded", "@/blurred.pgm", "--sharp", "@/sharp.pgm", "--support", "2",
+        "--largest-root", "0.8", "-o", "@/identified.ocellus"}},
       {"identify_show", {"identify", "--show", "gaussian-1"}},
       {"compare_flow", {"compare", "flow", "@/slow.flo", "@/fast.flo", "--border", "4"}},
       {"compare_image", {"compare", "image", "@/blurred.pgm", "@/sharp.pgm"}},
@@ -109,14 +122,27 @@ const std::vector<Case>& cases() {
       {"bench_devices",
        {"bench", "devices", "--operator", "halftone", "--size", "64x48", "--devices", "cpu cpu",
         "--threads", "1", "--frames", "3"}},
+      {"bench_halftone",
+       {"bench", "halftone", "--size", "64x48", "--frames", "2", "--backend", "cpu", "--threads",
+        "1"},
+       Prints::kJson},
+      {"bench_digits",
+       {"bench", "digits", "--patches", "1", "--frames", "2", "--backend", "cpu", "--threads", "1"},
+       Prints::kJson},
+      {"bench_cortex",
+       {"bench", "cortex", "--hypercolumns", "31", "--minicolumns", "32", "--warm-up", "1",
+        "--steps", "2", "--backend", "cpu", "--threads", "1"},
+       Prints::kJson},
       {"kernels_make",
        {"kernels", "make", "--kernels", "foveated", "--size", "64x48", "--taps", "5x5x4", "-o",
         "@/made.ocellus"},
-       false},
+       Prints::kText},
       {"kernels_info", {"kernels", "info", "@/kernels.ocellus"}},
       {"template_list", {"template", "list"}},
       {"template_show", {"template", "show", "erosion | edge"}},
-      {"template_make", {"template", "make", "@/template.json", "-o", "@/template.ocellus"}, false},
+      {"template_make",
+       {"template", "make", "@/template.json", "-o", "@/template.ocellus"},
+       Prints::kText},
       {"devices", {"devices"}},
       {"options_flow", {"options", "flow"}},
       {"options_filter", {"options", "filter"}},
@@ -131,31 +157,13 @@ const std::vector<Case>& cases() {
 
 /// Writes a gray image whose pixels are `gray(x, y)`.
 template <typename Gray>
-void write_pgm(const std::string& path, int width, int height, Gray gray) {
-  std::string bytes = "P5 " + std::to_string(width) + " " + std::to_string(height) + " 255\n";
-  for (int y = 0; y < height; ++y)
-    for (int x = 0; x < width; ++x) bytes += static_cast<char>(gray(x, y));
-  write_bytes(path, bytes);
-}
-
-/// Squares with sharp borders.
-int squares(int x, int y) {
-  int sum = 60;
-  for (int k = 0; k < 24; ++k) {
-    const int left = (k * 53 + 7) % 110;
-    const int top = (k * 37 + 11) % 110;
-    const int side = 6 + k * 13 % 30;
-    if (x >= left && x < left + side && y >= top && y < top + side) sum += k % 2 == 0 ? 8 : -5;
-  }
-  return sum;
-}
-
-/// Squares after a mean of 3x3 pixels.
-int blurred_squares(int x, int y) {
-  int sum = 0;
-  for (int dy = -1; dy <= 1; ++dy)
-    for (int dx = -1; dx <= 1; ++dx) sum += squares(x + dx, y + dy);
-  return sum / 9;
+void write_gray(const std::string& path, ImageSize size, Gray gray) {
+  app::GrayImage image(size, PixelFormat::kGray8);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x)
+      image.pixels[static_cast<std::size_t>(y * size.width + x)] =
+          static_cast<std::uint8_t>(std::lround(gray(x, y)));
+  app::write_image_gray(path, image, 8);
 }
 
 /// Digits of 28x28 pixels, as their ink: drawn ones of half the size.
@@ -186,13 +194,16 @@ class Inputs {
  public:
   Inputs() {
     write_digits();
-    write_textures();
+    write_bytes(folder_ / "textures-images", idx_images(30, 8, 8, textures(30)));
+    std::vector<std::uint8_t> classes;
+    for (int i = 0; i < 30; ++i) classes.push_back(static_cast<std::uint8_t>(i % 3));
+    write_bytes(folder_ / "textures-labels", idx_labels(classes));
     const LabeledImages strokes = labeled_strokes(80, 1);
     write_bytes(folder_ / "strokes-images", idx_images(80, 16, 16, strokes.ink));
     write_bytes(folder_ / "strokes-labels",
                 idx_labels({strokes.labels.begin(), strokes.labels.end()}));
-    write_pgm(folder_ / "sharp.pgm", 96, 96, squares);
-    write_pgm(folder_ / "blurred.pgm", 96, 96, blurred_squares);
+    write_gray(folder_ / "sharp.pgm", {128, 128}, squares);
+    write_gray(folder_ / "blurred.pgm", {128, 128}, blurred);
     std::string color = "P6 48 40 255\n";
     for (int i = 0; i < 3 * 48 * 40; ++i) color += static_cast<char>(i * 7 + i / 97 * 13);
     write_bytes(folder_ / "color.ppm", color);
@@ -223,6 +234,13 @@ class Inputs {
       filled.push_back(argument[0] == '@' ? folder_.path() + argument.substr(1) : argument);
     return filled;
   }
+  /// Size and checksum of a file.
+  Json file(const std::string& name) const {
+    const std::string bytes = bytes_of(folder_ / name);
+    return {{"bytes", bytes.size()},
+            {"crc32", crc32(0, reinterpret_cast<const Bytef*>(bytes.data()),
+                            static_cast<uInt>(bytes.size()))}};
+  }
   std::string without_folder(const std::string& text) const {
     return replaced(text, folder_.path(), "@");
   }
@@ -240,29 +258,11 @@ class Inputs {
     write_bytes(folder_ / "digits-images", idx_images(kCount, 28, 28, digits.ink));
     write_bytes(folder_ / "digits-labels", idx_labels(digits.labels));
     // Five tiles of dark digits on bright paper in a row, the last one empty.
-    write_pgm(folder_ / "sheet.pgm", 5 * 28, 28, [&](int x, int y) {
+    write_gray(folder_ / "sheet.pgm", {5 * 28, 28}, [&](int x, int y) {
       const int ink =
           x < 4 * 28 ? digits.ink[static_cast<std::size_t>(x / 28 * 28 * 28 + y * 28 + x % 28)] : 0;
       return 200 - ink * 3 / 5;
     });
-  }
-
-  /// 8x8 images of three textures.
-  void write_textures() const {
-    constexpr int kCount = 30;
-    std::vector<std::uint8_t> pixels;
-    std::vector<std::uint8_t> labels;
-    for (int i = 0; i < kCount; ++i) {
-      labels.push_back(static_cast<std::uint8_t>(i % 3));
-      for (int y = 0; y < 8; ++y) {
-        for (int x = 0; x < 8; ++x) {
-          const int phase = i % 3 == 0 ? x : i % 3 == 1 ? y + 3 : x + y + 2;
-          pixels.push_back(phase % 4 == 0 ? 255 : 0);
-        }
-      }
-    }
-    write_bytes(folder_ / "textures-images", idx_images(kCount, 8, 8, pixels));
-    write_bytes(folder_ / "textures-labels", idx_labels(labels));
   }
 
   const TemporaryFolder folder_;
@@ -306,12 +306,13 @@ TEST_P(Program, PrintsTheSnapshot) {
     EXPECT_EQ(result.err, "");
     return inputs_->without_folder(result.out);
   };
-  if (tested.has_json) {
+  if (tested.prints != Prints::kText) {
     const Json printed = Json::parse(run({"--json"}), nullptr, false);
     ASSERT_TRUE(printed.is_object());
     seen["json"] = neutral(printed, tested.name);
   }
-  seen["text"] = neutral_lines(run({}));
+  if (tested.prints != Prints::kJson) seen["text"] = neutral_lines(run({}));
+  if (tested.writes != nullptr) seen["file"] = inputs_->file(tested.writes);
   Snapshots(OCELLUS_SNAPSHOTS_OF_PROGRAM).check(tested.name, seen);
 }
 

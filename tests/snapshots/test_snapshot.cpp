@@ -52,7 +52,8 @@ TEST(Snapshot, TolerancesAreApplied) {
            {R"({"ms": 1.5, "simd": "AVX2"})", R"({"ms": 9, "simd": "NEON"})"},
            {R"({"cpu_quota": null})", R"({"cpu_quota": 1.5})"},
            {R"({"latency_ms": {"p50": 1.5}})", R"({"latency_ms": {"p50": 2.5}})"},
-           {R"({"text": ["at 0.150 of 3"]})", R"({"text": ["at 0.151 of 3"]})"}})
+           {R"({"text": ["at 0.150 of 3"]})", R"({"text": ["at 0.151 of 3"]})"},
+           {R"({"text": ["at 0.00 of 3"]})", R"({"text": ["at -0.00 of 3"]})"}})
     EXPECT_EQ(between(expected, actual), std::vector<std::string>{});
 }
 
