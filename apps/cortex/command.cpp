@@ -28,8 +28,8 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
   add_devices_option(*command, o->common);
   command->footer(
       "Patches of another size than the model's are stretched to it. With --images, ink=auto is\n"
-      "decided once for all images. docs/cortex.md tells how images are classified, and what is\n"
-      "learned. The images of a batch are classified before the operator learns them.\n"
+      "decided once for all images. docs/cortex_method.md tells how images are classified,\n"
+      "and what is learned. The images of a batch are classified before the operator learns them.\n"
       "A file with the name plan is written as ./plan.");
   const CLI::App* const plan = add_plan_command(*command, exit_code);
   command->callback([command, plan, o, &exit_code] {

@@ -124,7 +124,7 @@ CLI::App* add_plan_command(CLI::App& cortex, int& exit_code) {
   command->footer(
       "Example: ocellus cortex plan --hypercolumns 65536 --simulate \"gpu:1.0x,80GB gpu:0.4x,8GB "
       "cpu:0.05x\"\n"
-      "1.0x is the speed of one NVIDIA H200. docs/cortex.md has the model.");
+      "1.0x is the speed of one NVIDIA H200. docs/cortical_network_method.md has the model.");
   command->callback([command, o, &exit_code] {
     const bool levels = !o->levels.empty();
     check_options(

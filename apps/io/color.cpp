@@ -1,6 +1,7 @@
 #include "apps/io/color.h"
 
 #include "apps/common/rounding.h"
+#include "ocellus/luma.h"
 
 namespace ocellus::app {
 std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
@@ -44,12 +45,9 @@ void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& colo
   const ImageSize size = color[0].size;
   picture.image = GrayImage(size, PixelFormat::kGray8);
   picture.range = {};
-  std::size_t i = 0;
-  for (int y = 0; y < size.height; ++y)
-    for (int x = 0; x < size.width; ++x)
-      picture.image.pixels[i++] = nearest_byte(double{0.299f * color[0].brightness(x, y) +
-                                                      0.587f * color[1].brightness(x, y) +
-                                                      0.114f * color[2].brightness(x, y)});
+  const std::vector<std::uint8_t> rgb = rgb_of(color);
+  luma_of_row(rgb.data(), PixelFormat::kRgb, picture.image.pixels.data(),
+              static_cast<int>(picture.image.pixels.size()));
   make_chroma(color, picture.chroma_u, picture.chroma_v);
 }
 

@@ -324,8 +324,9 @@ bool jpeg_start(JpegJob& job, std::FILE* stream) {
   if (setjmp(job.jump) != 0) return false;
   jpeg_stdio_src(&job.decompress, stream);
   jpeg_read_header(&job.decompress, TRUE);
-  job.rgb = job.rgb && job.decompress.num_components == 3;
-  // The luma must be the same with and without color.
+  // The luma must be the same with and without color. That of libjpeg rounds otherwise.
+  job.rgb =
+      (job.rgb || job.decompress.jpeg_color_space == JCS_RGB) && job.decompress.num_components == 3;
   job.ycc = job.rgb && job.decompress.jpeg_color_space == JCS_YCbCr;
   job.decompress.out_color_space = job.ycc ? JCS_YCbCr : job.rgb ? JCS_RGB : JCS_GRAYSCALE;
   return true;

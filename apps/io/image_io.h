@@ -39,7 +39,8 @@ inline constexpr std::size_t kHeadBytes = 16;
 /// it is and which formats are read. Otherwise empty.
 std::string unread_image(std::string_view head);
 
-/// Reads an image as gray (BT.601 luma of color). 16-bit files keep 16 bits. The orientation in the
+/// Reads an image as gray: the luma of color (ocellus/luma.h), or the Y of a JPEG. 16-bit files
+/// keep 16 bits. The orientation in the
 /// Exif data of a JPEG or PNG is applied. Transparency, and pixels that are not square (JFIF,
 /// pHYs), are ignored, which is told on stderr. Throws InputError that names the file and the
 /// mistake.

@@ -9,6 +9,7 @@
 
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
+#include "ocellus/luma.h"
 
 namespace ocellus::app {
 
@@ -29,10 +30,6 @@ void check_bytes(const Source& file, std::uint64_t width, std::uint64_t height, 
   if (there >= least) return;
   file.fail(fmt::format("truncated: {}x{} pixels need at least {} bytes, {} are there", width,
                         height, least, there));
-}
-
-inline std::uint32_t luma_of(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
-  return (299 * r + 587 * g + 114 * b + 500) / 1000;
 }
 
 inline void store_gray(GrayImage& image, std::size_t index, std::uint32_t gray) {
@@ -59,7 +56,9 @@ struct ImageTarget {
     store_gray(gray, at(stored_index), value);
   }
   void set(std::size_t stored_index, std::uint32_t r, std::uint32_t g, std::uint32_t b) {
-    set(stored_index, luma_of(r, g, b), r, g, b);
+    const std::uint32_t luma =
+        gray.format == PixelFormat::kGray8 ? luma_of_rgb(r, g, b) : luma_of_rgb16(r, g, b);
+    set(stored_index, luma, r, g, b);
   }
   void set(std::size_t stored_index, std::uint32_t value, std::uint32_t r, std::uint32_t g,
            std::uint32_t b) {

@@ -262,10 +262,9 @@ void add_digits_command(CLI::App& program, int& exit_code) {
   add_common_options(*command, o->common);
   add_devices_option(*command, o->common);
   command->footer(
-      "The text has the string of each frame, and of a single frame the characters. --json has "
-      "the\n"
-      "characters of all frames. A rejected character is a question mark. docs/neocognitron.md\n"
-      "tells how characters are found and read.");
+      "The text has the string of each frame, and of a single frame the characters. --json has\n"
+      "the characters of all frames. A rejected character is a question mark.\n"
+      "docs/neocognitron_method.md tells how characters are found and read.");
   command->callback([command, o, &exit_code] {
     const bool with_images = !o->images.empty();
     check_options(*command,

@@ -380,7 +380,7 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
   add_training_outputs(*command, *options);
   command->footer(
       "Ctrl-C stops. With --checkpoint, --resume with the same options goes on from there.\n"
-      "docs/neocognitron.md tells what is learned.");
+      "docs/neocognitron_method.md tells what is learned.");
   command->callback([command, options, &exit_code] {
     check_options(*command,
                   {{!options->from.empty(),

@@ -1,5 +1,5 @@
 // The standard deviation of the flow, for all backends. The sums over the window are box means of
-// 15x15 pixels; docs/optical_flow.md derives the model and shows how it was calibrated.
+// 15x15 pixels; docs/optical_flow_method.md derives the model.
 //
 //     q        = 1 / (Ix^2 + Iy^2 + gradient_floor^2)
 //     T        = mean of q (Ix, Iy)^T (Ix, Iy)

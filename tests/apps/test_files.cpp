@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <thread>
+#include <tuple>
 
 #include "apps/common/common.h"
 #include "apps/common/json_text.h"
@@ -24,6 +25,7 @@
 #include "apps/io/numbered_name.h"
 #include "apps/measure/flow_errors.h"
 #include "apps/optical_flow/run.h"
+#include "ocellus/luma.h"
 #include "support/files.h"
 
 namespace ocellus::app {
@@ -188,6 +190,47 @@ TEST_F(Files, ReadsAllFormsOfPng) {
   ASSERT_EQ(wide.format, PixelFormat::kGray16);
   const std::uint16_t expected[] = {0, 0x1234, 0xffff};
   EXPECT_EQ(std::memcmp(wide.pixels.data(), expected, 6), 0);
+}
+
+// Example failure: a PPM or PNG gives another luma than a frame of the same pixels.
+TEST_F(Files, LumaOfEveryColorIsThatOfFrames) {
+  constexpr int kSide = 4096;
+  constexpr std::size_t kPixels = std::size_t{kSide} * kSide;
+  std::vector<std::uint8_t> rgb(3 * kPixels), luma(kPixels), of_row(kPixels);
+  for (std::uint32_t i = 0; i < kPixels; ++i) {
+    const std::uint32_t r = i & 255, g = i >> 8 & 255, b = i >> 16;
+    const std::uint32_t bytes[] = {r, g, b};
+    for (std::size_t c = 0; c < 3; ++c) rgb[3 * i + c] = static_cast<std::uint8_t>(bytes[c]);
+    luma[i] = static_cast<std::uint8_t>(
+        ((r * 19595 / 256) + (g * 38470 / 256) + (b * 7471 / 256) + 128) / 256);
+  }
+  for (const auto& [format, bytes, red] : {std::tuple{PixelFormat::kRgb, 3, 0},
+                                           {PixelFormat::kBgr, 3, 2},
+                                           {PixelFormat::kRgbx, 4, 0},
+                                           {PixelFormat::kBgrx, 4, 2}}) {
+    std::vector<std::uint8_t> row(static_cast<std::size_t>(bytes) * kPixels, 0xA5);
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      for (int c = 0; c < 3; ++c) {
+        row[i * static_cast<std::size_t>(bytes) + static_cast<std::size_t>(std::abs(red - c))] =
+            rgb[3 * i + static_cast<std::size_t>(c)];
+      }
+    }
+    luma_of_row(row.data(), format, of_row.data(), static_cast<int>(kPixels));
+    EXPECT_TRUE(of_row == luma) << static_cast<int>(format);
+  }
+  const std::string bytes(reinterpret_cast<const char*>(rgb.data()), rgb.size());
+  EXPECT_TRUE(read_image(write("all.ppm", "P6\n4096 4096\n255\n" + bytes)).pixels == luma);
+  write_png_rgb(path("all.png"), {kSide, kSide}, rgb.data());
+  std::vector<GrayImage> planes;
+  EXPECT_TRUE(read_image(path("all.png"), &planes).pixels == luma);
+
+  // (1000 * 19595 + 2000 * 38470 + 60000 * 7471 + 32768) / 65536 and white.
+  const GrayImage wide =
+      read_image(write("wide.ppm", std::string("P6\n2 1\n65535\n\x03\xe8\x07\xd0\xea\x60", 19) +
+                                       std::string(6, '\xff')));
+  const std::uint16_t expected[] = {8313, 65535};
+  ASSERT_EQ(wide.format, PixelFormat::kGray16);
+  EXPECT_EQ(std::memcmp(wide.pixels.data(), expected, sizeof(expected)), 0);
 }
 
 // Example failure: u and v are exchanged, unknown flow becomes a number, or a truncated file is

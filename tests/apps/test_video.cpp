@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <fstream>
 #include <set>
 #include <thread>
 
@@ -10,6 +11,7 @@
 #include "apps/io/frames.h"
 #include "apps/io/image_io.h"
 #include "apps/io/video.h"
+#include "ocellus/luma.h"
 #include "program_checks.h"
 #include "raw_video.h"
 
@@ -358,6 +360,28 @@ TEST(VideoFormats, LumaIsThatOfGStreamer) {
       EXPECT_LE(most, 1) << format;
     }
   }
+}
+
+/// Example failure: a video gives another luma than a frame of the library.
+TEST(VideoFormats, LumaOfEveryColorIsThatOfFrames) {
+  const TemporaryFolder folder;
+  constexpr std::uint32_t kPixels = 1 << 24;
+  std::string rgb(std::size_t{3} * kPixels, '\0');
+  for (std::uint32_t i = 0; i < kPixels; ++i) {
+    rgb[3 * i] = static_cast<char>(i);
+    rgb[3 * i + 1] = static_cast<char>(i >> 8);
+    rgb[3 * i + 2] = static_cast<char>(i >> 16);
+  }
+  std::ofstream(folder / "colors", std::ios::binary) << rgb;
+  const auto source =
+      app::open_pipeline("filesrc location=" + (folder / "colors") +
+                             " ! rawvideoparse width=4096 height=4096 framerate=1/1 format=rgb",
+                         {});
+  InputFrame frame;
+  ASSERT_TRUE(source->next(frame));
+  ASSERT_EQ(frame.image.pixels.size(), kPixels);
+  for (std::uint32_t i = 0; i < kPixels; ++i)
+    ASSERT_EQ(frame.image.pixels[i], luma_of_rgb(i & 255, i >> 8 & 255, i >> 16)) << i;
 }
 
 /// Example failure: the frames of a live source wait in a queue, so that the next one is old after

@@ -44,7 +44,8 @@ class SlowCortexDigits : public testing::Test {
   }
 };
 
-// Fails if the features, or the one pass that counts, became worse than docs/cortex.md says.
+// Fails if the features, or the one pass that counts, became worse than docs/cortex_measurements.md
+// says.
 TEST_F(SlowCortexDigits, Bayes) {
   CortexTraining training;
   training.read_out = CortexReadOut::kBayes;
@@ -54,7 +55,7 @@ TEST_F(SlowCortexDigits, Bayes) {
   EXPECT_GE(accuracy(training), 0.98);
 }
 
-// Fails if the delta rule became worse than docs/cortex.md says.
+// Fails if the delta rule became worse than docs/cortex_measurements.md says.
 TEST_F(SlowCortexDigits, Delta) {
   CortexTraining training;
   training.copies = 3;

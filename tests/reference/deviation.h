@@ -1,4 +1,5 @@
-// The standard deviation of the flow in double precision, as described in docs/optical_flow.md.
+// The standard deviation of the flow in double precision, as described in
+// docs/optical_flow_method.md.
 #pragma once
 
 #include "ocellus/optical_flow.h"

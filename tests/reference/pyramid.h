@@ -1,5 +1,5 @@
 // FlowMethod::kPyramid in double precision, plane by plane over whole images: coarse-to-fine
-// Lucas-Kanade as described in docs/optical_flow.md.
+// Lucas-Kanade as described in docs/optical_flow_method.md.
 #pragma once
 
 #include <vector>

@@ -57,8 +57,8 @@ class MovingObjects(NotCopied):
         size: width and height of the planes
         min_motion: pixels per frame; less is not motion
         min_deviations: motion below this multiple of its standard deviation is noise
-        min_area: pixels; smaller objects are left out; 0: those of 16 cells, which docs/optical_flow.md
-            describes
+        min_area: pixels; smaller objects are left out; 0: those of 16 cells, which
+            docs/optical_flow_method.md describes
         max_objects: 1 to 256; the largest are kept
         """
         if "_handle" in self.__dict__:

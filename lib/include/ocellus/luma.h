@@ -23,6 +23,12 @@ constexpr std::uint8_t luma_of_rgb(std::uint32_t r, std::uint32_t g, std::uint32
       ((r * 19595U >> 8U) + (g * 38470U >> 8U) + (b * 7471U >> 8U) + 128U) >> 8U);
 }
 
+/// The same of values from 0 to 65535, as in image files: (R * 19595 + G * 38470 + B * 7471 +
+/// 32768) / 65536.
+constexpr std::uint16_t luma_of_rgb16(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
+  return static_cast<std::uint16_t>((r * 19595U + g * 38470U + b * 7471U + 32768U) >> 16U);
+}
+
 /// Writes the luma of a row of `width` pixels. `format` must have color. Reads
 /// row_bytes(format, width) bytes and writes `width` bytes, which may not overlap.
 void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept;

@@ -145,8 +145,8 @@ struct FlowOutput {
   ImageView confidence{};
   /// Only with OpticalFlowConfig::deviation, and may be left out; standard deviation of the flow in
   /// pixels per frame. At least 68 % of the end-point errors are below it, and 95 % below its
-  /// double, on the sequences of docs/optical_flow.md. Infinity where the flow is invalid, and
-  /// where the frames have no texture that tells it.
+  /// double, on the sequences of docs/optical_flow_measurements.md. Infinity where the flow is
+  /// invalid, and where the frames have no texture that tells it.
   ImageView deviation{};
 
   operator OperatorOutput() const noexcept {
