@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
@@ -286,6 +287,8 @@ struct Case {
   MakeFrame frame = moving;
   int frames = 2;
   bool exact = false;
+
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 };
 
 const std::vector<Case>& cases() {

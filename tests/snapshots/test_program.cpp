@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct Case {
   Arguments arguments;
   Prints prints = Prints::kJsonAndText;
   const char* writes = nullptr;  ///< name of a file in the folder, whose bytes are compared
+
+  friend void PrintTo(const Case& tested, std::ostream* out) { *out << tested.name; }
 };
 
 const Arguments kCpu = {"--backend", "cpu", "--threads", "2"};
