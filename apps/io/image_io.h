@@ -40,10 +40,9 @@ inline constexpr std::size_t kHeadBytes = 16;
 std::string unread_image(std::string_view head);
 
 /// Reads an image as gray: the luma of color (ocellus/luma.h), or the Y of a JPEG. 16-bit files
-/// keep 16 bits. The orientation in the
-/// Exif data of a JPEG or PNG is applied. Transparency, and pixels that are not square (JFIF,
-/// pHYs), are ignored, which is told on stderr. Throws InputError that names the file and the
-/// mistake.
+/// keep 16 bits. The orientation in the Exif data of a JPEG or PNG is applied. Transparency, and
+/// pixels that are not square (JFIF, pHYs), are ignored, which is told on stderr. Throws InputError
+/// that names the file and the mistake.
 ///
 /// If `color` is given and the file has color, `color` becomes the red, green and blue planes, with
 /// the size and format of the gray image; otherwise it becomes empty.

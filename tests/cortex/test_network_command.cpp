@@ -25,31 +25,9 @@ TEST(TrainNetworkCommand, LearnsAndAnswers) {
       write_bytes(folder / "images.gz", gzipped(idx_images(30, 8, 8, textures(30))));
   const std::string labels = write_bytes(folder / "labels", idx_labels(classes));
   const std::string out = folder / "network.ocellus";
-  const auto report = json_of({"train",
-                               "network",
-                               "--images",
-                               images,
-                               "--labels",
-                               labels,
-                               "--test-images",
-                               images,
-                               "--test-labels",
-                               labels,
-                               "--levels",
-                               "4x4/4x4:32,2x2/1x1:32",
-                               "--passes",
-                               "20",
-                               "--noise",
-                               "0.05",
-                               "--feedback-rounds",
-                               "3",
-                               "--feedback-tolerance",
-                               "8",
-                               "--ink",
-                               "light",
-                               "-o",
-                               out,
-                               "--json"});
+  std::vector<std::string> command = train_network_command(images, labels, out);
+  command.push_back("--json");
+  const auto report = json_of(command);
   EXPECT_EQ(report["steps"], 600);
   EXPECT_EQ(report["labeled_minicolumns"], 3);
   ASSERT_EQ(report["results"].size(), 4u);

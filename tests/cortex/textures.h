@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace ocellus::test {
@@ -18,6 +21,29 @@ inline std::vector<std::uint8_t> textures(int count) {
     }
   }
   return pixels;
+}
+
+/// The command that teaches a network such images and tells the textures apart, also with noise.
+inline std::vector<std::string> train_network_command(const std::string& images,
+                                                      const std::string& labels,
+                                                      const std::string& out) {
+  std::vector<std::string> words = {"train", "network"};
+  for (const auto& [option, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"--images", images},
+           {"--labels", labels},
+           {"--test-images", images},
+           {"--test-labels", labels},
+           {"--levels", "4x4/4x4:32,2x2/1x1:32"},
+           {"--passes", "20"},
+           {"--noise", "0.05"},
+           {"--feedback-rounds", "3"},
+           {"--feedback-tolerance", "8"},
+           {"--ink", "light"},
+           {"-o", out}}) {
+    words.emplace_back(option);
+    words.push_back(value);
+  }
+  return words;
 }
 
 }  // namespace ocellus::test
