@@ -626,7 +626,7 @@ TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {
 // running.
 TEST(Scheduler, CanBeDestroyedWithQueuedWork) {
   for (const int workers : {1, 4}) {
-    const std::size_t threads_before = test::threads_named("").size();
+    const test::NewThreads threads;
     Gate gate;
     std::atomic<int> inside{0};
     TestJob running;
@@ -654,13 +654,13 @@ TEST(Scheduler, CanBeDestroyedWithQueuedWork) {
     scheduler.reset();
     EXPECT_EQ(inside.load(), 0);
     opener.join();
-    EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
+    EXPECT_TRUE(threads.left().empty());
   }
 }
 
 // Fails when starting and ending repeatedly leaks threads or hangs.
 TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
-  const std::size_t threads_before = test::threads_named("").size();
+  const test::NewThreads threads;
   for (int round = 0; round < 100; ++round) {
     const auto scheduler = start(1 + round % 8);
     if (round % 2 == 0) {
@@ -670,7 +670,7 @@ TEST(Scheduler, CanBeStartedAndEndedRepeatedly) {
       ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
     }
   }
-  EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
+  EXPECT_TRUE(threads.left().empty());
   Scheduler never_started;  // destroying a scheduler that was never started must work, too
 }
 
@@ -735,7 +735,7 @@ TEST(Scheduler, WorkersReplaceACallerThatDoesNotComputeAnyMore) {
 // Fails when a thread that cannot be started is ignored, or when the threads started before it
 // remain.
 TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
-  const std::size_t threads_before = test::threads_named("").size();
+  const test::NewThreads threads;
   {
     Scheduler scheduler;
     EngineConfig config;
@@ -745,7 +745,7 @@ TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
     EXPECT_EQ(started.error().status, Status::kSystem);
     EXPECT_NE(std::strstr(started.error().text, "worker 2"), nullptr) << started.error().text;
   }
-  EXPECT_EQ(test::threads_after(threads_before).size(), threads_before);
+  EXPECT_TRUE(threads.left().empty());
 }
 
 // ---- jobs that are stopped

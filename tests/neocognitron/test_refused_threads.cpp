@@ -22,7 +22,7 @@ constexpr int kThreads = 4;
 // Fails when a refused thread ends the process, when no error tells of it, or when the threads that
 // started before it stay.
 void expect_refusals(const std::function<Expected<void>()>& call) {
-  const std::size_t before = threads_named("").size();
+  const NewThreads threads;
   for (int given = 0; given < kThreads - 1; ++given) {
     threads_left = given;
     const Expected<void> refused = call();
@@ -31,11 +31,11 @@ void expect_refusals(const std::function<Expected<void>()>& call) {
     EXPECT_EQ(refused.error().status, Status::kSystem) << refused.error().text;
     const std::string expected = "training thread " + std::to_string(given + 1) + " ";
     EXPECT_EQ(std::string(refused.error().text).find(expected), 0u) << refused.error().text;
-    EXPECT_EQ(threads_after(before).size(), before);
+    EXPECT_TRUE(threads.left().empty());
   }
   const Expected<void> made = call();
   EXPECT_TRUE(made) << made.error().text;
-  EXPECT_EQ(threads_after(before).size(), before);
+  EXPECT_TRUE(threads.left().empty());
 }
 
 template <typename T>

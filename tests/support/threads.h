@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <sys/types.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
@@ -35,15 +36,39 @@ inline std::vector<pid_t> threads_named(const char* prefix) {
   return found;
 }
 
-/// The threads whose name begins with `prefix`, once there are `count`, or after 5 s. The system
-/// still lists a joined thread for a moment.
-inline std::vector<pid_t> threads_after(std::size_t count, const char* prefix = "") {
-  std::vector<pid_t> found = threads_named(prefix);
+/// Calls `threads` every millisecond, until it returns `count` of them or for 5 s. The system still
+/// lists a joined thread for a moment, and the emulator of another CPU for longer.
+template <typename Threads>
+std::vector<pid_t> await_threads(std::size_t count, const Threads& threads) {
+  std::vector<pid_t> found = threads();
   for (int tries = 0; found.size() != count && tries < 5000; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    found = threads_named(prefix);
+    found = threads();
   }
   return found;
 }
+
+/// The threads whose name begins with `prefix`, once there are `count`, or after 5 s.
+inline std::vector<pid_t> threads_after(std::size_t count, const char* prefix) {
+  return await_threads(count, [&] { return threads_named(prefix); });
+}
+
+/// The threads that were started after this was made.
+class NewThreads {
+ public:
+  /// Those that are left, once none is, or after 5 s.
+  std::vector<pid_t> left() const {
+    return await_threads(0, [&] {
+      std::vector<pid_t> found = threads_named("");
+      std::erase_if(found, [&](pid_t id) {
+        return std::find(before_.begin(), before_.end(), id) != before_.end();
+      });
+      return found;
+    });
+  }
+
+ private:
+  std::vector<pid_t> before_ = threads_named("");
+};
 
 }  // namespace ocellus::test
