@@ -64,6 +64,7 @@ enum {
 // What the element knows of the stream; streaming thread.
 struct DigitsStream {
   CharacterModelInfo model;
+  ocellus::OperatorInfo info;
   std::vector<const gchar*> names;  // of the classes; interned
   gint fields = 1;                  // strings of a message
   const gchar* gap = "";            // between characters in a string
@@ -100,6 +101,11 @@ static Expected<void> gst_ocellus_digits_prepare(GstOcellusBase* base,
   *stream = {};
   GST_OCELLUS_DIGITS(base)->messages->restart();
   stream->model = *model;
+  Expected<ocellus::OperatorInfo> info = settings.info();
+  if (!info) return tl::unexpected(info.error());
+  stream->info = *info;
+  static_assert(sizeof(stream->model.names[0]) == sizeof(ocellus::ClassName));
+  stream->info.class_names = &stream->model.names[0].data;
   for (gsize i = 0; i < static_cast<gsize>(stream->model.classes); ++i) {
     const gchar* name = gst_ocellus::intern_class_name(stream->model.names[i].c_str());
     if (g_utf8_strlen(name, -1) > 1) stream->gap = " ";
@@ -216,7 +222,7 @@ static void gst_ocellus_digits_draw(GstOcellusBase* base, GstBuffer* buffer,
     record.height[i] = digit.height;
     record.flags[i] = digit.flags;
   }
-  ocellus::draw_characters(record, GST_OCELLUS_DIGITS(base)->stream->model, image);
+  ocellus::draw_items(GST_OCELLUS_DIGITS(base)->stream->info, &record, image);
 }
 
 static void gst_ocellus_digits_describe(GstOcellusBase* base, GstBuffer* buffer,

@@ -59,6 +59,13 @@ static_assert(same(OCELLUS_FIELD_INT32, FieldType::kInt32) &&
               same(OCELLUS_FIELD_UINT32, FieldType::kUint32) &&
               same(OCELLUS_FIELD_FLOAT, FieldType::kFloat) &&
               same(OCELLUS_FIELD_BOOL, FieldType::kBool) && sizeof(bool) == 1);
+static_assert(same(OCELLUS_ROLE_VALUE, FieldRole::kValue) &&
+              same(OCELLUS_ROLE_COUNT, FieldRole::kCount) &&
+              same(OCELLUS_ROLE_LABEL, FieldRole::kLabel) &&
+              same(OCELLUS_ROLE_CONFIDENCE, FieldRole::kConfidence) &&
+              same(OCELLUS_ROLE_BOX, FieldRole::kBox) &&
+              same(OCELLUS_ROLE_TEXT, FieldRole::kText) &&
+              same(OCELLUS_ROLE_FLAG, FieldRole::kFlag));
 static_assert(same(OCELLUS_WARMING_UP, kWarmingUp) && same(OCELLUS_BAD_PIXELS, kBadPixels));
 static_assert(OCELLUS_ERROR_TEXT_CAPACITY == Error::kTextCapacity);
 static_assert(OCELLUS_MAX_PLANES == kMaxOutputPlanes);
@@ -174,28 +181,9 @@ Expected<Engine> make_engine(const ocellus_engine_config* given,
   return Engine::create(*config);
 }
 
-double value_at(const RecordField& field, const void* record, std::size_t index) noexcept {
-  const char* const at = static_cast<const char*>(record) + field.offset;
-  const auto read = [at, index](auto value) {
-    std::memcpy(&value, at + index * sizeof(value), sizeof(value));
-    return static_cast<double>(value);
-  };
-  switch (field.type) {
-    case FieldType::kInt32:
-      return read(std::int32_t{});
-    case FieldType::kUint32:
-      return read(std::uint32_t{});
-    case FieldType::kFloat:
-      return read(0.0f);
-    case FieldType::kBool:
-      return read(std::uint8_t{});
-  }
-  return 0.0;
-}
-
 ocellus_field_info described(const RecordField& field) noexcept {
-  return {field.name, field.help, static_cast<ocellus_field_type>(field.type), field.capacity,
-          field.offset};
+  return {field.name,     field.help,   static_cast<ocellus_field_type>(field.type),
+          field.capacity, field.offset, static_cast<ocellus_field_role>(field.role)};
 }
 
 const OperatorDescription* operator_at(std::size_t index) noexcept {
@@ -311,6 +299,8 @@ ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_ope
     info->record_name = from.record->name;
     info->record_bytes = from.record->bytes;
     info->field_count = from.record->field_count;
+    info->classes = from.classes;
+    info->text_parts = from.text_parts;
   }
   info->depth = from.depth;
   info->support_frames = from.support_frames;
@@ -355,13 +345,35 @@ ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const voi
                       .value(),
                   error);
     }
-    *value = value_at(one, record, index);
+    *value = field_value(one, record, static_cast<int>(index));
     return OCELLUS_OK;
   }
   return fail(invalid_argument("the record of %s has no field \"%.*s\"", op->handle.info().name,
                                detail::shown(field), field)
                   .value(),
               error);
+}
+
+const char* ocellus_operator_class_name(const ocellus_operator* op, int32_t label) {
+  return op == nullptr ? "" : op->handle.info().class_name(label);
+}
+
+ocellus_status ocellus_operator_write_text(const ocellus_operator* op, const void* record,
+                                           int32_t part, char* text, size_t capacity,
+                                           size_t* length, ocellus_error* error) {
+  if (op == nullptr) return fail_null("op", error);
+  if (record == nullptr) return fail_null("record", error);
+  if (text == nullptr && capacity > 0) return fail_null("text", error);
+  if (length == nullptr) return fail_null("length", error);
+  const OperatorInfo& info = op->handle.info();
+  if (part < kAllParts || part >= std::max(info.text_parts, 1)) {
+    return fail(invalid_argument("part is %d; the text of %s has %d parts, and -1 is all of them",
+                                 part, info.name, std::max(info.text_parts, 1))
+                    .value(),
+                error);
+  }
+  *length = write_text(info, record, part, std::span(text, capacity));
+  return OCELLUS_OK;
 }
 
 ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame* frame,

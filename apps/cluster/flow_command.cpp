@@ -206,7 +206,7 @@ class RootJob {
       print_json(json);
       return;
     }
-    print_summary(input_, config_.flow.size, counted(cluster_.ranks(), "rank"), cluster_.engine());
+    print_input(input_, config_.flow.size, counted(cluster_.ranks(), "rank"), cluster_.engine());
     fmt::print("{} of {} frames, {:.1f} frames/s, {:.1f} % of the transfers overlapped\n",
                counted(static_cast<std::int64_t>(fields_), "field"), submitted_, rate,
                100.0 * totals.overlap);
@@ -298,7 +298,7 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
     if (command.frames.inputs.empty() && command.frames.source_pipeline.empty())
       throw InputError("FRAMES or --source is required");
     check_distinct_outputs({{"-o", command.frames.output}, {"--trace", command.trace}});
-    input = std::make_unique<FrameInput>(command.frames, true);
+    input = std::make_unique<FrameInput>(command.frames);
     first = std::make_shared<InputFrame>();
     if (!input->next(*first))
       throw InputError(fmt::format("{}: contains no frame", input->source().name()));

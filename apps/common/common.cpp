@@ -17,6 +17,13 @@ void add_json_option(CLI::App& command, bool& json) {
   command.add_flag("--json", json, "Print one JSON object on stdout instead of text");
 }
 
+void add_json_lines_option(CLI::App& command, CommonOptions& options) {
+  command
+      .add_flag("--json-lines", options.json_lines,
+                "Print one JSON object per frame, each on a line, and a last one about all frames")
+      ->excludes("--json");
+}
+
 void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)")
       ->capture_default_str();

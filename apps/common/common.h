@@ -43,10 +43,13 @@ struct CommonOptions {
   int threads = 0;
   TableOptions engine{EngineConfig::options()};
   bool json = false;
+  bool json_lines = false;  ///< of commands with FRAMES
 };
 
 void add_common_options(CLI::App& command, CommonOptions& options);
 void add_json_option(CLI::App& command, bool& json);
+/// Adds --json-lines, for a command whose report has frames.
+void add_json_lines_option(CLI::App& command, CommonOptions& options);
 
 /// The engine's configuration with its memory not yet set. Throws InputError on a bad backend or
 /// thread count.

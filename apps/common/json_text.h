@@ -29,4 +29,10 @@ std::string json_text(const Object& object) {
   return printable_json(object.dump(2, ' ', false, Object::error_handler_t::replace));
 }
 
+/// The same on one line.
+template <typename Object>
+std::string json_line(const Object& object) {
+  return printable_json(object.dump(-1, ' ', false, Object::error_handler_t::replace));
+}
+
 }  // namespace ocellus::app

@@ -52,34 +52,6 @@ OperatorInfo info_of(const OperatorConfig& config) {
   return take_of(config.info(), config);
 }
 
-nlohmann::ordered_json record_json(const RecordInfo& info, const void* record) {
-  const auto value_of = [record](const RecordField& field, int index) -> nlohmann::ordered_json {
-    const char* const at = static_cast<const char*>(record) + field.offset;
-    switch (field.type) {
-      case FieldType::kInt32:
-        return reinterpret_cast<const std::int32_t*>(at)[index];
-      case FieldType::kUint32:
-        return reinterpret_cast<const std::uint32_t*>(at)[index];
-      case FieldType::kFloat:
-        return reinterpret_cast<const float*>(at)[index];
-      case FieldType::kBool:
-        return reinterpret_cast<const bool*>(at)[index];
-    }
-    return nullptr;
-  };
-  nlohmann::ordered_json json;
-  for (int f = 0; f < info.field_count; ++f) {
-    const RecordField& field = info.fields[f];
-    if (field.capacity == 1) {
-      json[field.name] = value_of(field, 0);
-      continue;
-    }
-    json[field.name] = nlohmann::ordered_json::array();
-    for (int i = 0; i < field.capacity; ++i) json[field.name].push_back(value_of(field, i));
-  }
-  return json;
-}
-
 // ---- memory
 
 ResultLayout::ResultLayout(const OperatorInfo& info, bool padded, int planes)

@@ -52,9 +52,6 @@ inline Workload least_work(const OperatorInfo& info) {
 /// flag.
 OperatorInfo info_of(const OperatorConfig& config);
 
-/// The values of a record's fields, by name.
-nlohmann::ordered_json record_json(const RecordInfo& info, const void* record);
-
 /// Rounds up to a multiple of 256. Rows, frames and planes in the engine's memory begin at such
 /// offsets.
 std::size_t rounded_up(std::size_t bytes);

@@ -21,11 +21,9 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
   command->add_option("--batch", o->batch, "Images of a frame, with --images")
       ->check(CLI::Range(1, kMaxCortexPatches))
       ->capture_default_str();
-  o->options.add_to(*command);
   command->add_option("--save-model", o->save_model,
                       "Model file (*.ocellus) to write at the end, with --learn");
-  add_common_options(*command, o->common);
-  add_devices_option(*command, o->common);
+  add_job_options(*command, *o);
   command->footer(
       "Patches of another size than the model's are stretched to it. With --images, ink=auto is\n"
       "decided once for all images. docs/cortex_method.md tells how images are classified,\n"
@@ -40,7 +38,9 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
                   {{with_images,
                     {"--limit", kSourceTimeout, "--layout", "--tile-width", "--tile-height"},
                     "each image of --images is one patch"},
-                   {with_images, {"--devices"}, "with --images, one device computes"},
+                   {with_images,
+                    {"--devices", "--json-lines"},
+                    "with --images, one device computes, and there is one report"},
                    {!with_images, {"--labels", "--batch"}, "they are those of --images"},
                    {!learns, {"--save-model"}, "without --learn, the model does not change"}});
     if (with_images == !o->frames.inputs.empty())

@@ -5,16 +5,15 @@
 
 #include "apps/common/common.h"
 #include "apps/common/operator_options.h"
-#include "apps/io/frame_output.h"
+#include "apps/io/frame_job.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::app {
 
 /// Values of the command line.
-struct CortexCommand {
-  CommonOptions common;
-  OperatorOptions options{"cortex"};
-  FrameOptions frames;
+struct CortexCommand : FrameCommand {
+  CortexCommand() : FrameCommand("cortex") {}
+
   std::string images;
   std::string labels;
   int batch = 128;

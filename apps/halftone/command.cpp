@@ -12,8 +12,8 @@
 namespace ocellus::app {
 namespace {
 
-struct CellCommand : PictureCommand {
-  using PictureCommand::PictureCommand;
+struct CellCommand : FrameCommand {
+  using FrameCommand::FrameCommand;
 
   std::optional<double> binarize;
 };
@@ -40,67 +40,58 @@ class CellJob : public PictureJob {
   explicit CellJob(const CellCommand& command) : PictureJob(command), command_(command) {}
 
  private:
-  struct Totals {
-    double mean_sweeps = 0.0;
-    std::size_t settled = 0;   ///< frames whose last stage or group converged
-    std::size_t finished = 0;  ///< frames that --max-sweeps did not end
-    std::uint32_t most_changed = 0;
-  };
-
-  static const CellularNetworkRecord& record_of(const Report& report) {
-    return *reinterpret_cast<const CellularNetworkRecord*>(report.record.data());
-  }
-
-  Totals totals() const {
-    Totals totals;
-    for (const Report& report : reports()) {
-      const CellularNetworkRecord& record = record_of(report);
-      totals.mean_sweeps += record.sweeps / static_cast<double>(reports().size());
-      totals.settled += record.converged ? 1 : 0;
-      totals.finished += record.finished ? 1 : 0;
-      totals.most_changed = std::max(totals.most_changed, record.changed);
-    }
-    return totals;
-  }
-
   void prepare(InputFrame& frame) const override {
     if (command_.binarize) binarize(frame, *command_.binarize);
   }
 
   GrayRange result_range(const GrayRange&) const override { return {}; }
 
-  void add_totals(nlohmann::ordered_json& json) const override {
-    const Totals all = totals();
-    json["mean_sweeps"] = all.mean_sweeps;
-    json["converged"] = all.settled == reports().size();
-    json["finished"] = all.finished == reports().size();
+  void add_frame(const ProcessedFrame& work, nlohmann::ordered_json&) override {
+    last_ = *reinterpret_cast<const CellularNetworkRecord*>(work.results.back().record.data());
+    sweeps_ += last_.sweeps;
+    converged_ += last_.converged ? 1 : 0;
+    finished_ += last_.finished ? 1 : 0;
+    most_changed_ = std::max(most_changed_, last_.changed);
   }
 
-  void print_totals(double median, double p99) const override {
-    if (reports().size() == 1) {
-      const CellularNetworkRecord& record = record_of(reports().front());
-      fmt::print("{}{}, {}; {:.2f} ms\n", counted(record.sweeps, "sweep"),
-                 record.passes > 0 ? " in " + counted(record.passes, "pass", "passes") : "",
-                 record.converged
+  double mean_sweeps() const {
+    return static_cast<double>(sweeps_) / static_cast<double>(frames());
+  }
+
+  void add_totals(nlohmann::ordered_json& json) const override {
+    json["mean_sweeps"] = mean_sweeps();
+    json["converged"] = converged_ == frames();
+    json["finished"] = finished_ == frames();
+  }
+
+  void print_totals() const override {
+    if (frames() == 1) {
+      fmt::print("{}{}, {}; {:.2f} ms\n", counted(last_.sweeps, "sweep"),
+                 last_.passes > 0 ? " in " + counted(last_.passes, "pass", "passes") : "",
+                 last_.converged
                      ? std::string("converged")
                      : fmt::format("{}: {} changed at the end",
-                                   record.finished ? "not converged" : "ended by --max-sweeps",
-                                   counted(record.changed, "cell")),
-                 median);
+                                   last_.finished ? "not converged" : "ended by --max-sweeps",
+                                   counted(last_.changed, "cell")),
+                 times().percentile(50.0));
       return;
     }
-    const Totals all = totals();
-    fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", all.mean_sweeps,
-               all.settled, counted(static_cast<std::int64_t>(reports().size()), "frame"));
-    if (all.settled < reports().size())
-      fmt::print("; in the others, up to {} changed at the end", counted(all.most_changed, "cell"));
-    if (all.finished < reports().size())
+    const auto all = static_cast<std::int64_t>(frames());
+    fmt::print("{:.1f} sweeps per frame on average, {} of {} converged", mean_sweeps(), converged_,
+               counted(all, "frame"));
+    if (converged_ < frames())
+      fmt::print("; in the others, up to {} changed at the end", counted(most_changed_, "cell"));
+    if (finished_ < frames())
       fmt::print("; --max-sweeps ended {}",
-                 counted(static_cast<std::int64_t>(reports().size() - all.finished), "frame"));
-    fmt::print("\nmedian {:.2f} ms per frame, 99th percentile {:.2f} ms, {}\n", median, p99,
-               frame_run().rate_text(median));
+                 counted(static_cast<std::int64_t>(frames() - finished_), "frame"));
+    fmt::print("\n{}\n", times_text());
   }
 
+  CellularNetworkRecord last_{};
+  std::int64_t sweeps_ = 0;
+  std::uint64_t converged_ = 0;  // frames whose last stage or group converged
+  std::uint64_t finished_ = 0;   // frames that --max-sweeps did not end
+  std::uint32_t most_changed_ = 0;
   const CellCommand& command_;
 };
 

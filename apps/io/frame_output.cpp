@@ -80,14 +80,16 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 
 // ---- input
 
-FrameInput::FrameInput(const FrameOptions& options, bool stops_by_itself)
+FrameInput::FrameInput(const FrameOptions& options, bool needs_end)
     : source_(options.source_pipeline.empty()
                   ? open_frames(options.inputs, options.source)
                   : open_pipeline(options.source_pipeline, options.source)),
       limit_(options.limit) {
-  if (source_->endless() && !limit_ && !stops_by_itself) {
-    throw InputError(fmt::format(
-        "{}: a camera has no end; give the number of frames with --limit N", source_->name()));
+  if (source_->endless() && !limit_ && needs_end) {
+    throw InputError(
+        fmt::format("{}: a camera has no end, and -o is one file for the last frame; "
+                    "give the number of frames with --limit N",
+                    source_->name()));
   }
 }
 
@@ -245,11 +247,13 @@ void add_input_json(nlohmann::ordered_json& json, const FrameInput& input) {
   if (input.source().live()) json["frames_dropped"] = input.source().dropped();
 }
 
-void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
-                   const EngineInfo& info) {
-  fmt::print("{}: {} of {} read, {}, {} with {}\n", printable(input.source().name()),
-             counted(input.read(), "frame"), size_text(size), how, backend_name(info.backend),
-             cpu_text(info));
+void print_input(const FrameInput& input, ImageSize size, const std::string& how,
+                 const EngineInfo& info) {
+  fmt::print("{}: {}, {}, {} with {}\n", printable(input.source().name()), size_text(size), how,
+             backend_name(info.backend), cpu_text(info));
+}
+
+void print_dropped(const FrameInput& input) {
   if (input.source().live() && input.source().dropped() > 0) {
     fmt::print("{} dropped, because a newer one was there before the work on the last one ended\n",
                counted(input.source().dropped(), "frame"));

@@ -43,8 +43,9 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 /// The frames of FRAMES up to --limit.
 class FrameInput {
  public:
-  /// Throws InputError, also for a camera if nothing tells after how many frames to stop.
-  FrameInput(const FrameOptions& options, bool stops_by_itself);
+  /// `needs_end`: the result is that of the last frames. Then a camera needs --limit. Throws
+  /// InputError.
+  explicit FrameInput(const FrameOptions& options, bool needs_end = false);
 
   FrameSource& source() { return *source_; }
   const FrameSource& source() const { return *source_; }
@@ -120,8 +121,10 @@ class FrameOutput {
 /// Adds "frames_read" to a report, and "frames_dropped" if the source is live.
 void add_input_json(nlohmann::ordered_json& json, const FrameInput& input);
 /// Prints the first line of every report: the input, its size, and the backend.
-void print_summary(const FrameInput& input, ImageSize size, const std::string& how,
-                   const EngineInfo& info);
+void print_input(const FrameInput& input, ImageSize size, const std::string& how,
+                 const EngineInfo& info);
+/// Prints how many frames of a live source were dropped, if any.
+void print_dropped(const FrameInput& input);
 /// Adds a description of the engine to a report.
 void add_engine_json(nlohmann::ordered_json& json, const EngineInfo& info);
 

@@ -115,6 +115,7 @@ void FrameRun::submit(Slot& slot, const std::vector<Frame>& parts) {
   slot.begun = slot.ended = 0;
   slot.whole = false;
   slot.work.compute_ns = 0;
+  slot.work.flags = 0;
   slot.work.results.resize(parts.size());
   ++read_;
   slot.begin = Clock::now();
@@ -139,6 +140,7 @@ bool FrameRun::take_result(Deadline deadline) {
   if (!result && result.error().status == Status::kDeadlineMissed) return false;
   const GroupResult done = take(result, config_.description().name);
   slot.work.compute_ns += done.info.compute_ns;
+  slot.work.flags |= done.info.flags;
   slot.work.ms = std::chrono::duration<double, std::milli>(Clock::now() - slot.begin).count();
   ++parts_of_engine_[static_cast<std::size_t>(done.engine)];
   ++slot.ended;

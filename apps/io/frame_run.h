@@ -32,6 +32,7 @@ struct ProcessedFrame {
   std::vector<Result> results;  ///< of the parts, in their order
   double ms = 0.0;              ///< from the first submit to the return of the last wait
   std::int64_t compute_ns = 0;  ///< of all parts
+  std::uint32_t flags = 0;      ///< FrameInfo::flags of all parts
 };
 
 /// The view of a frame that is one part.

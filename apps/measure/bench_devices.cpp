@@ -138,8 +138,8 @@ class DevicesRow {
                 equal = equal &&
                         same_plane(output.planes[static_cast<std::size_t>(p)], alone.op().plane(p));
               if (record != nullptr)
-                equal = equal && record_json(*record, output.record) ==
-                                     record_json(*record, alone.op().record());
+                equal = equal && record_json(group_.info(), output.record) ==
+                                     record_json(group_.info(), alone.op().record());
               ++(equal ? result.equal : result.different);
             });
     clear_ = false;

@@ -3,17 +3,14 @@
 
 #include <string>
 
-#include "apps/common/common.h"
-#include "apps/common/operator_options.h"
-#include "apps/io/frame_output.h"
+#include "apps/io/frame_job.h"
 
 namespace ocellus::app {
 
 /// Values of the command line.
-struct DigitsCommand {
-  CommonOptions common;
-  OperatorOptions options{"digits"};
-  FrameOptions frames;
+struct DigitsCommand : FrameCommand {
+  DigitsCommand() : FrameCommand("digits") {}
+
   bool plain = false;
   std::string images;
   std::string labels;

@@ -1,8 +1,6 @@
-// The result of the neocognitron as text and JSON.
+// The classes of a model of the neocognitron.
 #pragma once
 
-#include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "ocellus/neocognitron.h"
@@ -24,19 +22,9 @@ class CharacterNames {
   /// otherwise the class of this number. -1: there is none.
   int class_of(int label) const;
 
-  /// The characters of a field as one text, with a line end between lines. A rejected character is
-  /// a question mark, an empty tile is a blank. Names are separated by blanks if one of them has
-  /// more than one character.
-  std::string text_of(const NeocognitronRecord& record, int field) const;
-
  private:
   CharacterModelInfo info_;
   bool numbers_ = true;
-  bool long_names_ = false;
 };
-
-/// The characters of a field as {"class", "confidence", "margin", "box"} with "rejected", "capped"
-/// and "empty" where they are true.
-nlohmann::ordered_json characters_json(const NeocognitronRecord& record, int field);
 
 }  // namespace ocellus::app

@@ -7,13 +7,13 @@
 #include <cmath>
 #include <deque>
 #include <memory>
-#include <numeric>
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/output_file.h"
+#include "apps/io/run_report.h"
 #include "apps/optical_flow/flow_output.h"
 #include "apps/optical_flow/run.h"
 #include "ocellus/moving_objects.h"
@@ -133,34 +133,19 @@ void set_invalid_to_zero(FlowField& field) {
   }
 }
 
-nlohmann::ordered_json report_json(const FieldReport& r) {
-  nlohmann::ordered_json json;
-  json["frame"] = r.frame;
-  json["support"] = {{"frames", r.support.frames},
-                     {"first", r.frame - r.support.before()},
-                     {"last", r.frame + r.support.after()}};
-  json["valid"] = r.valid;
-  json["mean_u"] = r.mean_u;
-  json["mean_v"] = r.mean_v;
-  json["mean_motion"] = r.mean_motion;
-  json["p99_motion"] = r.p99_motion;
-  json["compute_ms"] = r.compute_ms;
-  if (!r.file.empty()) json["file"] = r.file;
-  return json;
-}
-
-nlohmann::ordered_json object_json(const MovingObject& object) {
-  const Rect& box = object.box;
-  return {{"box", {box.x, box.y, box.width, box.height}},
-          {"mean_u", object.u},
-          {"mean_v", object.v},
-          {"area", object.area}};
-}
-
 MovingObjectsConfig objects_config(const FlowCommand& command) {
   MovingObjectsConfig config;
   command.object_options.set(&config);
   return config;
+}
+
+/// Whether one of the outputs is one file for one field, and no frame is chosen for it.
+bool is_single(const FlowCommand& command) {
+  const auto one_file = [](const std::string& path) {
+    return !path.empty() && !is_video_name(path) && !NumberedName(path).numbered();
+  };
+  return !command.frame && (one_file(command.frames.output) || one_file(command.confidence) ||
+                            one_file(command.deviation));
 }
 
 /// Runs the command: reads the frames, runs the operator, writes the outputs.
@@ -168,12 +153,13 @@ class FlowJob {
  public:
   explicit FlowJob(const FlowCommand& command)
       : command_(command),
-        input_(command.frames, command.frame.has_value()),
+        input_(command.frames, is_single(command)),
         source_(input_.source()),
         draw_(command.draw.config()),
         output_(command.frames, draw_, objects_config(command), source_.fps()),
         planes_{PlaneFile("--confidence", command.confidence),
-                PlaneFile("--deviation", command.deviation)} {
+                PlaneFile("--deviation", command.deviation)},
+        report_(command.common) {
     if (output_.video() && command.frame) {
       throw InputError(fmt::format("--frame selects one field, but -o {} is a video of all fields",
                                    output_.path()));
@@ -187,8 +173,7 @@ class FlowJob {
   int run() {
     if (command_.frame) {
       one(*command_.frame);
-    } else if (output_.single() ||
-               std::any_of(planes_.begin(), planes_.end(), [](auto& p) { return p.single(); })) {
+    } else if (is_single(command_)) {
       for (const PlaneFile& plane : planes_) {
         if (!plane.single() || output_.none() || output_.single()) continue;
         throw InputError(fmt::format(
@@ -199,7 +184,7 @@ class FlowJob {
     } else {
       all();
     }
-    if (!reports_.empty()) print();  // a signal may come before the first field
+    if (fields_ > 0) print_end();  // a signal may come before the first field
     return kDone;
   }
 
@@ -259,8 +244,7 @@ class FlowJob {
 
   void emit(FlowField& field, long number, Support support, const FrameInfo& info) {
     const InputFrame& frame = window_[static_cast<std::size_t>(number - window_.front().number)];
-    reports_.push_back(report_of(field, frame, support, info, output_));
-    FieldReport& report = reports_.back();
+    FieldReport report = report_of(field, frame, support, info, output_);
     std::optional<std::span<const MovingObject>> found;
     if (command_.objects) {
       found = output_.find_objects(field);
@@ -272,6 +256,28 @@ class FlowJob {
     output_.write(field, frame, config_.roi, found);
     planes_[0].write(number, field.size, field.confidence);
     planes_[1].write(number, field.size, field.deviation);
+    tell_frame(std::move(report));
+  }
+
+  void tell_frame(FieldReport report) {
+    if (fields_++ == 0) {
+      first_field_ = report.frame;
+      fewest_objects_ = report.objects_found;
+      report_.begin(head());
+      if (report_.is_text()) {
+        print_input(input_, config_.size, op_.summary, info_);
+        if (!note_.empty()) fmt::print("{}\n", note_);
+      }
+    }
+    if (!report_.is_text()) report_.frame(report_json(report));
+    RunReport::flush();
+    cut_ += report.support.frames != op_.support_frames ? 1 : 0;
+    motion_ += report.mean_motion;
+    valid_ += report.valid;
+    fewest_objects_ = std::min(fewest_objects_, report.objects_found);
+    most_objects_ = std::max(most_objects_, report.objects_found);
+    if (command_.objects) finding_times_.add(report.finding_ms);
+    last_ = std::move(report);
   }
 
   /// In coordinates of the image.
@@ -336,7 +342,6 @@ class FlowJob {
     OpticalFlowConfig config = config_;
     set_temporal_support(config, frames);
     const long number = end - support_of(info_of(config)).after();
-    from_window(number, support_for(number, window_.front().number, end));
     note_ = frames == op_.support_frames
                 ? fmt::format(
                       "-o is one file and --frame is not given: the last frame with the full "
@@ -346,6 +351,7 @@ class FlowJob {
                       "-o is one file and --frame is not given: there are too few frames for the "
                       "full temporal support; frame {} has the largest",
                       number);
+    from_window(number, support_for(number, window_.front().number, end));
   }
 
   void all() {
@@ -356,8 +362,7 @@ class FlowJob {
     } catch (const Stopped&) {  // the fields before it are complete
     }
     output_.finish();
-    if (stop_signal() != 0)
-      input_.report_interruption(static_cast<std::int64_t>(reports_.size()), "field");
+    if (stop_signal() != 0) input_.report_interruption(fields_, "field");
   }
 
   void fields() {
@@ -400,7 +405,7 @@ class FlowJob {
         info = run.step(
             frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns));
         emit(run.field(), frame.number - full.after(), full, info);
-        streamed_ms_.push_back(static_cast<double>(info.compute_ns) * 1e-6);
+        streamed_times_.add(static_cast<double>(info.compute_ns) * 1e-6);
         progress.update(input_.read());
       }
     }
@@ -411,98 +416,115 @@ class FlowJob {
     }
   }
 
-  void print() {
-    const ImageSize size = op_.planes[0].size;
-    const double median_ms = streamed_ms_.empty() ? 0.0 : percentile(streamed_ms_, 50.0);
-    if (command_.common.json) {
-      nlohmann::ordered_json json;
-      json["input"] = source_.name();
-      json["size"] = {config_.size.width, config_.size.height};
-      if (!config_.roi.empty())
-        json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
-      add_input_json(json, input_);
-      add_engine_json(json, info_);
-      OpticalFlowConfig config = config_;
-      if (zero_invalid_) config.invalid = InvalidFlow::kZero;
-      json["config"] = config_json(OperatorConfig(config));
-      json["memory_bytes"] = footprint_;
-      json["output"] =
-          output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
-      if (!planes_[0].none()) json["confidence"] = written(planes_[0]);
-      if (!planes_[1].none()) json["deviation"] = written(planes_[1]);
-      if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
-      if (!note_.empty()) json["note"] = note_;
-      if (!streamed_ms_.empty()) json["median_compute_ms"] = median_ms;
-      json["frames"] = nlohmann::ordered_json::array();
-      for (const FieldReport& report : reports_) {
-        json["frames"].push_back(report_json(report));
-        if (!command_.objects) continue;
-        nlohmann::ordered_json& frame = json["frames"].back();
-        frame["objects_found"] = report.objects_found;
-        frame["objects_ms"] = report.finding_ms;
-        frame["objects"] = nlohmann::ordered_json::array();
-        for (const MovingObject& object : report.objects)
-          frame["objects"].push_back(object_json(placed(object)));
-      }
-      print_json(json);
-      return;
+  nlohmann::ordered_json report_json(const FieldReport& r) const {
+    nlohmann::ordered_json json;
+    json["frame"] = r.frame;
+    json["support"] = {{"frames", r.support.frames},
+                       {"first", r.frame - r.support.before()},
+                       {"last", r.frame + r.support.after()}};
+    json["valid"] = r.valid;
+    json["mean_u"] = r.mean_u;
+    json["mean_v"] = r.mean_v;
+    json["mean_motion"] = r.mean_motion;
+    json["p99_motion"] = r.p99_motion;
+    json["compute_ms"] = r.compute_ms;
+    if (!r.file.empty()) json["file"] = r.file;
+    if (!command_.objects) return json;
+    json["objects_found"] = r.objects_found;
+    json["objects_ms"] = r.finding_ms;
+    json["objects"] = nlohmann::ordered_json::array();
+    for (const MovingObject& found : r.objects) {
+      const MovingObject object = placed(found);
+      json["objects"].push_back(
+          {{"box", {object.box.x, object.box.y, object.box.width, object.box.height}},
+           {"mean_u", object.u},
+           {"mean_v", object.v},
+           {"area", object.area}});
     }
-    print_summary(input_, config_.size, op_.summary, info_);
-    if (!note_.empty()) fmt::print("{}\n", note_);
-    if (reports_.size() == 1) {
-      const FieldReport& r = reports_.front();
-      fmt::print("frame {} -> {}, computed from {} frames, {} to {}{}\n", r.frame, r.frame + 1,
-                 r.support.frames, r.frame - r.support.before(), r.frame + r.support.after(),
-                 r.support.frames != op_.support_frames
-                     ? fmt::format(" (reduced from {}, which do not fit)", op_.support_frames)
-                     : "");
-      fmt::print(
-          "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99th percentile {:.3f} px per frame; "
-          "{:.2f} % of {}x{} valid\n",
-          r.mean_u, r.mean_v, r.mean_motion, r.p99_motion, 100.0 * r.valid, size.width,
-          size.height);
-    } else if (!reports_.empty()) {
-      std::size_t cut = 0;
-      double motion = 0.0;
-      double valid = 0.0;
-      for (const FieldReport& r : reports_) {
-        cut += r.support.frames != op_.support_frames ? 1 : 0;
-        motion += r.mean_motion / static_cast<double>(reports_.size());
-        valid += r.valid / static_cast<double>(reports_.size());
-      }
-      fmt::print("fields of frames {} to {}: mean length {:.3f} px per frame, {:.2f} % valid",
-                 reports_.front().frame, reports_.back().frame, motion, 100.0 * valid);
-      if (cut > 0)
-        fmt::print("; {} at the ends computed from fewer than {} frames", cut, op_.support_frames);
-      fmt::print("\n");
-      if (median_ms > 0.0)
-        fmt::print("median {:.2f} ms per frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
-    }
-    if (command_.objects && !reports_.empty()) print_objects();
+    return json;
+  }
+
+  /// The members of the report that are known before the first field.
+  nlohmann::ordered_json head() const {
+    nlohmann::ordered_json json;
+    json["input"] = source_.name();
+    json["size"] = {config_.size.width, config_.size.height};
+    if (!config_.roi.empty())
+      json["roi"] = {config_.roi.x, config_.roi.y, config_.roi.width, config_.roi.height};
+    add_engine_json(json, info_);
+    OpticalFlowConfig config = config_;
+    if (zero_invalid_) config.invalid = InvalidFlow::kZero;
+    json["config"] = config_json(OperatorConfig(config));
+    json["output"] =
+        output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
+    if (!note_.empty()) json["note"] = note_;
+    return json;
+  }
+
+  void print_end() {
+    const double median_ms = streamed_times_.percentile(50.0);
+    if (report_.is_text()) return print_totals(median_ms);
+    nlohmann::ordered_json json;
+    add_input_json(json, input_);
+    json["memory_bytes"] = footprint_;
+    if (!planes_[0].none()) json["confidence"] = written(planes_[0]);
+    if (!planes_[1].none()) json["deviation"] = written(planes_[1]);
+    if (output_.max_motion() > 0.0) json["max_motion"] = output_.max_motion();
+    if (streamed_times_.count() > 0) json["median_compute_ms"] = median_ms;
+    report_.end(json);
+  }
+
+  void print_totals(double median_ms) const {
+    print_dropped(input_);
+    if (fields_ == 1)
+      print_field();
+    else
+      print_fields(median_ms);
+    if (command_.objects) print_objects();
     if (output_.colored())
       fmt::print("colors are saturated at {:.2f} px per frame\n", output_.max_motion());
     std::vector<std::string> files;
-    if (!output_.none()) files.push_back(output_.written(reports_.front().frame, reports_.size()));
+    if (!output_.none())
+      files.push_back(output_.written(first_field_, static_cast<std::size_t>(fields_)));
     for (const PlaneFile& plane : planes_)
       if (!plane.none()) files.push_back(written(plane));
     if (!files.empty())
       fmt::print("written: {}\n", printable(fmt::format("{}", fmt::join(files, ", "))));
   }
 
+  void print_field() const {
+    const ImageSize size = op_.planes[0].size;
+    const FieldReport& r = last_;
+    fmt::print("frame {} -> {}, computed from {} frames, {} to {}{}\n", r.frame, r.frame + 1,
+               r.support.frames, r.frame - r.support.before(), r.frame + r.support.after(),
+               r.support.frames != op_.support_frames
+                   ? fmt::format(" (reduced from {}, which do not fit)", op_.support_frames)
+                   : "");
+    fmt::print(
+        "motion: mean ({:.3f}, {:.3f}), mean length {:.3f}, 99th percentile {:.3f} px per frame; "
+        "{:.2f} % of {}x{} valid\n",
+        r.mean_u, r.mean_v, r.mean_motion, r.p99_motion, 100.0 * r.valid, size.width, size.height);
+  }
+
+  void print_fields(double median_ms) const {
+    const auto count = static_cast<double>(fields_);
+    fmt::print("fields of frames {} to {}: mean length {:.3f} px per frame, {:.2f} % valid",
+               first_field_, last_.frame, motion_ / count, 100.0 * valid_ / count);
+    if (cut_ > 0)
+      fmt::print("; {} at the ends computed from fewer than {} frames", cut_, op_.support_frames);
+    fmt::print("\n");
+    if (median_ms > 0.0)
+      fmt::print("median {:.2f} ms per frame, {:.0f} frames/s\n", median_ms, 1000.0 / median_ms);
+  }
+
   void print_objects() const {
-    if (reports_.size() > 1) {
-      const auto [fewest, most] = std::minmax_element(
-          reports_.begin(), reports_.end(),
-          [](const auto& a, const auto& b) { return a.objects_found < b.objects_found; });
-      std::vector<double> times;
-      for (const FieldReport& report : reports_) times.push_back(report.finding_ms);
+    if (fields_ > 1) {
       fmt::print("moving objects: {} to {} per frame, median {:.2f} ms to find them\n",
-                 fewest->objects_found, most->objects_found, percentile(times, 50.0));
+                 fewest_objects_, most_objects_, finding_times_.percentile(50.0));
       return;
     }
-    const FieldReport& report = reports_.front();
-    fmt::print("moving objects: {}\n", report.objects_found);
-    for (const MovingObject& found : report.objects) {
+    fmt::print("moving objects: {}\n", last_.objects_found);
+    for (const MovingObject& found : last_.objects) {
       const MovingObject object = placed(found);
       fmt::print("  {}x{} at ({}, {}): mean motion ({:.2f}, {:.2f}) px per frame, {} pixels\n",
                  object.box.width, object.box.height, object.box.x, object.box.y,
@@ -511,7 +533,7 @@ class FlowJob {
   }
 
   std::string written(const PlaneFile& plane) const {
-    return plane.written(reports_.empty() ? 0 : reports_.front().frame, reports_.size());
+    return plane.written(first_field_, static_cast<std::size_t>(fields_));
   }
 
   const FlowCommand& command_;
@@ -530,9 +552,18 @@ class FlowJob {
   long first_ = 0;
   EngineInfo info_;
   std::size_t footprint_ = 0;
-  std::vector<FieldReport> reports_;
-  std::vector<double> streamed_ms_;
   std::string note_;
+  RunReport report_;
+  FieldReport last_;  ///< of the last field
+  std::int64_t fields_ = 0;
+  long first_field_ = 0;
+  std::int64_t cut_ = 0;  ///< fields with less than the full temporal support
+  double motion_ = 0.0;   ///< sums over the fields
+  double valid_ = 0.0;
+  int fewest_objects_ = 0;
+  int most_objects_ = 0;
+  FrameTimes streamed_times_;
+  FrameTimes finding_times_;
 };
 
 }  // namespace
@@ -563,6 +594,7 @@ void add_flow_command(CLI::App& program, int& exit_code) {
   o->draw.add_to(*command);
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
+  add_json_lines_option(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(*command, unused_options(*o));
     o->frames.source.color = is_video_name(o->frames.output);

@@ -15,8 +15,8 @@
 namespace ocellus::app {
 namespace {
 
-struct RestoreCommand : PictureCommand {
-  RestoreCommand() : PictureCommand("restore") {}
+struct RestoreCommand : FrameCommand {
+  RestoreCommand() : FrameCommand("restore") {}
 
   /// "each", "luma" or "gray". Empty: "each", and for a video "luma".
   std::string color;

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ocellus/record.h"
 #include "ocellus/status.h"
 
 namespace ocellus::detail {
@@ -144,8 +145,6 @@ class ModelFile {
 /// Copies a note and truncates it at the capacity. Characters that are not printable become '?',
 /// because programs print the note on terminals.
 void copy_note(char* to, std::size_t capacity, const char* note, std::size_t bytes) noexcept;
-
-inline constexpr std::size_t kMaxClassName = 31;
 
 /// 1 to kMaxClassName printable ASCII characters without spaces.
 bool is_class_name(std::string_view name) noexcept;

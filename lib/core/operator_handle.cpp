@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -136,8 +137,8 @@ class OperatorState {
       : engine_(std::move(engine)), info_(info), issuer_(next_issuer()) {}
   ~OperatorState();
 
-  /// Called once, before the first frame.
-  Expected<void> start(std::unique_ptr<OperatorInstance> instance) noexcept;
+  /// Called once, before the first frame. `names`: of the operator's classes, which are copied.
+  Expected<void> start(std::unique_ptr<OperatorInstance> instance, const ClassName* names) noexcept;
 
   const OperatorInfo& info() const noexcept { return info_; }
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
@@ -172,6 +173,7 @@ class OperatorState {
 
   EngineRef engine_;
   OperatorInfo info_;
+  std::unique_ptr<ClassName[]> class_names_;
   std::unique_ptr<OperatorInstance> instance_;
   const std::uint64_t issuer_;  // issuer of this operator's tickets
   /// A copy that failed has replaced a part of what was learned.
@@ -195,7 +197,15 @@ OperatorState::~OperatorState() {
   }
 }
 
-Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance) noexcept {
+Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance,
+                                    const ClassName* names) noexcept {
+  if (names != nullptr) {
+    const auto count = static_cast<std::size_t>(info_.classes);
+    class_names_.reset(new (std::nothrow) ClassName[count]);
+    if (class_names_ == nullptr) return no_memory_for_operator();
+    std::memcpy(class_names_.get(), names, count * sizeof(ClassName));
+    info_.class_names = class_names_.get();
+  }
   if (Expected<void> started = instance->start(*engine_); !started) return started;
   instance_ = std::move(instance);
   return {};
@@ -431,13 +441,14 @@ struct OperatorAccess {
 };
 
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
-                                       std::unique_ptr<OperatorInstance> instance) noexcept {
+                                       std::unique_ptr<OperatorInstance> instance,
+                                       const ClassName* names) noexcept {
   if (instance == nullptr) return no_memory_for_operator();
   EngineRef shared = EngineAccess::share(engine);
   if (Check here = shared->check_process(); !here) return tl::unexpected(here.error());
   std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
   if (!state) return no_memory_for_operator();
-  if (Expected<void> started = state->start(std::move(instance)); !started)
+  if (Expected<void> started = state->start(std::move(instance), names); !started)
     return tl::unexpected(started.error());
   return OperatorAccess::handle(std::move(state));
 }

@@ -95,9 +95,11 @@ class OperatorInstance {
 /// instance, and gives OutOfMemory.
 Expected<Footprint> footprint_of(const std::unique_ptr<OperatorInstance>& instance) noexcept;
 
-/// Takes ownership of an instance without memory and starts it on the engine. Errors: OutOfMemory
-/// if `instance` is null, and those of `start`.
+/// Takes ownership of an instance without memory and starts it on the engine. `names`: of the
+/// classes that `info` counts; they are copied. Errors: OutOfMemory if `instance` is null, and
+/// those of `start`.
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
-                                       std::unique_ptr<OperatorInstance> instance) noexcept;
+                                       std::unique_ptr<OperatorInstance> instance,
+                                       const ClassName* names = nullptr) noexcept;
 
 }  // namespace ocellus::detail

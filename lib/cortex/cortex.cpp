@@ -64,7 +64,8 @@ Expected<Cortex> Cortex::create(Engine& engine, const CortexConfig& config) noex
   const auto plan = make_cortex_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   Expected<OperatorHandle> made =
-      detail::make_operator(engine, detail::info_of(**plan), make_cortex(engine.info(), **plan));
+      detail::make_operator(engine, detail::info_of(**plan), make_cortex(engine.info(), **plan),
+                            (*plan)->table.names.data());
   if (!made) return tl::unexpected(made.error());
   return Cortex(std::move(*made));
 }

@@ -20,7 +20,7 @@ struct CortexTable {
   CortexShape shape;
   CortexRule rule = CortexRule::kHebb;  ///< by which the features were learned
   float sharpness = 1.0f;
-  std::array<char[kMaxClassName + 1], kMaxCortexClasses> names{};
+  std::array<ClassName, kMaxCortexClasses> names{};
   char note[256] = {};
   bool probabilities = false;  ///< the file has P
 };

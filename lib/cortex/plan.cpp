@@ -17,16 +17,18 @@ namespace ocellus::detail {
 namespace {
 
 constexpr RecordField kFields[] = {
-    {"count", FieldType::kInt32, 1, offsetof(CortexRecord, count), "number of patches"},
+    {"count", FieldType::kInt32, 1, offsetof(CortexRecord, count), "number of patches",
+     FieldRole::kCount},
     {"truncated", FieldType::kBool, 1, offsetof(CortexRecord, truncated),
-     "the frame has more whole tiles"},
+     "the frame has more whole tiles than are classified", FieldRole::kFlag},
     {"label", FieldType::kInt32, kMaxCortexPatches, offsetof(CortexRecord, label),
-     "class of the model"},
+     "class of the model", FieldRole::kLabel},
     {"confidence", FieldType::kFloat, kMaxCortexPatches, offsetof(CortexRecord, confidence),
-     "0 to 1"},
+     "0 to 1", FieldRole::kConfidence},
 };
-constexpr RecordInfo kRecord = {"cortex", sizeof(CortexRecord), kFields,
-                                static_cast<int>(std::size(kFields))};
+constexpr RecordInfo kRecord = {"cortex",  sizeof(CortexRecord),
+                                kFields,   static_cast<int>(std::size(kFields)),
+                                "patches", "patch"};
 static_assert(sizeof(CortexRecord) <= kMaxRecordBytes);
 
 /// The first bytes of a file, up to its arrays.
@@ -191,6 +193,9 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
   info.format = plan.input_format;
   info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
+  info.classes = shape.classes;
+  info.tile = plan.tile;
+  info.tile_columns = plan.columns;
   info.depth = plan.depth;
   info.keeps_state = info.learns = plan.learns;
   const int levels = shape.hierarchy.level_count;

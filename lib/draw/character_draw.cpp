@@ -93,28 +93,23 @@ void draw_box(const Rect& box, int line, const OverlayColor& color,
   paint_box(Painter(image), reachable, std::clamp(line, 1, kMostScale), yuv_of(color));
 }
 
-void draw_characters(const NeocognitronRecord& record, const CharacterModelInfo& model,
-                     const OverlayImage& image) noexcept {
+void draw_items(const OperatorInfo& info, const void* record, const OverlayImage& image) noexcept {
   const Painter painter(image);
   const Yuv outline = yuv_of(kOutline);
-  const int count = std::clamp(record.count, 0, kMaxCharacters);
-  for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const int label = record.label[at];
-    if (label < 0 || label >= model.classes) continue;
-    const bool rejected = (record.flags[at] & kCharacterRejected) != 0;
-    const std::string_view name =
-        rejected ? "?" : model.names[static_cast<std::size_t>(label)].c_str();
-    const Yuv color = yuv_of(rejected ? kRejected : kAccepted);
+  const RecordItems items(info, record);
+  for (int i = 0; i < items.count(); ++i) {
+    if (items.name(i)[0] == '\0') continue;
+    const Yuv color = yuv_of(items.marked(i) ? kRejected : kAccepted);
+    const Rect ink = items.box(i);
     // One pixel of distance keeps the ink visible.
-    const Rect box{record.x[at] - 2, record.y[at] - 2, record.width[at] + 4, record.height[at] + 4};
+    const Rect box{ink.x - 2, ink.y - 2, ink.width + 4, ink.height + 4};
     paint_box(painter, {box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, outline);
     paint_box(painter, box, 1, color);
-    const int scale = std::clamp(record.height[at] / 16, 1, 8);
+    const int scale = std::clamp(ink.height / 16, 1, 8);
     const int above = box.y - 2 - detail::kFontHeight * scale;
     const int y = above >= 0 ? above : box.y + box.height + 3;
-    paint_text(painter, name, box.x, y, scale, 1, outline);
-    paint_text(painter, name, box.x, y, scale, 0, color);
+    paint_text(painter, items.text(i), box.x, y, scale, 1, outline);
+    paint_text(painter, items.text(i), box.x, y, scale, 0, color);
   }
 }
 

@@ -20,7 +20,7 @@ struct NeocognitronTable {
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   int classes = 0;
   std::array<int, kMaxCharacterClasses> references{};  ///< of each class; K4 together
-  std::array<char[kMaxClassName + 1], kMaxCharacterClasses> names{};
+  std::array<ClassName, kMaxCharacterClasses> names{};
   char note[256] = {};
 };
 

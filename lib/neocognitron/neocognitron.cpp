@@ -64,7 +64,8 @@ Expected<Neocognitron> Neocognitron::create(Engine& engine,
   const auto plan = detail::make_neocognitron_plan(config);
   if (!plan) return tl::unexpected(plan.error());
   Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::info_of(**plan), detail::make_neocognitron(engine.info(), **plan));
+      engine, detail::info_of(**plan), detail::make_neocognitron(engine.info(), **plan),
+      (*plan)->model.table.names.data());
   if (!made) return tl::unexpected(made.error());
   return Neocognitron(std::move(*made));
 }

@@ -13,33 +13,48 @@ namespace ocellus::detail {
 namespace {
 
 template <typename T>
-constexpr RecordField list(const char* name, FieldType type, T offset, const char* help) {
-  return {name, type, kMaxCharacters, static_cast<std::uint32_t>(offset), help};
+constexpr RecordField list(const char* name, FieldType type, T offset, const char* help,
+                           FieldRole role = FieldRole::kValue,
+                           std::span<const RecordFlag> flags = {}) {
+  return {name, type, kMaxCharacters, static_cast<std::uint32_t>(offset), help, role, flags};
 }
 
+/// In the order of CharacterFlag.
+constexpr RecordFlag kFlags[] = {{"rejected", "?"}, {"capped"}, {"empty", " "}};
+static_assert(kCharacterRejected == 1U << 0 && kCharacterCapped == 1U << 1 &&
+              kCharacterEmpty == 1U << 2);
+
 constexpr RecordField kFields[] = {
-    {"count", FieldType::kInt32, 1, offsetof(NeocognitronRecord, count), "number of characters"},
+    {"count", FieldType::kInt32, 1, offsetof(NeocognitronRecord, count), "number of characters",
+     FieldRole::kCount},
     {"truncated", FieldType::kBool, 1, offsetof(NeocognitronRecord, truncated),
-     "the frame has more characters or more ink than the lists hold"},
+     "the frame has more characters or more ink than is read", FieldRole::kFlag},
     list("label", FieldType::kInt32, offsetof(NeocognitronRecord, label),
-         "class of the model; -1: empty tile"),
-    list("confidence", FieldType::kFloat, offsetof(NeocognitronRecord, confidence), "0 to 1"),
+         "class of the model; -1: empty tile", FieldRole::kLabel),
+    list("confidence", FieldType::kFloat, offsetof(NeocognitronRecord, confidence), "0 to 1",
+         FieldRole::kConfidence),
     list("similarity", FieldType::kFloat, offsetof(NeocognitronRecord, similarity),
          "to the class, 0 to 1"),
     list("margin", FieldType::kFloat, offsetof(NeocognitronRecord, margin),
          "of the similarity over that to the second class"),
-    list("x", FieldType::kInt32, offsetof(NeocognitronRecord, x), "left edge of the box, pixels"),
-    list("y", FieldType::kInt32, offsetof(NeocognitronRecord, y), "upper edge of the box, pixels"),
-    list("width", FieldType::kInt32, offsetof(NeocognitronRecord, width), "of the box, pixels"),
-    list("height", FieldType::kInt32, offsetof(NeocognitronRecord, height), "of the box, pixels"),
+    list("x", FieldType::kInt32, offsetof(NeocognitronRecord, x), "left edge of the box, pixels",
+         FieldRole::kBox),
+    list("y", FieldType::kInt32, offsetof(NeocognitronRecord, y), "upper edge of the box, pixels",
+         FieldRole::kBox),
+    list("width", FieldType::kInt32, offsetof(NeocognitronRecord, width), "of the box, pixels",
+         FieldRole::kBox),
+    list("height", FieldType::kInt32, offsetof(NeocognitronRecord, height), "of the box, pixels",
+         FieldRole::kBox),
+    list("field", FieldType::kInt32, offsetof(NeocognitronRecord, field), "0 without fields",
+         FieldRole::kText),
     list("line", FieldType::kInt32, offsetof(NeocognitronRecord, line),
-         "line of the field, from the top"),
-    list("field", FieldType::kInt32, offsetof(NeocognitronRecord, field), "0 without fields"),
+         "line of the field, from the top", FieldRole::kText),
     list("flags", FieldType::kUint32, offsetof(NeocognitronRecord, flags),
-         "1: rejected, 2: capped, 4: empty tile"),
+         "1: rejected, 2: capped, 4: empty tile", FieldRole::kFlag, kFlags),
 };
-constexpr RecordInfo kRecord = {"neocognitron", sizeof(NeocognitronRecord), kFields,
-                                static_cast<int>(std::size(kFields))};
+constexpr RecordInfo kRecord = {"neocognitron", sizeof(NeocognitronRecord),
+                                kFields,        static_cast<int>(std::size(kFields)),
+                                "digits",       "digit"};
 static_assert(sizeof(NeocognitronRecord) <= kMaxRecordBytes);
 
 /// Smallest side of a field and of a tile.
@@ -117,6 +132,9 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   info.format = plan.input_format;
   info.planes[0] = {"scores", {table.classes, kMaxCharacters}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
+  info.classes = table.classes;
+  if (plan.layout != CharacterLayout::kTiles) info.text_parts = plan.fields.count;
+  info.parts_are_items = plan.layout == CharacterLayout::kBoxes;
   info.depth = plan.depth;
   std::snprintf(info.summary, sizeof(info.summary),
                 "%d, %d and %d planes, %d classes, at most %d characters", table.planes[1],

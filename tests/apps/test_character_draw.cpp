@@ -118,10 +118,14 @@ TEST(DrawBox, DrawsAnOutline) {
 // Fails when a rejected character has the color or the name of an accepted one, or an empty tile is
 // drawn.
 TEST(DrawCharacters, TellsRejectedFromAccepted) {
-  const auto model = std::make_unique<CharacterModelInfo>();
-  model->classes = 2;
-  ASSERT_TRUE(model->names[0].assign("A"));
-  ASSERT_TRUE(model->names[1].assign("B"));
+  const ClassName names[] = {"A", "B"};
+  NeocognitronConfig config;
+  config.size = {80, 64};
+  Expected<OperatorInfo> info = Neocognitron::info_for(config);
+  ASSERT_TRUE(info) << info.error().text;
+  EXPECT_EQ(info->class_names, nullptr) << "the names live as long as an operator";
+  info->classes = 2;
+  info->class_names = names;
   const ImageSize size{80, 64};
   constexpr std::size_t kLuma = std::size_t{80} * 64;
   const auto draw = [&](std::int32_t label, std::uint32_t flags) {
@@ -139,7 +143,7 @@ TEST(DrawCharacters, TellsRejectedFromAccepted) {
     image.size = size;
     image.planes = {i420.data(), i420.data() + kLuma, i420.data() + kLuma * 5 / 4};
     image.strides = {80, 40, 40};
-    draw_characters(record, *model, image);
+    draw_items(*info, &record, image);
     return i420;
   };
   const auto accepted = draw(0, 0);

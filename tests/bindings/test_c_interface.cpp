@@ -192,6 +192,7 @@ TEST_P(CInterface, GivesTheResultsOfOperatorHandle) {
     EXPECT_EQ(read.type, static_cast<ocellus_field_type>(field.type));
     EXPECT_EQ(read.capacity, field.capacity);
     EXPECT_EQ(read.offset, field.offset);
+    EXPECT_EQ(read.role, static_cast<ocellus_field_role>(field.role));
     for (std::size_t i = 0; i < field.capacity; ++i) {
       const char* const at = reinterpret_cast<const char*>(expected_record.data()) + field.offset;
       const double value =
@@ -331,6 +332,11 @@ TEST_F(COperator, NullArgument) {
   null(ocellus_operator_read_field(op, nullptr, "x", 0, &value, e), "record");
   null(ocellus_operator_read_field(op, &value, nullptr, 0, &value, e), "field");
   null(ocellus_operator_read_field(op, &value, "x", 0, nullptr, e), "value");
+  std::size_t length = 0;
+  null(ocellus_operator_write_text(nullptr, &value, 0, nullptr, 0, &length, e), "op");
+  null(ocellus_operator_write_text(op, nullptr, 0, nullptr, 0, &length, e), "record");
+  null(ocellus_operator_write_text(op, &value, 0, nullptr, 1, &length, e), "text");
+  null(ocellus_operator_write_text(op, &value, 0, nullptr, 0, nullptr, e), "length");
   null(ocellus_operator_submit(nullptr, &frame_, planes_.data(), 3, nullptr, &ticket_, e), "op");
   null(ocellus_operator_submit(op, nullptr, planes_.data(), 3, nullptr, &ticket_, e), "frame");
   null(ocellus_operator_submit(op, &frame_, nullptr, 3, nullptr, &ticket_, e), "planes");
@@ -708,6 +714,38 @@ TEST_F(COperator, Fields) {
   expect(read("count", 1), OCELLUS_INVALID_ARGUMENT, "index is 1; the field count has 1 values");
   expect(read("counts", 0), OCELLUS_INVALID_ARGUMENT,
          std::string("the record of ") + made_.info.name + " has no field \"counts\"");
+}
+
+// Fails when C gets another text or other names than C++, when a text is written behind its memory,
+// or when a part is read that is not there.
+TEST_F(COperator, Text) {
+  EXPECT_EQ(made_.info.classes, 0);
+  EXPECT_STREQ(ocellus_operator_class_name(made_.op, 0), "");
+  make({{"fields", "0,0,16,16;16,0,16,16"}}, "digits");
+  EXPECT_EQ(made_.info.classes, 10);
+  EXPECT_EQ(made_.info.text_parts, 2);
+  EXPECT_STREQ(ocellus_operator_class_name(made_.op, 7), "7");
+  EXPECT_STREQ(ocellus_operator_class_name(made_.op, 10), "");
+  EXPECT_STREQ(ocellus_operator_class_name(made_.op, -1), "");
+  NeocognitronRecord record;
+  record.count = 3;
+  record.label = {3, 4, 5};
+  record.field = {0, 1, 1};
+  char text[8] = "-------";
+  std::size_t length = 0;
+  const auto write = [&](std::int32_t part, std::size_t capacity) {
+    return ocellus_operator_write_text(made_.op, &record, part, text, capacity, &length, &error_);
+  };
+  EXPECT_EQ(write(-1, sizeof(text)), OCELLUS_OK);
+  EXPECT_STREQ(text, "3\n45");
+  EXPECT_EQ(length, 4u);
+  EXPECT_EQ(write(1, 2), OCELLUS_OK);
+  EXPECT_STREQ(text, "4");
+  EXPECT_EQ(length, 2u);
+  EXPECT_EQ(text[2], '4') << "behind the memory";
+  expect(write(2, 2), OCELLUS_INVALID_ARGUMENT,
+         std::string("part is 2; the text of ") + made_.info.name +
+             " has 2 parts, and -1 is all of them");
 }
 
 // Fails when learning operators cannot save or hand over what they have learned, or when others

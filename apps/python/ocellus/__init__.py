@@ -20,6 +20,7 @@ from ._objects import MovingObject, MovingObjects
 from ._operator import (
     CancelOutcome,
     FieldInfo,
+    FieldRole,
     FrameInfo,
     Operator,
     OperatorInfo,
@@ -35,6 +36,7 @@ __all__ = [
     "DeadlineMissed",
     "Error",
     "FieldInfo",
+    "FieldRole",
     "FrameInfo",
     "InvalidArgument",
     "MovingObject",

@@ -207,6 +207,7 @@ class CFieldInfo(Structure):
         ("type", c_int32),
         ("capacity", c_int32),
         ("offset", c_size_t),
+        ("role", c_int32),
     ]
 
 
@@ -221,6 +222,8 @@ class COperatorInfo(Structure):
         ("record_name", c_char_p),
         ("record_bytes", c_size_t),
         ("field_count", c_int32),
+        ("classes", c_int32),
+        ("text_parts", c_int32),
         ("depth", c_int32),
         ("support_frames", c_int32),
         ("delay_frames", c_float),
@@ -351,6 +354,11 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     ),
     "ocellus_operator_destroy": (None, [_OPERATOR]),
     "ocellus_operator_get_info": (c_int32, [_OPERATOR, POINTER(COperatorInfo), _ERROR]),
+    "ocellus_operator_class_name": (c_char_p, [_OPERATOR, c_int32]),
+    "ocellus_operator_write_text": (
+        c_int32,
+        [_OPERATOR, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t), _ERROR],
+    ),
     "ocellus_operator_get_field": (c_int32, [_OPERATOR, c_size_t, POINTER(CFieldInfo), _ERROR]),
     "ocellus_operator_submit": (
         c_int32,

@@ -64,6 +64,18 @@ class PlaneInfo(NamedTuple):
     levels: int  #: number of different values; 0: any
 
 
+class FieldRole(enum.IntEnum):
+    """What a field of a record means, see ocellus/record.h."""
+
+    VALUE = 0
+    COUNT = 1
+    LABEL = 2
+    CONFIDENCE = 3
+    BOX = 4
+    TEXT = 5
+    FLAG = 6
+
+
 class FieldInfo(NamedTuple):
     """A field of the record of a result."""
 
@@ -71,6 +83,7 @@ class FieldInfo(NamedTuple):
     dtype: np.dtype[Any]
     capacity: int  #: number of values
     help: str
+    role: FieldRole
 
 
 class OperatorInfo(NamedTuple):
@@ -81,6 +94,8 @@ class OperatorInfo(NamedTuple):
     dtype: np.dtype[Any]  #: of the frames
     planes: tuple[PlaneInfo, ...]
     fields: tuple[FieldInfo, ...]  #: of the record; empty if the operator has none
+    class_names: tuple[str, ...]  #: of the labels in the record
+    text_parts: int  #: parts of the text, such as the fields of a form; 0: it is not divided
     depth: int  #: frames in flight
     support_frames: int  #: number of frames that a result is computed from
     delay_frames: float  #: age of the moment that a result describes
@@ -415,7 +430,7 @@ class Operator(NotCopied):
                 lib.ocellus_operator_get_field(self._operator, number, ctypes.byref(field), ctypes.byref(error)),
                 error,
             )
-            info = FieldInfo(field.name.decode(), _FIELD_DTYPES[field.type], field.capacity, field.help.decode())
+            info = FieldInfo(field.name.decode(), _FIELD_DTYPES[field.type], field.capacity, field.help.decode(), FieldRole(field.role))
             fields.append((info, field.offset))
         self.info = OperatorInfo(
             raw.name.decode(),
@@ -423,6 +438,8 @@ class Operator(NotCopied):
             _DTYPES[raw.format] if raw.format < len(_DTYPES) else _DTYPES[0],
             all_planes,
             tuple(info for info, _ in fields),
+            tuple(lib.ocellus_operator_class_name(self._operator, label).decode() for label in range(raw.classes)),
+            raw.text_parts,
             raw.depth,
             raw.support_frames,
             raw.delay_frames,
@@ -566,6 +583,32 @@ class Operator(NotCopied):
         result._fields = self._fields
         result._record = np.asarray(_View(memory.record_interface, lease)) if self._fields else None
         return result
+
+    def text(self, result: Result, part: Optional[int] = None) -> str:
+        """The names of the classes of a result's items as one text, such as the digits that were read, with
+        a line end between lines. Empty if the operator has no classes.
+
+        part: a part of the text, such as a field of a form: 0 to info.text_parts - 1; None: all
+        """
+        self._check_open()
+        record = result._record
+        if record is None:
+            return ""
+        length, error = ctypes.c_size_t(), CError()
+        number = -1 if part is None else whole(ctypes.c_int32, "part", part)
+        if part is not None and number < 0:
+            raise invalid(f"part is {part}; it must not be negative")
+
+        def write(text: Any, capacity: int) -> None:
+            status = self._lib.ocellus_operator_write_text(
+                self._operator, record.ctypes.data, number, text, capacity, ctypes.byref(length), ctypes.byref(error)
+            )
+            check(status, error)
+
+        write(None, 0)
+        text = ctypes.create_string_buffer(length.value + 1)
+        write(text, len(text))
+        return text.value.decode()
 
     @property
     def in_flight(self) -> tuple[Ticket, ...]:

@@ -1,4 +1,4 @@
-// Draws boxes and text over a camera frame, such as the characters that Neocognitron reads. No
+// Draws boxes and text over a camera frame, such as the items of an operator's record. No
 // allocation. Link ocellus::draw, or pkg-config's ocellus-draw.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ocellus/frame.h"
-#include "ocellus/neocognitron.h"
+#include "ocellus/operator.h"
 #include "ocellus/overlay_image.h"
 
 namespace ocellus {
@@ -32,9 +32,9 @@ void draw_text(std::string_view text, int x, int y, int scale, const OverlayColo
 void draw_box(const Rect& box, int line, const OverlayColor& color,
               const OverlayImage& image) noexcept;
 
-/// Draws the box of each character, and the name of its class above the box: green, or orange with
-/// a question mark if the character is rejected. Empty tiles are not drawn.
-void draw_characters(const NeocognitronRecord& record, const CharacterModelInfo& model,
-                     const OverlayImage& image) noexcept;
+/// Draws the box of each item of a record, such as a character, and its text above the box
+/// (RecordItems::text): green, or orange if the text is not the name of its class. Items without a
+/// class are not drawn. `info`: of the operator that wrote the record.
+void draw_items(const OperatorInfo& info, const void* record, const OverlayImage& image) noexcept;
 
 }  // namespace ocellus

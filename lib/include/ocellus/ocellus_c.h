@@ -199,6 +199,19 @@ enum {
   OCELLUS_FIELD_BOOL = 3 /**< one byte, 0 or 1 */
 };
 
+/** What a field of a record means to a program that does not know the operator. */
+typedef int32_t ocellus_field_role;
+enum {
+  OCELLUS_ROLE_VALUE = 0,      /**< of the record, or of each item if the capacity is above 1 */
+  OCELLUS_ROLE_COUNT = 1,      /**< number of items: the values of a field of a capacity above 1 */
+  OCELLUS_ROLE_LABEL = 2,      /**< class of an item, see ocellus_operator_class_name; -1: none */
+  OCELLUS_ROLE_CONFIDENCE = 3, /**< of the label, 0 to 1 */
+  OCELLUS_ROLE_BOX = 4,        /**< four fields: left and upper edge, width and height, pixels */
+  OCELLUS_ROLE_TEXT = 5, /**< two fields: the part of the text of an item, and its line there */
+  /** bits of an item; of a capacity of 1: a bool that is worth telling if it is true */
+  OCELLUS_ROLE_FLAG = 6
+};
+
 /** A field of a record: an array of `capacity` values of one type. */
 typedef struct ocellus_field_info {
   const char* name;
@@ -206,6 +219,7 @@ typedef struct ocellus_field_info {
   ocellus_field_type type;
   int32_t capacity;
   size_t offset; /**< bytes from the start of the record */
+  ocellus_field_role role;
 } ocellus_field_info;
 
 /** What an operator takes and produces. It does not change after creation. */
@@ -219,12 +233,15 @@ typedef struct ocellus_operator_info {
   const char* record_name; /**< null if the operator has no record */
   size_t record_bytes;     /**< at most 4096; 0 if the operator has no record */
   int32_t field_count;     /**< fields of the record, see ocellus_operator_get_field */
-  int32_t depth;           /**< frames in flight, 1 to 8 */
-  int32_t support_frames;  /**< number of frames that a result is computed from */
-  float delay_frames;      /**< age of the moment that a result describes */
-  int32_t keeps_state;     /**< 1: a result depends on previous frames */
-  int32_t learns;          /**< 1: frames change the model; `reset` keeps that */
-  char summary[160];       /**< the method of computation in a few words */
+  int32_t classes;         /**< classes of the record's labels */
+  int32_t text_parts; /**< parts of the record's text, such as the fields of a form; 0: it is not
+                         divided */
+  int32_t depth;      /**< frames in flight, 1 to 8 */
+  int32_t support_frames; /**< number of frames that a result is computed from */
+  float delay_frames;     /**< age of the moment that a result describes */
+  int32_t keeps_state;    /**< 1: a result depends on previous frames */
+  int32_t learns;         /**< 1: frames change the model; `reset` keeps that */
+  char summary[160];      /**< the method of computation in a few words */
 } ocellus_operator_info;
 
 /** An input image. It must stay valid and unchanged until `wait` reports the frame as done. */
@@ -382,6 +399,16 @@ ocellus_status ocellus_operator_get_field(const ocellus_operator* op, size_t ind
 ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const void* record,
                                            const char* field, size_t index, double* value,
                                            ocellus_error* error);
+
+/** The name of a class, which lives as long as the operator; "" if there is no such class. */
+const char* ocellus_operator_class_name(const ocellus_operator* op, int32_t label);
+/** Writes the names of the classes of a record's items as one text, such as the digits that were
+ * read, with a line end between lines. `part`: 0 to text_parts - 1, or -1 for all. `length`: of the
+ * text without its NUL. If `capacity` is not greater, the text is cut off. Errors: InvalidArgument.
+ */
+ocellus_status ocellus_operator_write_text(const ocellus_operator* op, const void* record,
+                                           int32_t part, char* text, size_t capacity,
+                                           size_t* length, ocellus_error* error);
 
 /** Queues a frame. Takes bounded time. `planes` are in the order of ocellus_operator_info.planes;
  * planes behind `plane_count` are left out. `record` has room for record_bytes and is aligned as by

@@ -10,6 +10,7 @@
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
+#include "ocellus/record.h"
 #include "ocellus/status.h"
 #include "ocellus/ticket.h"
 
@@ -26,8 +27,6 @@ struct OperatorAccess;
 inline constexpr int kMaxDepth = 8;
 /// Largest number of planes that an operator writes.
 inline constexpr int kMaxOutputPlanes = 8;
-/// Largest size of a record, in bytes.
-inline constexpr std::size_t kMaxRecordBytes = 4096;
 
 /// A plane that an operator writes.
 struct PlaneInfo {
@@ -39,26 +38,6 @@ struct PlaneInfo {
   int levels = 0;
 };
 
-/// The type of a field of a record.
-enum class FieldType : std::uint8_t { kInt32, kUint32, kFloat, kBool };
-
-/// A field of a record: an array of `capacity` values of one type.
-struct RecordField {
-  const char* name = "";
-  FieldType type = FieldType::kInt32;
-  std::uint16_t capacity = 1;
-  std::uint32_t offset = 0;  ///< bytes from the start of the record
-  const char* help = "";     ///< meaning, with the unit
-};
-
-/// Describes a record: a plain struct of fixed size that is part of each result.
-struct RecordInfo {
-  const char* name = "";
-  std::size_t bytes = 0;
-  const RecordField* fields = nullptr;
-  int field_count = 0;
-};
-
 /// What an operator takes and produces. It does not change after creation.
 struct OperatorInfo {
   const char* name = "";  ///< name in error texts and on timelines
@@ -67,11 +46,22 @@ struct OperatorInfo {
   int plane_count = 1;  ///< output planes, 1 to kMaxOutputPlanes; the first is not optional
   std::array<PlaneInfo, kMaxOutputPlanes> planes{};
   const RecordInfo* record = nullptr;  ///< null if the operator has no record
-  int depth = 1;                       ///< frames in flight, 1 to kMaxDepth
-  int support_frames = 1;              ///< number of frames that a result is computed from
-  float delay_frames = 0.0f;           ///< age of the moment that a result describes, in frames
-  bool keeps_state = false;            ///< true if a result depends on previous frames
-  bool learns = false;                 ///< true if frames change its model; `reset` keeps that
+  int classes = 0;                     ///< classes of the record's labels
+  /// Names of the classes, which live as long as the operator. Null without classes, and before
+  /// creation.
+  const ClassName* class_names = nullptr;
+  /// Parts of the record's text, such as the fields of a form; 0: the text is not divided.
+  int text_parts = 0;
+  bool parts_are_items = false;  ///< each part has one item: no line end stands between parts
+  /// Size of a tile and tiles of a row, if the items of the record are the tiles of the frame, row
+  /// after row, and the record has no boxes. 0 columns: they are not.
+  ImageSize tile{};
+  int tile_columns = 0;
+  int depth = 1;              ///< frames in flight, 1 to kMaxDepth
+  int support_frames = 1;     ///< number of frames that a result is computed from
+  float delay_frames = 0.0f;  ///< age of the moment that a result describes, in frames
+  bool keeps_state = false;   ///< true if a result depends on previous frames
+  bool learns = false;        ///< true if frames change its model; `reset` keeps that
   /// The method of computation in a few words. A created operator may add to it what it chose for
   /// its backend.
   char summary[160] = {};
@@ -79,6 +69,11 @@ struct OperatorInfo {
   /// avoid, and number of multiplications and additions.
   double least_bytes = 0.0;
   double least_flops = 0.0;
+
+  /// The name of a class, or "".
+  const char* class_name(int label) const noexcept {
+    return class_names == nullptr || label < 0 || label >= classes ? "" : class_names[label];
+  }
 };
 
 /// Destination of a result: planes in the order of OperatorInfo::planes. All are in memory of one

@@ -1,0 +1,154 @@
+#include "apps/io/frame_job.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "apps/common/device_list.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/common/record_text.h"
+
+namespace ocellus::app {
+
+FrameJob::FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions)
+    : command_(command),
+      input_(command.frames),
+      output_(command.frames, extensions, input_.source().fps()),
+      engines_(engine_configs(command.common)),
+      config_(command.options.description()),
+      report_(command.common) {}
+
+int FrameJob::run() {
+  // After a signal, a video of the frames so far is still finished.
+  const StopsEarly stops_early;
+  try {
+    process();
+  } catch (const InputError& failed) {
+    if (frames() == 0) throw;
+    try {
+      finish();
+    } catch (const InputError& second) {
+      throw InputError(fmt::format("{}; {}", failed.what(), second.what()));
+    }
+    throw;
+  }
+  output_.finish();
+  if (stop_signal() != 0) input_.report_interruption(static_cast<std::int64_t>(frames()), "frame");
+  if (frames() == 0) return kDone;
+  finish();
+  print_end();
+  return kDone;
+}
+
+void FrameJob::process() {
+  Progress progress(input_.source().name(), input_.expected());
+  InputFrame frame;
+  if (!input_.next(frame)) return;
+  prepare(frame);
+  config_ = command_.options.config();
+  range_ = frame.range;
+  config_.set_input(frame.image.size, frame.image.format, range_);
+  run_ = std::make_unique<FrameRun>(engines_, config_);
+  config_ = run_->config();
+  first_ = frame.number;
+  if (output_.single()) input_.require_no_more(output_.path(), frame.number);
+  begin(frame);
+  const auto next = [this](InputFrame& read) {
+    if (stop_signal() != 0 || output_.single() || !input_.next(read)) return false;
+    prepare(read);
+    return true;
+  };
+  run_->process(
+      std::move(frame), next, [this](const InputFrame& read) { return parts(read); },
+      [&](const ProcessedFrame& work) {
+        finish_frame(work);
+        progress.update(input_.read());
+      });
+}
+
+void FrameJob::finish_frame(const ProcessedFrame& work) {
+  const OperatorInfo& info = run_->info();
+  std::string path;
+  if (!output_.none()) {
+    path = output_.name_of(work.frame.number);
+    write(work, path);
+  }
+  times_.add(work.ms);
+  last_ = work.results.back().record;
+  nlohmann::ordered_json json;
+  json["frame"] = work.frame.number;
+  json.update(record_json(info, last_.data()));
+  add_frame(work, json);
+  json["ms"] = work.ms;
+  json["compute_ms"] = static_cast<double>(work.compute_ns) * 1e-6;
+  if (!path.empty()) json["file"] = path;
+  if (!report_.begun()) {
+    report_.begin(head());
+    if (report_.is_text()) print_input(input_, info.size, printable(info.summary), run_->engine());
+  }
+  if (!report_.is_text()) return report_.frame(json);
+  if ((work.flags & kBadPixels) != 0)
+    fmt::print("frame {}: values that are not finite\n", work.frame.number);
+  print_frame(work);
+  RunReport::flush();
+}
+
+void FrameJob::print_frame(const ProcessedFrame& work) const {
+  print_record(work.frame.number, run_->info(), work.results.back().record.data());
+}
+
+nlohmann::ordered_json FrameJob::head() const {
+  const OperatorInfo& info = run_->info();
+  nlohmann::ordered_json json;
+  json["input"] = input_.source().name();
+  json["size"] = {info.size.width, info.size.height};
+  add_engine_json(json, run_->engine());
+  json["input_range"] = {range_.black, range_.white};
+  json["config"] = config_json(config_);
+  for (int label = 0; label < info.classes; ++label)
+    json["class_names"].push_back(info.class_name(label));
+  json["memory_bytes"] = run_->host_bytes();
+  json["output"] =
+      output_.none() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(output_.path());
+  add_head(json);
+  return json;
+}
+
+std::string FrameJob::times_text() const {
+  const double median = times_.percentile(50.0);
+  return fmt::format("median {:.2f} ms per frame, 99th percentile {:.2f} ms, {}", median,
+                     times_.percentile(99.0), run_->rate_text(median));
+}
+
+void FrameJob::print_totals() const {
+  if (frames() > 1)
+    return fmt::print("{}, {}\n", counted(static_cast<std::int64_t>(frames()), "frame"),
+                      times_text());
+  print_items(run_->info(), last_.data());
+  fmt::print("{:.2f} ms\n", times_.percentile(50.0));
+}
+
+void FrameJob::print_end() {
+  if (!report_.is_text()) {
+    nlohmann::ordered_json json;
+    add_input_json(json, input_);
+    json["median_ms"] = times_.percentile(50.0);
+    json["p99_ms"] = times_.percentile(99.0);
+    run_->add_to(json);
+    add_totals(json);
+    return report_.end(json);
+  }
+  print_dropped(input_);
+  print_totals();
+  if (!output_.none()) fmt::print("written: {}\n", printable(output_.written(first_, frames())));
+}
+
+void add_job_options(CLI::App& command, FrameCommand& options) {
+  options.options.add_to(command);
+  add_common_options(command, options.common);
+  add_json_lines_option(command, options.common);
+  add_devices_option(command, options.common);
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,92 @@
+// FrameJob: the loop of every command that runs one operator on frames. It reads, submits, waits,
+// reports and writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/operator_options.h"
+#include "apps/io/frame_output.h"
+#include "apps/io/frame_run.h"
+#include "apps/io/run_report.h"
+
+namespace ocellus::app {
+
+/// Values of the command line.
+struct FrameCommand {
+  explicit FrameCommand(const char* name) : options(name) {}
+
+  CommonOptions common;
+  OperatorOptions options;
+  FrameOptions frames;
+};
+
+/// Runs a command. The functions are where commands differ.
+class FrameJob {
+ public:
+  /// `extensions`: of the image files that the command writes.
+  FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions);
+  virtual ~FrameJob() = default;
+  FrameJob(const FrameJob&) = delete;
+  FrameJob& operator=(const FrameJob&) = delete;
+
+  /// Returns the exit code. Throws InputError.
+  int run();
+
+ protected:
+  /// Called once, when the operator exists.
+  virtual void begin(const InputFrame&) {}
+  /// Changes a frame before it is submitted.
+  virtual void prepare(InputFrame&) const {}
+  /// The views of a frame that the operator processes, each for itself.
+  virtual std::vector<Frame> parts(const InputFrame& frame) { return whole_frame(frame); }
+  /// Writes the result of a frame to `output`. `path`: of an image file.
+  virtual void write(const ProcessedFrame&, const std::string& /*path*/) {}
+  /// Adds members about the operator to the JSON report.
+  virtual void add_head(nlohmann::ordered_json&) const {}
+  /// Adds to the sums over all frames, and to the frame's part of the report.
+  virtual void add_frame(const ProcessedFrame&, nlohmann::ordered_json&) {}
+  /// Prints a frame's result. This one prints the record.
+  virtual void print_frame(const ProcessedFrame& work) const;
+  /// Called behind the last frame, also after an error, but not without a frame.
+  virtual void finish() {}
+  /// Add and print what concerns all frames. `print_totals` of this class prints times.
+  virtual void add_totals(nlohmann::ordered_json&) const {}
+  virtual void print_totals() const;
+
+  std::uint64_t frames() const { return times_.count(); }
+  const FrameTimes& times() const { return times_; }
+  /// "median 1.20 ms per frame, 99th percentile 1.30 ms, 833 frames/s".
+  std::string times_text() const;
+  /// Exists while there are frames.
+  FrameRun& frame_run() const { return *run_; }
+  FrameOutput& output() { return output_; }
+  const OperatorConfig& config() const { return config_; }
+  const GrayRange& range() const { return range_; }
+
+ private:
+  void process();
+  void finish_frame(const ProcessedFrame& work);
+  nlohmann::ordered_json head() const;
+  void print_end();
+
+  const FrameCommand& command_;
+  FrameInput input_;
+  FrameOutput output_;
+  std::vector<EngineConfig> engines_;
+  OperatorConfig config_;
+  GrayRange range_;
+  std::unique_ptr<FrameRun> run_;
+  RunReport report_;
+  FrameTimes times_;
+  long first_ = 0;                   // number of the first frame
+  std::vector<std::uint64_t> last_;  // the record of the last frame
+};
+
+/// Adds the options that such a command has, but those of frames.
+void add_job_options(CLI::App& command, FrameCommand& options);
+
+}  // namespace ocellus::app
