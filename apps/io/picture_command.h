@@ -1,4 +1,4 @@
-// The command of an operator whose output is one gray picture per frame.
+// The command of an operator whose output is one picture per frame.
 #pragma once
 
 #include <cstdint>
@@ -66,13 +66,14 @@ class PictureJob {
 
   /// Changes a frame before it is submitted.
   virtual void prepare(InputFrame&) const {}
+  /// Whether the operator takes a frame with its color, in 8 bits. Otherwise it takes gray images.
+  virtual bool takes_color(const InputFrame& frame) const { return !frame.color.empty(); }
   /// The planes of a frame that the operator processes, each for itself.
   virtual std::vector<Frame> parts(const InputFrame& frame);
   /// Writes the result of a frame as an image file.
   virtual void write_image(const ProcessedFrame& work, const std::string& path) const;
-  /// Adds the color of a frame's result to a picture of a video. The picture's image is the gray
-  /// result.
-  virtual void add_color(const ProcessedFrame&, InputFrame&) const {}
+  /// Sets image and color of a picture of a video. The picture has the range of the result.
+  virtual void make_picture(const ProcessedFrame& work, InputFrame& picture) const;
   /// Returns the gray values of a result that are black and white, for frames of this range.
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
   /// Adds members about all frames to the JSON report.
@@ -87,6 +88,8 @@ class PictureJob {
 
  private:
   void frames();
+  /// Makes a frame what the operator takes. Throws InputError.
+  void make_ready(InputFrame& frame) const;
   void finish(const ProcessedFrame& work);
   void write(const ProcessedFrame& work, const std::string& path);
   void print() const;
@@ -98,6 +101,7 @@ class PictureJob {
   std::vector<EngineConfig> engines_;
   OperatorConfig config_;
   GrayRange range_;
+  bool in_color_ = false;  // the operator takes RGB
   std::unique_ptr<FrameRun> run_;
   InputFrame picture_;  // the next picture of the video
   std::vector<Report> reports_;
