@@ -106,6 +106,21 @@ TEST(Luma, ReplacedForEveryGrayLevel) {
 
 using Parameters = std::tuple<OperatorCase, BackendChoice>;
 
+std::string label(const testing::TestParamInfo<Parameters>& made) {
+  return std::get<0>(made.param).name +
+         (std::get<1>(made.param) == BackendChoice::kCuda ? "_cuda" : "_cpu");
+}
+
+/// Those whose result is a picture of the frame.
+std::vector<OperatorCase> picture_cases() {
+  std::vector<OperatorCase> some;
+  for (const OperatorCase& made : test::operator_cases()) {
+    const OperatorInfo info = test::must(made.with({16, 16}, 1, PixelFormat::kRgb).info());
+    if (info.planes[0].follows_frame) some.push_back(made);
+  }
+  return some;
+}
+
 class Color : public testing::TestWithParam<Parameters> {
  protected:
   void SetUp() override { test::skip_without(backend()); }
@@ -115,11 +130,13 @@ class Color : public testing::TestWithParam<Parameters> {
 INSTANTIATE_TEST_SUITE_P(Backends, Color,
                          testing::Combine(testing::ValuesIn(test::operator_cases()),
                                           testing::ValuesIn(test::conformance_backends())),
-                         [](const auto& made) {
-                           return std::get<0>(made.param).name +
-                                  (std::get<1>(made.param) == BackendChoice::kCuda ? "_cuda"
-                                                                                   : "_cpu");
-                         });
+                         label);
+
+class ColorPictures : public Color {};
+INSTANTIATE_TEST_SUITE_P(Backends, ColorPictures,
+                         testing::Combine(testing::ValuesIn(picture_cases()),
+                                          testing::ValuesIn(test::conformance_backends())),
+                         label);
 
 // Fails when an operator gives another result for a frame with color than for its luma, with one or
 // more frames in flight, in odd sizes and with padded rows.
@@ -218,9 +235,7 @@ void expect_pictures(const OperatorConfig& gray_config, OperatorConfig config, P
 // Fails when a picture in the format of its frame has another luma than the operator's, other
 // colors, or bytes written beside its pixels. Sizes and strides are odd, and the frames have one
 // worker or three.
-TEST_P(Color, PictureHasTheColorOfTheFrame) {
-  const OperatorInfo info = test::must(what().with({16, 16}, 1, PixelFormat::kRgb).info());
-  if (!info.planes[0].follows_frame) GTEST_SKIP() << "its result is no picture of the frame";
+TEST_P(ColorPictures, HaveTheColorOfTheFrame) {
   for (const PixelFormat format : kColors) {
     for (const bool in_place : {false, true}) {
       SCOPED_TRACE(name_of(format) + std::string(in_place ? " in place" : ""));
@@ -242,13 +257,15 @@ TEST_P(Color, PictureHasTheColorOfTheFrame) {
 
 // Fails when bands of several workers leave out rows or write rows of others. The frame is large
 // enough for five bands.
-TEST_P(Color, PicturesOfSeveralBands) {
-  const OperatorInfo info = test::must(what().with({16, 16}, 1, PixelFormat::kRgb).info());
-  if (!info.planes[0].follows_frame || what().sequential) GTEST_SKIP();
-  if (what().name != "restore" && what().name != "halftone_fast") GTEST_SKIP() << "as the others";
-  const OperatorConfig gray = what().with({515, 309});
-  for (const int workers : {1, 3})
-    expect_pictures(gray, gray, PixelFormat::kBgr, workers, 2, false, backend());
+TEST(ColorBands, HaveAllRows) {
+  for (const char* name : {"restore", "cnn"}) {
+    OperatorConfig config(*find_operator(name));
+    config.set_input({515, 309}, PixelFormat::kGray8);
+    for (const int workers : {1, 3}) {
+      SCOPED_TRACE(name);
+      expect_pictures(config, config, PixelFormat::kBgr, workers, 2, false, BackendChoice::kCpu);
+    }
+  }
 }
 
 // Fails when a picture of a wrong format, size or stride is written, or when the text does not say

@@ -111,7 +111,7 @@ struct ColorOnDevice : testing::Test {
   static Engine engine(ZeroCopy zero_copy) {
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.zero_copy = zero_copy;
-    for (const MemorySpace space : {MemorySpace::kPinned, MemorySpace::kCuda}) {
+    for (const MemorySpace space : {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda}) {
       settings.memory += Buffer::footprint(space, kBytes);
       settings.memory += Buffer::footprint(space, kBytes);
     }
