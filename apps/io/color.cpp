@@ -39,14 +39,15 @@ void set_luma_and_chroma(InputFrame& picture, ImageSize size,
       [&rgb, size](int x, int y) {
         const std::uint8_t* const pixel =
             rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * size.width + x);
-        return std::array<float, 3>{pixel[0], pixel[1], pixel[2]};
+        return std::array<float, 3>{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
+                                    static_cast<float>(pixel[2])};
       },
       picture.chroma_u, picture.chroma_v);
 }
 
 void widen_chroma(std::vector<std::uint8_t>& chroma) {
   for (std::uint8_t& value : chroma)
-    value = nearest_byte(128.0 + (double{value} - 128.0) * 255.0 / 224.0);
+    value = nearest_byte(128.0 + (static_cast<double>(value) - 128.0) * 255.0 / 224.0);
 }
 
 }  // namespace ocellus::app
