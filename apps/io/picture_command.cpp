@@ -135,7 +135,8 @@ void PictureJob::make_picture(const ProcessedFrame& work, InputFrame& picture) c
   picture.image = result.image();
   picture.chroma_u.clear();
   picture.chroma_v.clear();
-  if (run_->info().planes[0].color != PictureColor::kKept) return;
+  // Some sources give chroma although nobody needs it.
+  if (!command_.frames.source.color) return;
   picture.chroma_u = work.frame.chroma_u;
   picture.chroma_v = work.frame.chroma_v;
   if (picture.range == range_) return;
