@@ -293,7 +293,9 @@ ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_ope
                        plane.size.height,
                        static_cast<ocellus_format>(plane.format),
                        plane.optional ? 1 : 0,
-                       plane.levels};
+                       plane.levels,
+                       plane.follows_frame ? 1 : 0,
+                       plane.color == PictureColor::kKept ? 1 : 0};
   }
   if (from.record != nullptr) {
     info->record_name = from.record->name;

@@ -58,9 +58,10 @@ ResultLayout::ResultLayout(const OperatorInfo& info, bool padded, int planes)
     : info_(info), planes_(planes > 0 ? planes : info.plane_count) {
   for (int p = 0; p < planes_; ++p) {
     const auto i = static_cast<std::size_t>(p);
-    const PlaneInfo& plane = info.planes[i];
-    const auto row = static_cast<std::size_t>(plane.size.width) *
-                     static_cast<std::size_t>(bytes_per_pixel(plane.format));
+    PlaneInfo& plane = info_.planes[i];
+    // A picture of the frame has its color.
+    if (plane.follows_frame) plane.format = info.format;
+    const auto row = static_cast<std::size_t>(row_bytes(plane.format, plane.size.width));
     offsets_[i] = bytes_;
     strides_[i] = padded ? rounded_up(row) : row;
     bytes_ += rounded_up(strides_[i] * static_cast<std::size_t>(plane.size.height));

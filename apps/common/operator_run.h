@@ -56,7 +56,8 @@ OperatorInfo info_of(const OperatorConfig& config);
 /// offsets.
 std::size_t rounded_up(std::size_t bytes);
 
-/// The placement of a result's planes in one block of memory.
+/// The placement of a result's planes in one block of memory. A plane that follows the frame has
+/// the format of the frames.
 class ResultLayout {
  public:
   /// `padded`: rows begin at multiples of 256 bytes. If `planes` is not 0, only the first `planes`

@@ -132,13 +132,6 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
 }
 
-void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->keep_chroma, keep != FALSE);
-}
-gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
-  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
-}
-
 Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path) {
   return gst_ocellus_base_get_private(self)->op.save_model(path);
 }

@@ -43,7 +43,6 @@ struct GstOcellusBasePrivate {
   std::string backend = "auto";
   ocellus::EngineConfig engine;  // its options and workers
   bool align = false;
-  bool keep_chroma = false;
   gst_ocellus::FrameSettings settings;
 
   // State that other threads read while the stream runs; guarded by the object lock.
@@ -96,7 +95,6 @@ Value get_locked(GstOcellusBase* self, const Value& member) {
 ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
 Options get_options(GstOcellusBase* self);
 FrameSettings get_settings(GstOcellusBase* self);
-bool keeps_chroma(GstOcellusBase* self);
 bool is_live(GstOcellusBase* self);
 Statistics& get_statistics(GstOcellusBase* self);
 void set_active_backend(GstOcellusBase* self, std::string name);

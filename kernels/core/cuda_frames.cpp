@@ -139,8 +139,14 @@ Expected<void> CudaOperator::place_frame(Scope& cuda, const Slot& slot,
       params.out[i] = *out;
       continue;
     }
-    params.out[i] = plane_of(zero_copy ? slot.host_out : slot.device_out, p);
-    params.out_stride[i] = static_cast<std::int64_t>(staged(p).stride);
+    const StagedPlane& place = staged_result(slot, p);
+    params.out[i] = (zero_copy ? slot.host_out : slot.device_out) + place.offset;
+    params.out_stride[i] = static_cast<std::int64_t>(place.stride);
+  }
+  if (has_color(slot.out.planes[0].format)) {
+    params.picture = std::exchange(params.out[0], slot.device_out + staged(0).offset);
+    params.picture_stride =
+        std::exchange(params.out_stride[0], static_cast<std::int64_t>(staged(0).stride));
   }
   return {};
 }
@@ -243,7 +249,7 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
     if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
   } else {
     for (int p = 0, next = 0; p < planes(); p = next) {
-      const StagedPlane& from = staged(p);
+      const StagedPlane& from = staged_result(slot, p);
       const ImageView& to = out.planes[static_cast<std::size_t>(p)];
       next = p + 1;
       if (to.data == nullptr) continue;
@@ -251,14 +257,17 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
       int rows = from.rows;
       for (; next < planes(); ++next) {
         const ImageView& plane = out.planes[static_cast<std::size_t>(next)];
-        const bool follows = plane.data == to.row<char>(rows) && plane.stride == to.stride &&
-                             staged(next).row_bytes == from.row_bytes;
+        const StagedPlane& place = staged(next);
+        const bool follows =
+            plane.data == to.row<char>(rows) && plane.stride == to.stride &&
+            place.row_bytes == from.row_bytes &&
+            place.offset == from.offset + static_cast<std::size_t>(rows) * from.stride;
         if (!follows) break;
         rows += staged(next).rows;
       }
       if (Expected<void> done =
               cuda(kCudaCalls.copy_2d, to.data, static_cast<std::size_t>(to.stride),
-                   plane_of(slot.device_out, p), from.stride, from.row_bytes,
+                   slot.device_out + from.offset, from.stride, from.row_bytes,
                    static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost, streams.download);
           !done)
         return done;
@@ -273,22 +282,22 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
   for (int p = 0; p < planes(); ++p) {
     const ImageView& plane = slot.out.planes[static_cast<std::size_t>(p)];
     if (plane.data == nullptr) continue;
-    const StagedPlane& place = staged(p);
+    const StagedPlane& place = staged_result(slot, p);
     for (int c = 0; c < chunks_per_plane_; ++c) {
       const int begin = place.rows * c / chunks_per_plane_;
       const int end = place.rows * (c + 1) / chunks_per_plane_;
       if (begin == end) continue;
       const std::size_t offset = static_cast<std::size_t>(begin) * place.stride;
-      char* const from = plane_of(slot.host_out, p) + offset;
+      char* const from = slot.host_out + place.offset + offset;
       Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
       chunk.block = {
           plane.row<char>(begin), plane.stride, from, static_cast<std::ptrdiff_t>(place.stride),
           place.row_bytes,        end - begin};
       if (!device_->zero_copy()) {
         if (Expected<void> done =
-                cuda(kCudaCalls.copy_2d, from, place.stride, plane_of(slot.device_out, p) + offset,
-                     place.stride, place.row_bytes, static_cast<std::size_t>(end - begin),
-                     cudaMemcpyDeviceToHost, stream);
+                cuda(kCudaCalls.copy_2d, from, place.stride,
+                     slot.device_out + place.offset + offset, place.stride, place.row_bytes,
+                     static_cast<std::size_t>(end - begin), cudaMemcpyDeviceToHost, stream);
             !done)
           return done;
       }

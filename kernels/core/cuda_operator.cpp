@@ -29,18 +29,27 @@ CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
   std::size_t largest = 0;
   for (int p = 0; p < planes(); ++p) {
     const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    StagedPlane& staged = staged_[static_cast<std::size_t>(p)];
-    staged.offset = staged_bytes_;
-    staged.row_bytes = static_cast<std::size_t>(plane.size.width) *
-                       static_cast<std::size_t>(bytes_per_pixel(plane.format));
-    staged.stride = pitch(staged.row_bytes);
-    staged.rows = plane.size.height;
-    const std::size_t bytes = staged.stride * static_cast<std::size_t>(staged.rows);
-    staged_bytes_ += bytes;
-    largest = std::max(largest, bytes);
+    StagedPlane& made = staged_[static_cast<std::size_t>(p)];
+    made = stage(plane.size, plane.format);
+    largest = std::max(largest, made.stride * static_cast<std::size_t>(made.rows));
+  }
+  if (puts_luma()) {
+    staged_picture_ = stage(info.size, info.format);
+    largest =
+        std::max(largest, staged_picture_.stride * static_cast<std::size_t>(staged_picture_.rows));
   }
   const std::size_t most = static_cast<std::size_t>(HostCopyPool::kMaxBlocks / planes());
   chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(largest / kChunkBytes, 1, most));
+}
+
+CudaOperator::StagedPlane CudaOperator::stage(ImageSize size, PixelFormat format) noexcept {
+  StagedPlane made;
+  made.offset = staged_bytes_;
+  made.row_bytes = static_cast<std::size_t>(row_bytes(format, size.width));
+  made.stride = pitch(made.row_bytes);
+  made.rows = size.height;
+  staged_bytes_ += made.stride * static_cast<std::size_t>(made.rows);
+  return made;
 }
 
 CudaOperator::~CudaOperator() {
@@ -162,6 +171,8 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   if (Expected<void> done = synchronize(cuda); !done) return done;
   if (makes_luma())
     if (Expected<void> done = load_kernel(cuda, luma_kernel(), 0); !done) return done;
+  if (puts_luma())
+    if (Expected<void> done = load_kernel(cuda, put_luma_kernel(), 0); !done) return done;
   if (Expected<void> done = prepare(cuda); !done) return done;
   for (int i = 0; i < info_.depth; ++i)
     if (Expected<void> made = make_slot(cuda, i); !made) return made;
@@ -202,6 +213,7 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
     return done;
   Expected<void> recorded = launch_luma(cuda, index, creating_);
   if (recorded) recorded = record(cuda, index, creating_);
+  if (recorded) recorded = launch_put_luma(cuda, index, creating_);
   // Must be called in any case; otherwise the stream remains in capture mode.
   const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
@@ -228,7 +240,7 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
     slot.out_space = MemorySpace::kHost;
     for (int p = 0; p < planes(); ++p) {
       const PlaneInfo& plane = info_.planes[static_cast<std::size_t>(p)];
-      slot.out.planes[static_cast<std::size_t>(p)] = {plane_of(slot.host_out, p),
+      slot.out.planes[static_cast<std::size_t>(p)] = {slot.host_out + staged(p).offset,
                                                       plane.size,
                                                       static_cast<std::ptrdiff_t>(staged(p).stride),
                                                       plane.format,
@@ -272,6 +284,13 @@ Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
 }
 
+dim3 CudaOperator::luma_grid() const noexcept {
+  const unsigned along = block_count(info_.size.width, kLumaThreads * kLumaPixels);
+  const auto resident = static_cast<unsigned>(16 * device_->traits().multiprocessors);
+  const auto rows = static_cast<unsigned>(info_.size.height);
+  return dim3(along, std::clamp(resident / along, 1U, rows));
+}
+
 Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   if (!makes_luma()) return {};
   const LumaArguments a{params(slot),
@@ -280,10 +299,14 @@ Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t str
                         info_.format,
                         info_.size.width,
                         info_.size.height};
-  const unsigned along = block_count(info_.size.width, kLumaThreads * kLumaPixels);
-  const auto resident = static_cast<unsigned>(16 * device_->traits().multiprocessors);
-  const unsigned down = std::clamp(resident / along, 1U, static_cast<unsigned>(a.height));
-  return launch(cuda, stream, luma_kernel(), dim3(along, down), dim3(kLumaThreads), 0, a);
+  return launch(cuda, stream, luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
+}
+
+Expected<void> CudaOperator::launch_put_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (!puts_luma()) return {};
+  const PutLumaArguments a{params(slot), info_.format, info_.planes[0].color, info_.size.width,
+                           info_.size.height};
+  return launch(cuda, stream, put_luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
 }
 
 Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {

@@ -112,7 +112,8 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
       if (info.planes[p].optional) continue;
       return invalid_argument("output plane %s is null", info.planes[p].name);
     }
-    if (Check c = check_plane("output plane", info.planes[p], out.planes[p]); !c) return c;
+    if (Check c = check_plane("output plane", info.planes[p], out.planes[p], info.format); !c)
+      return c;
     for (std::size_t other = 0; other < p; ++other) {
       if (out.planes[other].data == nullptr) continue;
       if (Check c = check_pair(info, out, other, p); !c) return c;
@@ -126,6 +127,16 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
   if (out.record != nullptr && info.record == nullptr)
     return invalid_argument("output.record is not null, but the operator has no record");
   return {};
+}
+
+/// A picture with color may replace its frame, because each pixel is read before it is written.
+Check check_in_place(const Frame& in, const ImageView& picture, const char* name) noexcept {
+  if (picture.data != in.data || !has_color(picture.format) || picture.stride == in.stride)
+    return {};
+  return invalid_argument(
+      "output plane %s is the memory of the frame and has a stride of %td bytes; it must have that "
+      "of the frame, %td bytes",
+      name, picture.stride, in.stride);
 }
 
 }  // namespace
@@ -252,6 +263,8 @@ Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& ou
   if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
   if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
   if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
+  if (Check good = check_in_place(in, out.planes[0], info_.planes[0].name); !good)
+    return tl::unexpected(good.error());
   const std::uint64_t number = submitted_ + 1;
   // Slots are taken in turn. A caller that cycles through `depth` buffers thus always uses the same
   // buffer with the same slot, and the slot keeps what it prepared for this buffer.

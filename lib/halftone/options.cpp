@@ -38,6 +38,10 @@ constexpr OptionChoice kPolarities[] = {
     {"black", static_cast<int>(CellPolarity::kBlackIsOne), "+1 is black, as in the literature"},
     {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "+1 is white"},
 };
+constexpr OptionChoice kChromas[] = {
+    {"neutral", static_cast<int>(PictureColor::kNeutral), "gray"},
+    {"keep", static_cast<int>(PictureColor::kKept), "the color of the frame"},
+};
 constexpr OptionChoice kUpdates[] = {
     {"template", static_cast<int>(ChainUpdate::kTemplate), "as each template defines"},
     {"colors", static_cast<int>(ChainUpdate::kColors), "asynchronous, color by color"},
@@ -85,6 +89,10 @@ struct ChainRows {
     return R::template choice<[](auto& c) { return &c.polarity; }>(
         "polarity", kPolarities, "Color that a cell of +1 stands for");
   }
+  static constexpr Option chroma() {
+    return R::template choice<[](auto& c) { return &c.chroma; }>(
+        "chroma", kChromas, "Color of the output picture, if its format has color");
+  }
 };
 
 using HalftoneRows = detail::Rows<HalftoneConfig>;
@@ -106,6 +114,7 @@ constexpr Option kHalftoneOptions[] = {
         "a template; the presets have levels of their own", HalftoneChainRows::levels()),
     HalftoneChainRows::max_sweeps(),
     HalftoneChainRows::polarity(),
+    HalftoneChainRows::chroma(),
     detail::depth_option<HalftoneConfig>(),
 };
 
@@ -127,6 +136,7 @@ constexpr Option kCnnOptions[] = {
     CnnChainRows::levels(),
     CnnChainRows::max_sweeps(),
     CnnChainRows::polarity(),
+    CnnChainRows::chroma(),
     CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
         "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = "
@@ -236,6 +246,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   to.output_format = config.output_format;
   to.input_range = config.input_range;
   to.output_range = config.output_range;
+  to.chroma = config.chroma;
   to.depth = config.depth;
   to.warm_start = config.warm_start;
   to.polarity = config.polarity;

@@ -236,6 +236,10 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (config.polarity != CellPolarity::kBlackIsOne && config.polarity != CellPolarity::kWhiteIsOne)
     return invalid_argument("polarity is %d; it must be kBlackIsOne or kWhiteIsOne",
                             static_cast<int>(config.polarity));
+  if (config.chroma != PictureColor::kNeutral && config.chroma != PictureColor::kKept) {
+    return invalid_argument("chroma is %d; it must be kNeutral or kKept",
+                            static_cast<int>(config.chroma));
+  }
   const Expected<GrayLimits> input_range = make_limits("input_range", config.input_range);
   if (!input_range) return tl::unexpected(input_range.error());
   const Expected<GrayLimits> output_range = make_limits("output_range", config.output_range);
@@ -253,6 +257,7 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   plan.input_format = config.format;
   plan.format = luma_format(config.format);
   plan.output_format = config.output_format;
+  plan.chroma = config.chroma;
   plan.depth = config.depth;
   plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
   plan.gray_input = make_gray_input(*input_range, gray_unit(plan.format), plan.white_is_one);

@@ -59,7 +59,11 @@ OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   info.name = "restoration";
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"image", plan.size, plan.format, false};
+  info.planes[0] = {.name = "image",
+                    .size = plan.size,
+                    .format = plan.format,
+                    .follows_frame = true,
+                    .color = PictureColor::kKept};
   info.depth = plan.depth;
   const int m = plan.filter.support;
   std::snprintf(info.summary, sizeof(info.summary),
