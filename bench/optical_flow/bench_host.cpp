@@ -1,0 +1,191 @@
+// The rows of `ocellus bench flow` on the CPU: this library and other libraries, measured in turns.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "apps/common/operator_options.h"
+#include "apps/common/printable.h"
+#include "apps/optical_flow/run.h"
+#include "bench/bench_turns.h"
+#include "bench/optical_flow/bench.h"
+#include "bench/optical_flow/peers.h"
+
+namespace ocellus::app {
+namespace {
+
+/// One row of the table.
+class FlowRow : public TimedRow {
+ public:
+  explicit FlowRow(const Clip& clip) : clip_(&clip) {}
+
+  int warm_up() const override { return peer != nullptr ? 2 : run->info().support_frames; }
+  bool step(std::size_t position) override {
+    if (peer == nullptr) {
+      run->step(clip_->cyclic(position).view(position, 0));
+      return true;
+    }
+    try {
+      peer->compute(clip_->cyclic(position), clip_->cyclic(position + 1));
+    } catch (const FlowPeer::Refusal& reason) {
+      refusal = reason.what();
+    }
+    return refusal.empty();
+  }
+
+  std::string name;
+  std::optional<OpticalFlowConfig> config;  ///< empty for a peer
+  OperatorInfo info;                        ///< empty for a peer
+  std::unique_ptr<FlowRun> run;
+  FlowPeer* peer = nullptr;
+  std::string refusal;  ///< why a peer cannot process these frames; the row then has no figures
+  std::optional<FlowErrors> errors;
+
+ private:
+  const Clip* clip_;
+};
+
+/// The rows for one input.
+struct FlowTable {
+  const BenchInput* input;
+  std::vector<std::unique_ptr<FlowPeer>> peers;
+  std::vector<FlowRow> rows;
+};
+
+/// The flow of frame `number` by a row's method, with the largest temporal support that fits in the
+/// clip.
+FlowField field_of(const FlowRow& row, const EngineConfig& engine, const Clip& clip, long number) {
+  if (row.peer != nullptr) {
+    row.peer->compute(clip.number(number), clip.number(number + 1));
+    return row.peer->result();
+  }
+  OpticalFlowConfig config = *row.config;
+  const auto support = choose_support(config, number, clip.first, clip.last());
+  set_temporal_support(config, support->frames);
+  FlowRun run(engine, config);
+  for (long n = number - support->before(); n <= number + support->after(); ++n)
+    run.step(clip.number(n).view(static_cast<std::uint64_t>(n), 0));
+  return run.field();
+}
+
+FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+                     const BenchInput& input) {
+  FlowTable table{&input, {}, {}};
+  for (BenchMethod& method : bench_methods(o, input.clip)) {
+    FlowRow row(input.clip);
+    row.name = std::move(method.name);
+    row.config = method.config;
+    row.run = std::make_unique<FlowRun>(engine, *row.config);
+    row.info = row.run->info();
+    table.rows.push_back(std::move(row));
+  }
+  // The peers process 8-bit frames only.
+  if (!o.no_peers && input.clip.format() == PixelFormat::kGray8)
+    table.peers = make_flow_peers(info.workers);
+  for (const auto& peer : table.peers) {
+    FlowRow row(input.clip);
+    row.name = peer->name();
+    row.peer = peer.get();
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+nlohmann::ordered_json row_json(const FlowRow& row, const BenchInput& input,
+                                const HostMachine& machine) {
+  nlohmann::ordered_json r;
+  r["name"] = row.name;
+  r["group"] = row.peer != nullptr ? "peer" : "ours";
+  r["input"] = input.clip.name;
+  r["size"] = {input.clip.size().width, input.clip.size().height};
+  if (!row.refusal.empty()) {
+    r["not_run"] = row.refusal;
+    return r;
+  }
+  machine.add_times(r, row.ms);
+  if (row.config) {
+    machine.add_floor(r, least_work(row.info), percentile(row.ms, 50.0));
+    r["config"] = config_json(OperatorConfig(*row.config));
+  }
+  if (row.errors && row.errors->compared > 0) r["accuracy"] = errors_json(*row.errors);
+  return r;
+}
+
+void print_table(const FlowTable& table, const HostMachine& machine) {
+  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}",
+             printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
+             "MFLOP", "floor ms", "ratio");
+  fmt::print("{}\n", table.input->truth ? errors_heading() : "");
+  for (const FlowRow& row : table.rows) {
+    if (!row.refusal.empty()) {
+      fmt::print("{:<28} not run: {}\n", row.name, row.refusal);
+      continue;
+    }
+    const double median = percentile(row.ms, 50.0);
+    fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>8.1f}", row.name, median, percentile(row.ms, 99.0),
+               1000.0 / median);
+    if (row.config) {
+      const Workload work = least_work(row.info);
+      fmt::print(" {:>9.1f} {:>9.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
+                 machine.floor_ms(work), median / machine.floor_ms(work));
+    } else {
+      fmt::print(" {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-");
+    }
+    fmt::print("{}\n",
+               row.errors && row.errors->compared > 0 ? errors_text(*row.errors) : std::string());
+  }
+}
+
+}  // namespace
+
+int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
+                  const std::vector<BenchInput>& inputs) {
+  const int frames = o.host_frames();
+  const HostMachine machine(info);
+  std::vector<FlowTable> tables;
+  for (const BenchInput& input : inputs) {
+    FlowTable& table = tables.emplace_back(make_table(o, engine, info, input));
+    std::vector<TimedRow*> rows;
+    for (FlowRow& row : table.rows) rows.push_back(&row);
+    time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
+    for (FlowRow& row : table.rows) {
+      row.run.reset();  // the next row needs its memory
+      if (input.truth && row.refusal.empty())
+        row.errors = input.errors(field_of(row, engine, input.clip, input.number));
+    }
+  }
+  const bool with_peers = std::any_of(tables.begin(), tables.end(),
+                                      [](const FlowTable& table) { return !table.peers.empty(); });
+
+  if (o.common.json) {
+    nlohmann::ordered_json json = bench_json(o, info, inputs);
+    json["frames"] = frames;
+    machine.add_to(json);
+    json["peers"] =
+        with_peers ? nlohmann::ordered_json(peer_library()) : nlohmann::ordered_json(nullptr);
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const FlowTable& table : tables)
+      for (const FlowRow& row : table.rows)
+        json["rows"].push_back(row_json(row, *table.input, machine));
+    print_json(json);
+    return kDone;
+  }
+  fmt::print("ocellus {} bench flow: {} for each row, the rows take turns\n", version(),
+             counted(frames, "frame"));
+  machine.print();
+  for (const FlowTable& table : tables) print_table(table, machine);
+  fmt::print(
+      "\nMB and MFLOP: the least that a frame needs. floor: the time for these at the limits "
+      "above. ratio: median / floor.\n");
+  if (with_peers)
+    fmt::print("peers: {}, on the same frames with {}\n", peer_library(),
+               counted(info.workers, "thread"));
+  else
+    fmt::print("{}\n", o.no_peers ? "peers left out (--no-peers)"
+                       : inputs.front().clip.format() != PixelFormat::kGray8
+                           ? "peers left out: they process 8-bit frames only"
+                           : "peers: this build has no OpenCV");
+  return kDone;
+}
+
+}  // namespace ocellus::app
