@@ -16,6 +16,7 @@
 #include "apps/common/printable.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_command.h"
+#include "bench/bench_report.h"
 #include "ocellus/operator_group.h"
 
 namespace ocellus::app {
@@ -303,17 +304,15 @@ void print_report_text(const DevicesReport& report) {
              printable(report.info.summary), counted(report.o.cameras, "camera"),
              counted(report.info.depth, "frame"),
              report.space == MemorySpace::kHost ? "host" : "pinned");
-  fmt::print("{:>7}  {:>10}  {:>10}  {:>10}  {:>6}  {:>10}  {}\n", "devices", "frames/s", "least",
-             "most", "effic.", "frames", "with the added device");
-  for (std::size_t i = 0; i < report.rows.size(); ++i) {
-    const Figures& row = report.rows[i];
-    std::string frames;
-    for (const std::int64_t count : row.frames_by)
-      frames += (frames.empty() ? "" : "+") + std::to_string(count);
-    fmt::print("{:>7}  {:>10.1f}  {:>10.1f}  {:>10.1f}  {:>6.2f}  {:>10}  {}\n", i + 1, row.rate(),
-               percentile(row.rates, 0.0), percentile(row.rates, 100.0), report.efficiency(i),
-               frames, printable(device_text(report.devices[i])));
-  }
+  const std::vector<BenchColumn> columns = {{"devices", "devices", 7},
+                                            {"frames/s", "frames_per_s", 11, 1},
+                                            {"least", "frames_per_s_min", 11, 1},
+                                            {"most", "frames_per_s_max", 11, 1},
+                                            {"effic.", "efficiency", 7, 2},
+                                            {"frames", "frames_by_device", 11}};
+  print_heading(columns, "", "  with the added device");
+  for (std::size_t i = 0; i < report.rows.size(); ++i)
+    print_row(columns, row_json(report, i), "  " + printable(device_text(report.devices[i])));
   std::int64_t equal = 0;
   std::int64_t different = 0;
   std::int64_t other = 0;

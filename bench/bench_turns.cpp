@@ -66,16 +66,16 @@ void HostMachine::add_to(nlohmann::ordered_json& json) const {
       stolen >= 0.0 ? nlohmann::ordered_json(stolen) : nlohmann::ordered_json(nullptr);
 }
 
-void HostMachine::print() const {
-  fmt::print("{}, {} ({}), {}\n", cpu_name(), counted(limits_.threads, "thread"), info_.simd_target,
-             system_name());
-  fmt::print(
+std::string HostMachine::text() const {
+  std::string text = fmt::format(
+      "{}, {} ({}), {}\n"
       "limits measured: read {:.1f} GB/s, copy {:.1f} GB/s (block of {} MiB), {:.0f} GFLOP/s",
+      cpu_name(), counted(limits_.threads, "thread"), info_.simd_target, system_name(),
       limits_.read_bytes_per_s * 1e-9, limits_.copy_bytes_per_s * 1e-9, limits_.block_bytes >> 20,
       limits_.flops * 1e-9);
   const double stolen = steal_.percent();
-  if (stolen >= 0.0) fmt::print("; {:.2f} % of the CPU time stolen", stolen);
-  fmt::print("\n");
+  if (stolen >= 0.0) text += fmt::format("; {:.2f} % of the CPU time stolen", stolen);
+  return text + "\n";
 }
 
 void HostMachine::add_times(nlohmann::ordered_json& json, const std::vector<double>& ms) const {

@@ -7,6 +7,7 @@
 #include "apps/common/common.h"
 #include "apps/common/operator_run.h"
 #include "apps/measure/machine.h"
+#include "bench/limits/machine_limits.h"
 
 namespace ocellus::app {
 
@@ -38,7 +39,7 @@ class HostMachine {
 
   /// Adds "machine" and "steal_percent" to a report.
   void add_to(nlohmann::ordered_json& json) const;
-  void print() const;
+  std::string text() const;
 
   /// Adds the times of a row to its report.
   void add_times(nlohmann::ordered_json& json, const std::vector<double>& ms) const;

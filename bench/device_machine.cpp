@@ -16,11 +16,6 @@ double best_bandwidth(const cuda::DeviceLimits& limits) {
   return std::max(limits.read_bytes_per_s, limits.copy_bytes_per_s);
 }
 
-/// A version as CUDA encodes it: 13000 is 13.0.
-std::string dotted_version(int number) {
-  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
-}
-
 }  // namespace
 
 cuda::DeviceLimits device_limits(const EngineConfig& engine) {
@@ -48,8 +43,8 @@ nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLi
           {"compute_capability",
            fmt::format("{}.{}", limits.compute_capability / 10, limits.compute_capability % 10)},
           {"multiprocessors", limits.multiprocessors},
-          {"cuda_driver", dotted_version(limits.driver_version)},
-          {"cuda_runtime", dotted_version(limits.runtime_version)},
+          {"cuda_driver", cuda_version(limits.driver_version)},
+          {"cuda_runtime", cuda_version(limits.runtime_version)},
           {"l2_bytes", limits.l2_bytes},
           {"block_bytes", limits.block_bytes},
           {"read_gb_per_s", limits.read_bytes_per_s * 1e-9},
@@ -60,16 +55,15 @@ nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLi
           {"system", system_name()}};
 }
 
-void print_machine(const EngineInfo& info, const cuda::DeviceLimits& limits) {
-  fmt::print(
+std::string machine_text(const EngineInfo& info, const cuda::DeviceLimits& limits) {
+  return fmt::format(
       "{}, compute capability {}.{}, {} multiprocessors, {} MiB of L2, CUDA {} (driver {}); {}, "
-      "{}\n",
-      info.device_name, limits.compute_capability / 10, limits.compute_capability % 10,
-      limits.multiprocessors, limits.l2_bytes >> 20, dotted_version(limits.runtime_version),
-      dotted_version(limits.driver_version), cpu_name(), system_name());
-  fmt::print(
+      "{}\n"
       "limits measured: read {:.0f} GB/s, copy {:.0f} GB/s (block of {} MiB), {:.0f} GFLOP/s at "
       "{:.0f} MHz\n",
+      info.device_name, limits.compute_capability / 10, limits.compute_capability % 10,
+      limits.multiprocessors, limits.l2_bytes >> 20, cuda_version(limits.runtime_version),
+      cuda_version(limits.driver_version), cpu_name(), system_name(),
       limits.read_bytes_per_s * 1e-9, limits.copy_bytes_per_s * 1e-9, limits.block_bytes >> 20,
       limits.flops * 1e-9, limits.clock_hz * 1e-6);
 }

@@ -21,6 +21,6 @@ void add_floor(nlohmann::ordered_json& row, const Workload& work, const cuda::De
 cuda::DeviceLimits device_limits(const EngineConfig& engine);
 
 nlohmann::ordered_json machine_json(const EngineInfo& info, const cuda::DeviceLimits& limits);
-void print_machine(const EngineInfo& info, const cuda::DeviceLimits& limits);
+std::string machine_text(const EngineInfo& info, const cuda::DeviceLimits& limits);
 
 }  // namespace ocellus::app

@@ -12,7 +12,9 @@
 #include "apps/cortical_network/real_devices.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_command.h"
+#include "bench/bench_report.h"
 #include "bench/cortical_network/bench.h"
+#include "bench/limits/machine_limits.h"
 #include "bench/papers/cortical_network/paper_network.h"
 #include "ocellus/cortical_network.h"
 #include "ocellus/cortical_placement.h"
@@ -165,36 +167,36 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   return json;
 }
 
-void print_row(const CortexBenchRow& row, double bytes_per_s, double device_bytes_per_s) {
-  const auto text = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.3f}", *value) : std::string("-");
+const std::vector<BenchColumn> kColumns = {
+    {"hypercolumns", "hypercolumns", 12}, {"minicolumns", "minicolumns", 11},
+    {"p50 ms", "step_ms", 10, 3},         {"active", "active_inputs", 7, 1},
+    {"MB", "bytes", 9, 2, 1e-6},          {"of copy", "bandwidth_share", 8, 0, 100.0, " %"},
+    {"dense ms", "dense_step_ms", 11, 3}, {"dense", "dense_times", 8, 0, 1.0, "x"}};
+const std::vector<BenchColumn> kDeviceColumns = {
+    {"schedule", "schedule", 24},          {"p50 ms", "step_ms", 10, 4},
+    {"MB", "bytes", 17, 2, 1e-6},          {"of read", "bandwidth_share", 8, 0, 100.0, " %"},
+    {"CPU", "cpu_times", 11, 0, 1.0, "x"}, {"dense", "dense_times", 8, 0, 1.0, "x"}};
+
+/// `json`: of the row.
+void print_text(const CortexBenchRow& row, Json json) {
+  const auto add_times = [](Json& of, const char* name, const std::optional<double>& ms) {
+    if (ms && of["step_ms"].is_number()) of[name] = *ms / of["step_ms"].get<double>();
   };
-  fmt::print("{:>12} {:>11} {:>10}", row.hypercolumns, row.minicolumns, text(row.ours_ms));
-  if (row.ours_ms) {
-    fmt::print(" {:>7.1f} {:>9.2f} {:>6.0f} %", row.active, row.bytes / 1e6,
-               100.0 * row.bytes / (1e-3 * *row.ours_ms) / bytes_per_s);
-  } else {
-    fmt::print(" {:>7} {:>9} {:>8}", "-", "-", "-");
-  }
-  fmt::print(" {:>11} {:>8}\n", text(row.dense_ms),
-             row.ours_ms && row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *row.ours_ms)
-                                         : std::string("-"));
+  add_times(json, "dense_times", row.dense_ms);
+  print_row(kColumns, json);
   if (!row.missing.empty()) fmt::print("{:>12} not measured: {}\n", "", row.missing);
-  for (const DeviceSteps& steps : row.device) {
+  for (std::size_t i = 0; i < row.device.size(); ++i) {
+    const DeviceSteps& steps = row.device[i];
     if (!steps.ms) {
       fmt::print("{:>24} not measured: {}\n", steps.schedule, steps.missing);
       continue;
     }
-    const auto bytes = bytes_of(steps);
-    fmt::print(
-        "{:>24} {:>10.4f} {:>17} {:>8} {:>11} {:>8}", steps.schedule, *steps.ms,
-        bytes ? fmt::format("{:.2f}", *bytes / 1e6) : "-",
-        bytes ? fmt::format("{:.0f} %", 100.0 * *bytes / (1e-3 * *steps.ms) / device_bytes_per_s)
-              : "-",
-        row.ours_ms ? fmt::format("{:.0f}x", *row.ours_ms / *steps.ms) : "-",
-        row.dense_ms ? fmt::format("{:.0f}x", *row.dense_ms / *steps.ms) : "-");
-    if (steps.different > 0) fmt::print(" {} winners differ", steps.different);
-    fmt::print("\n");
+    Json& of = json["device"][i];
+    if (const auto bytes = bytes_of(steps)) of["bytes"] = *bytes;
+    add_times(of, "cpu_times", row.ours_ms);
+    add_times(of, "dense_times", row.dense_ms);
+    print_row(kDeviceColumns, of,
+              steps.different > 0 ? fmt::format(" {} winners differ", steps.different) : "");
   }
   if (!row.placed) return;
   fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}", "placed",
@@ -203,16 +205,22 @@ void print_row(const CortexBenchRow& row, double bytes_per_s, double device_byte
   fmt::print("\n{:>24} {}\n", "", row.placed->parts);
 }
 
-void print_examples(const std::vector<ExampleRun>& runs) {
-  fmt::print("\n{:>32} {:>18} {:>10} {:>10}\n", "program of section 9", "schedule", "us",
-             "of first");
+void print_examples(const Json& runs) {
+  const std::vector<BenchColumn> columns = {{"program of section 9", "program", 32},
+                                            {"schedule", "schedule", 18},
+                                            {"us", "ms", 10, 2, 1e3},
+                                            {"of first", "of_first", 10, 0, 100.0, " %"}};
+  fmt::print("\n");
+  print_heading(columns);
   double first = 0.0;
-  for (const ExampleRun& run : runs) {
-    if (&run == runs.data() || run.program != (&run - 1)->program) first = run.ms;
-    fmt::print("{:>32} {:>18} {:>10.2f} {:>8.0f} %", run.program, run.schedule, 1e3 * run.ms,
-               100.0 * run.ms / first);
-    if (run.different > 0) fmt::print(" {} results differ", run.different);
-    fmt::print("\n");
+  std::string program;
+  for (Json run : runs) {
+    const double ms = run["ms"].get<double>();
+    if (run["program"] != program) first = ms;
+    program = run["program"].get<std::string>();
+    run["of_first"] = ms / first;
+    const long long different = run["different_results"].get<long long>();
+    print_row(columns, run, different > 0 ? fmt::format(" {} results differ", different) : "");
   }
 }
 
@@ -241,20 +249,19 @@ int run_bench_cortex(const CortexBenchOptions& o) {
   if (!o.common.json) {
     fmt::print(
         "ocellus {} bench cortex: a learning step of binary trees\n{}\n"
-        "threads: {} (dense program: 1), copy: {:.1f} GB/s (read and written)\n\n"
-        "{:>12} {:>11} {:>10} {:>7} {:>9} {:>8} {:>11} {:>8}\n",
-        version(), machine_line(), threads, limits.copy_bytes_per_s / 1e9, "hypercolumns",
-        "minicolumns", "p50 ms", "active", "MB", "of copy", "dense ms", "dense");
+        "threads: {} (dense program: 1), copy: {:.1f} GB/s (read and written)\n\n",
+        version(), machine_line(), threads, limits.copy_bytes_per_s / 1e9);
+    print_heading(kColumns);
     if (device_rate > 0.0)
-      fmt::print("{:>24} {:>10} {:>17} {:>8} {:>11} {:>8}   {}, read: {:.0f} GB/s\n", "schedule",
-                 "p50 ms", "MB", "of read", "CPU", "dense", info.device_name, device_rate / 1e9);
+      print_heading(kDeviceColumns, "",
+                    fmt::format("   {}, read: {:.0f} GB/s", info.device_name, device_rate / 1e9));
   }
   for (const int minicolumns : o.minicolumns) {
     for (const int hypercolumns : o.hypercolumns) {
       const CortexBenchRow& row =
           rows.emplace_back(measure(o, engine, info, hypercolumns, minicolumns));
       json["rows"].push_back(row_json(row, limits.copy_bytes_per_s, device_rate));
-      if (!o.common.json) print_row(row, limits.copy_bytes_per_s, device_rate);
+      if (!o.common.json) print_text(row, json["rows"].back());
       for (const DeviceSteps& steps : row.device) different += steps.different;
       if (row.placed) different += row.placed->different;
     }
@@ -268,7 +275,7 @@ int run_bench_cortex(const CortexBenchOptions& o) {
                                   {"ms", run.ms},
                                   {"different_results", run.different}});
     }
-    if (!o.common.json) print_examples(runs);
+    if (!o.common.json) print_examples(json["examples"]);
   }
   if (!o.plot.empty()) plot_speedups(o.plot, rows, info.device_name);
   if (o.common.json) print_json(json);

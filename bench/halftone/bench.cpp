@@ -57,13 +57,9 @@ struct CellTable {
   std::vector<CellQuality> qualities;
 };
 
-nlohmann::ordered_json row_json(const HalftoneRow& row, const CellQuality& quality,
-                                const Clip& clip, const HostMachine& machine) {
-  nlohmann::ordered_json r;
-  r["name"] = row.name;
-  r["group"] = "ours";
-  r["input"] = clip.name;
-  r["size"] = {clip.size().width, clip.size().height};
+Json row_json(const HalftoneRow& row, const CellQuality& quality, const Clip& clip,
+              const HostMachine& machine) {
+  Json r = row_of(row.name, "ours", clip);
   machine.add_times(r, row.ms);
   const double median = percentile(row.ms, 50.0);
   r["mpixel_per_s"] = clip.pixels() * 1e-3 / median;
@@ -71,25 +67,6 @@ nlohmann::ordered_json row_json(const HalftoneRow& row, const CellQuality& quali
   add_quality(r, quality);
   r["config"] = config_json(row.config);
   return r;
-}
-
-void print_table(const CellTable& table, const HostMachine& machine) {
-  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>7} {:>8} {:>7} {:>7} {:>9} {:>6}\n",
-             printable(table.clip.name), "", "median ms", "p99 ms", "frames/s", "Mpixel/s",
-             "sweeps", "seen dB", "MB", "MFLOP", "floor ms", "ratio");
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    const HalftoneRow& row = *table.rows[i];
-    const CellQuality& quality = table.qualities[i];
-    const double median = percentile(row.ms, 50.0);
-    const Workload work = least_work(row.run.info());
-    fmt::print(
-        "{:<28} {:>9.3f} {:>9.3f} {:>8.1f} {:>9.1f} {:>7} {:>8} {:>7.1f} {:>7.0f} {:>9.3f} "
-        "{:>6.2f}\n",
-        row.name, median, percentile(row.ms, 99.0), 1000.0 / median,
-        table.clip.pixels() * 1e-3 / median, quality.record.sweeps, seen_text(quality),
-        work.bytes * 1e-6, work.flops * 1e-6, machine.floor_ms(work),
-        median / machine.floor_ms(work));
-  }
 }
 
 int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engine,
@@ -110,30 +87,37 @@ int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engin
     tables.push_back(std::move(table));
   }
 
-  if (o.common.json) {
-    nlohmann::ordered_json json = bench_head("halftone", info);
-    json["frames"] = frames;
-    json["sigma"] = o.sigma;
-    machine.add_to(json);
-    json["rows"] = nlohmann::ordered_json::array();
-    for (const auto& table : tables)
-      for (std::size_t i = 0; i < table->rows.size(); ++i)
-        json["rows"].push_back(
-            row_json(*table->rows[i], table->qualities[i], table->clip, machine));
-    print_json(json);
-    return kDone;
+  BenchReport report;
+  report.json = bench_head("halftone", info);
+  report.json["frames"] = frames;
+  report.json["sigma"] = o.sigma;
+  machine.add_to(report.json);
+  report.begin = fmt::format("ocellus {} bench halftone: {} for each row, the rows take turns\n{}",
+                             version(), counted(frames, "frame"), machine.text());
+  report.columns = {{"", "name", -28},
+                    {"median ms", "median_ms", 9, 3},
+                    {"p99 ms", "p99_ms", 9, 3},
+                    {"frames/s", "frames_per_s", 8, 1},
+                    {"Mpixel/s", "mpixel_per_s", 9, 1},
+                    {"sweeps", "sweeps", 7},
+                    {"seen dB", "hvs_psnr", 8, 2},
+                    {"MB", "mb_per_frame", 7, 1},
+                    {"MFLOP", "mflop_per_frame", 7},
+                    {"floor ms", "floor_ms", 9, 3},
+                    {"ratio", "ratio", 6, 2}};
+  for (const auto& table : tables) {
+    BenchRows& rows = report.tables.emplace_back();
+    rows.title = table->clip.name;
+    for (std::size_t i = 0; i < table->rows.size(); ++i)
+      rows.rows.push_back(row_json(*table->rows[i], table->qualities[i], table->clip, machine));
   }
-  fmt::print("ocellus {} bench halftone: {} for each row, the rows take turns\n", version(),
-             counted(frames, "frame"));
-  machine.print();
-  for (const auto& table : tables) print_table(*table, machine);
-  fmt::print(
+  report.end = fmt::format(
       "\nsweeps and seen dB: {}; seen dB: PSNR after\na Gaussian of sigma {:g} on both images (see "
       "ocellus compare image). MB and MFLOP: the least that a frame needs, if each pixel is\nread "
       "and written once and each stage computes its sums once. floor: the time for these at the "
       "limits above. ratio: median / floor.\n",
       kQualityOf, o.sigma);
-  return kDone;
+  return report.print(o.common.json);
 }
 
 int run_bench_cells(const HalftoneBenchOptions& o) {
@@ -179,17 +163,12 @@ CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config,
           cells.record(), last};
 }
 
-void add_quality(nlohmann::ordered_json& row, const CellQuality& quality) {
+void add_quality(Json& row, const CellQuality& quality) {
   row["quality_of_frame"] = quality.frame;
   row["sweeps"] = quality.record.sweeps;
   row["converged"] = quality.record.converged;
-  row["hvs_psnr"] = quality.seen ? nlohmann::ordered_json(quality.seen->psnr) : nullptr;
-  row["mean_difference"] =
-      quality.seen ? nlohmann::ordered_json(quality.seen->mean_difference) : nullptr;
-}
-
-std::string seen_text(const CellQuality& quality) {
-  return quality.seen ? fmt::format("{:.2f}", quality.seen->psnr) : "-";
+  row["hvs_psnr"] = quality.seen ? Json(quality.seen->psnr) : nullptr;
+  row["mean_difference"] = quality.seen ? Json(quality.seen->mean_difference) : nullptr;
 }
 
 void add_bench_halftone_command(CLI::App& bench, int& exit_code) {

@@ -11,6 +11,7 @@
 #include "apps/halftone/run.h"
 #include "apps/measure/image_errors.h"
 #include "bench/bench_command.h"
+#include "bench/bench_report.h"
 
 namespace ocellus::app {
 
@@ -36,14 +37,13 @@ struct CellQuality {
   CellularNetworkRecord record;
   std::size_t frame = 0;
 };
-/// The same as text for a table.
+/// The same in words.
 inline constexpr const char* kQualityOf =
     "of the first frame; with a warm start of the last one, after all those before it";
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma);
 /// Adds the quality to a row of a report.
-void add_quality(nlohmann::ordered_json& row, const CellQuality& quality);
-std::string seen_text(const CellQuality& quality);
+void add_quality(Json& row, const CellQuality& quality);
 
 /// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
 /// schedules. Throws InputError in a build without the kernels that measure a device.

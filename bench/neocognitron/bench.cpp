@@ -106,30 +106,30 @@ std::vector<double> host_times(const EngineConfig& config, const DigitsBenchCase
 int bench_digits_on_host(const DigitsBenchOptions& o, const EngineConfig& engine,
                          const EngineInfo& info) {
   const std::vector<DigitsBenchCase> cases = digits_bench_cases(o, engine, 1);
-  nlohmann::ordered_json json = bench_head("digits", info);
-  json["workers"] = info.workers;
-  json["rows"] = nlohmann::ordered_json::array();
-  if (!o.common.json) {
-    fmt::print(
-        "ocellus {} bench digits: patches to classes on {}\n\n{:<32} {:>8} {:>10} {:>10}{}\n",
-        version(), cpu_text(info), "model", "patches", "p50 us", "p99 us",
-        o.labels.empty() ? "" : "   accuracy");
-  }
+  BenchReport report;
+  report.json = bench_head("digits", info);
+  report.json["workers"] = info.workers;
+  report.begin =
+      fmt::format("ocellus {} bench digits: patches to classes on {}\n", version(), cpu_text(info));
+  report.columns = {{"model", "model", -32},
+                    {"patches", "patches", 8},
+                    {"p50 us", "p50_ms", 10, 1, 1e3},
+                    {"p99 us", "p99_ms", 10, 1, 1e3}};
+  report.row_end = accuracy_text;
+  BenchRows& rows = report.tables.emplace_back();
+  if (!o.labels.empty()) rows.heading_end = kAccuracyHeading;
   std::vector<double> medians;
   for (const DigitsBenchCase& made : cases) {
     const std::vector<double> times = host_times(engine, made, o.host_frames());
-    const double p50 = percentile(times, 50.0);
-    const double p99 = percentile(times, 99.0);
-    medians.push_back(p50);
-    json["rows"].push_back(
-        {{"model", made.model}, {"patches", made.patches}, {"p50_ms", p50}, {"p99_ms", p99}});
-    if (made.accuracy) json["rows"].back()["accuracy"] = *made.accuracy;
-    if (!o.common.json) {
-      fmt::print("{:<32} {:>8} {:>10.1f} {:>10.1f}{}\n", printable(made.model), made.patches,
-                 1e3 * p50, 1e3 * p99, accuracy_text(made.accuracy));
-    }
+    medians.push_back(percentile(times, 50.0));
+    Json& row = rows.rows.emplace_back();
+    row["model"] = made.model;
+    row["patches"] = made.patches;
+    row["p50_ms"] = medians.back();
+    row["p99_ms"] = percentile(times, 99.0);
+    if (made.accuracy) row["accuracy"] = *made.accuracy;
   }
-  if (o.common.json) print_json(json);
+  report.print(o.common.json);
   if (!o.plot.empty()) plot_digits_bench(o.plot, cases, medians, cpu_text(info));
   return kDone;
 }
@@ -182,8 +182,9 @@ std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& option
   return cases;
 }
 
-std::string accuracy_text(const std::optional<double>& accuracy) {
-  return accuracy ? fmt::format(" {:>8.2f} %", 100.0 * *accuracy) : "";
+std::string accuracy_text(const Json& row) {
+  if (!row.contains("accuracy")) return "";
+  return fmt::format(" {:>8.2f} %", 100.0 * row["accuracy"].get<double>());
 }
 
 void plot_digits_bench(const std::string& path, const std::vector<DigitsBenchCase>& cases,

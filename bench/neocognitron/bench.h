@@ -10,6 +10,7 @@
 #include "apps/io/image_io.h"
 #include "apps/measure/curve_plot.h"
 #include "apps/neocognitron/image_batches.h"
+#include "bench/bench_report.h"
 
 namespace ocellus::app {
 
@@ -53,7 +54,8 @@ std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& option
                                                 const EngineConfig& engine, int depth);
 
 /// The column "accuracy" of a row; empty without labels.
-std::string accuracy_text(const std::optional<double>& accuracy);
+std::string accuracy_text(const Json& row);
+inline constexpr const char* kAccuracyHeading = "   accuracy";
 
 /// Draws wrong answers over time, a point for each model and a curve for each number of patches.
 /// `ms`: of each case; 0: not measured. Throws InputError.

@@ -101,18 +101,20 @@ std::string errors_heading() {
   return fmt::format("  {:>7} {:>7} {:>7}", "EPE px", "AAE deg", "density");
 }
 
-std::string errors_text(const FlowErrors& errors) {
-  return fmt::format("  {:>7.4f} {:>7.3f} {:>5.1f} %", errors.mean, errors.angle_mean,
-                     100.0 * errors.density());
+std::string errors_text(const Json& row) {
+  if (!row.contains("accuracy")) return "";
+  const Json& errors = row["accuracy"];
+  return fmt::format("  {:>7.4f} {:>7.3f} {:>5.1f} %", errors["epe"].get<double>(),
+                     errors["aae"].get<double>(), 100.0 * errors["density"].get<double>());
 }
 
-nlohmann::ordered_json errors_json(const FlowErrors& errors) {
+Json errors_json(const FlowErrors& errors) {
   return {{"epe", errors.mean}, {"aae", errors.angle_mean}, {"density", errors.density()}};
 }
 
-nlohmann::ordered_json bench_json(const FlowBenchOptions& o, const EngineInfo& info,
-                                  const std::vector<BenchInput>& inputs) {
-  nlohmann::ordered_json json = bench_head("flow", info);
+Json bench_json(const FlowBenchOptions& o, const EngineInfo& info,
+                const std::vector<BenchInput>& inputs) {
+  Json json = bench_head("flow", info);
   json["schedule"] = o.schedule;
   if (inputs.size() == 1) {  // otherwise only the rows have it
     json["input"] = inputs.front().clip.name;

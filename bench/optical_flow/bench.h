@@ -7,6 +7,7 @@
 
 #include "apps/measure/flow_errors.h"
 #include "bench/bench_command.h"
+#include "bench/bench_report.h"
 #include "ocellus/optical_flow.h"
 
 namespace ocellus::app {
@@ -46,12 +47,13 @@ std::vector<BenchMethod> bench_methods(const FlowBenchOptions& options, const Cl
 
 /// The columns of the errors in the table, and the errors in JSON.
 std::string errors_heading();
-std::string errors_text(const FlowErrors& errors);
-nlohmann::ordered_json errors_json(const FlowErrors& errors);
+/// Of a row; empty if it has none.
+std::string errors_text(const Json& row);
+Json errors_json(const FlowErrors& errors);
 
 /// The part of a JSON report that is the same for all rows.
-nlohmann::ordered_json bench_json(const FlowBenchOptions& options, const EngineInfo& info,
-                                  const std::vector<BenchInput>& inputs);
+Json bench_json(const FlowBenchOptions& options, const EngineInfo& info,
+                const std::vector<BenchInput>& inputs);
 
 /// Measures on the CPU, with the methods of other libraries.
 int bench_on_host(const FlowBenchOptions& options, const EngineConfig& engine,

@@ -29,33 +29,18 @@ std::string results_memory(const FlowBenchOptions& options) {
   return options.results.value_or("device");
 }
 
-enum class Group {
-  kOurs,
-  kPaper,     ///< the whole flow by one of the paper's schedules
-  kFigure10,  ///< packages of convolutions without the flow
-  kFigure11,  ///< and figure 12: with frames and results in host memory, as in the paper
-};
+// Groups of rows.
+constexpr std::string_view kOurs = "ours";
+/// The whole flow by one of the paper's schedules.
+constexpr std::string_view kPaper = "paper";
+/// Packages of convolutions without the flow.
+constexpr std::string_view kFigure10 = "paper, figure 10";
+/// With frames and results in host memory, as in the paper.
+constexpr std::string_view kFigure11 = "paper, figures 11 and 12";
 
-const char* group_name(Group group) {
-  switch (group) {
-    case Group::kOurs:
-      return "ours";
-    case Group::kPaper:
-      return "paper";
-    case Group::kFigure10:
-      return "paper, figure 10";
-    case Group::kFigure11:
-      return "paper, figures 11 and 12";
-  }
-  return "";
-}
-
-/// One row of the table.
-struct Row : DeviceRow<Group> {
-  using DeviceRow::DeviceRow;
-
-  Footprint footprint;
-  std::optional<FlowErrors> errors;
+struct Row : DeviceRow {
+  Footprint footprint{};
+  std::optional<FlowErrors> errors{};
 };
 
 /// The rows for one input.
@@ -72,15 +57,15 @@ struct FlowDeviceTable {
 
 const Row* FlowDeviceTable::ours() const {
   for (const Row& row : rows)
-    if (row.group == Group::kOurs && row.has_figures() &&
-        row.config.value("kernels", "") == "per-pixel" && row.config["storage"] == "float")
+    if (row.group == kOurs && row.has_figures() && row.config.value("kernels", "") == "per-pixel" &&
+        row.config["storage"] == "float")
       return &row;
   return nullptr;
 }
 
 const Row* FlowDeviceTable::single(const Row& package) const {
   for (const Row& row : rows)
-    if (row.group == Group::kFigure10 && row.has_figures() && row.config["package"] == 1 &&
+    if (row.group == kFigure10 && row.has_figures() && row.config["package"] == 1 &&
         row.config["frames_in"] == package.config["frames_in"])
       return &row;
   return nullptr;
@@ -102,11 +87,7 @@ class DeviceBench {
   FlowDeviceTable run(const std::function<void()>& done) {
     FlowDeviceTable table{&input_, {}};
     for (Job& job : jobs_) {
-      try {
-        job.measure(job.row);
-      } catch (const RowRefused& refused) {
-        job.row.refusal = refused.what();
-      }
+      job.measure(job.row);
       table.rows.push_back(std::move(job.row));
       done();
     }
@@ -124,8 +105,8 @@ class DeviceBench {
       OpticalFlowConfig config = method.config;
       config.depth = depth();
       const OperatorConfig described(config);
-      Row row(Group::kOurs, std::move(method.name), least_work(info_of(described)),
-              config_json(described));
+      Row row{
+          {std::move(method.name), kOurs, least_work(info_of(described)), config_json(described)}};
       add_flow<OpticalFlow>(std::move(row), config);
     }
   }
@@ -144,11 +125,10 @@ class DeviceBench {
   template <typename Operator, typename Config>
   void add_flow(Row row, const Config& config) {
     jobs_.push_back({std::move(row), [this, config](Row& to) {
-                       DeviceRun run(engine_, maker_of<Operator>(config),
-                                     {MemorySpace::kCuda, results()}, frames());
-                       to.footprint = run.footprint();
-                       to.times = run.measure(most_frames());
-                       if (input_.truth) to.errors = errors_of<Operator>(run, config);
+                       measure(to, maker_of<Operator>(config), {MemorySpace::kCuda, results()}, 0,
+                               [&](DeviceRun& run) {
+                                 if (input_.truth) to.errors = errors_of<Operator>(run, config);
+                               });
                      }});
   }
 
@@ -179,9 +159,9 @@ class DeviceBench {
     paper::WithSchedule<OpticalFlowConfig> config;
     static_cast<OpticalFlowConfig&>(config) = paper_config();
     config.schedule = schedule;
-    Row row(Group::kPaper,
-            fmt::format("paper: {} memory, package of {}", memory_name(schedule), schedule.package),
-            paper_work(3, 3, true), schedule_json(schedule, 3));
+    Row row{
+        {fmt::format("paper: {} memory, package of {}", memory_name(schedule), schedule.package),
+         kPaper, paper_work(3, 3, true), schedule_json(schedule, 3)}};
     add_flow<PaperFlow>(std::move(row), config);
   }
 
@@ -189,40 +169,42 @@ class DeviceBench {
   void add_package(const Schedule& schedule) {
     paper::WithSchedule<SpatioTemporalFilterConfig> config = filter_config(schedule.package);
     config.schedule = schedule;
-    Row row(Group::kFigure10,
-            fmt::format("figure 10: {} memory, {}", memory_name(schedule),
-                        counted(schedule.package, "convolution")),
-            paper_work(schedule.package, schedule.package, false),
-            schedule_json(schedule, schedule.package));
+    Row row{{fmt::format("figure 10: {} memory, {}", memory_name(schedule),
+                         counted(schedule.package, "convolution")),
+             kFigure10, paper_work(schedule.package, schedule.package, false),
+             schedule_json(schedule, schedule.package)}};
     add_filter(std::move(row), config, MemorySpace::kCuda);
   }
 
   /// Figure 11: three planes of derivatives, or two planes of flow, are copied to the host.
   void add_with_transfers(bool flow) {
     const Schedule schedule;
-    Row row(Group::kFigure11,
-            flow ? "figure 11: 3 convolutions and flow" : "figure 11: 3 convolutions",
-            paper_work(3, flow ? 2 : 3, flow), schedule_json(schedule, 3));
+    Row row{{flow ? "figure 11: 3 convolutions and flow" : "figure 11: 3 convolutions", kFigure11,
+             paper_work(3, flow ? 2 : 3, flow), schedule_json(schedule, 3)}};
     row.config["memory"] = "pinned";
     row.config["planes"] = flow ? 2 : 3;
     if (!flow) return add_filter(std::move(row), filter_config(3), MemorySpace::kPinned);
     paper::WithSchedule<OpticalFlowConfig> config;
     static_cast<OpticalFlowConfig&>(config) = paper_config();
     jobs_.push_back({std::move(row), [this, config](Row& to) {
-                       DeviceRun run(engine_, maker_of<PaperFlow>(config), MemorySpace::kPinned,
-                                     frames(), 2);
-                       to.footprint = run.footprint();
-                       to.times = run.measure(most_frames());
+                       measure(to, maker_of<PaperFlow>(config), MemorySpace::kPinned, 2);
                      }});
   }
 
   void add_filter(Row row, const paper::WithSchedule<SpatioTemporalFilterConfig>& config,
                   MemorySpace space) {
     jobs_.push_back({std::move(row), [this, config, space](Row& to) {
-                       DeviceRun run(engine_, maker_of<PaperFilter>(config), space, frames());
-                       to.footprint = run.footprint();
-                       to.times = run.measure(most_frames());
+                       measure(to, maker_of<PaperFilter>(config), space);
                      }});
+  }
+
+  void measure(Row& row, const OperatorMaker& maker, const RunMemory& memory, int planes = 0,
+               const std::function<void(DeviceRun&)>& then = {}) const {
+    row.measure(engine_, maker, memory, frames_in_flight(input_.clip, depth()),
+                options_.device_frames(), planes, [&](DeviceRun& run) {
+                  row.footprint = run.footprint();
+                  if (then) then(run);
+                });
   }
 
   OpticalFlowConfig paper_config() const {
@@ -293,15 +275,6 @@ class DeviceBench {
             {"taps", taps_}};
   }
 
-  /// The frames that are used in a cycle while a row is timed.
-  std::vector<const GrayImage*> frames() const {
-    std::vector<const GrayImage*> some;
-    for (int i = 0; i < depth(); ++i)
-      some.push_back(&input_.clip.cyclic(static_cast<std::size_t>(i)));
-    return some;
-  }
-
-  int most_frames() const { return options_.device_frames(); }
   int depth() const { return options_.in_flight(); }
   MemorySpace results() const {
     return results_memory(options_) == "pinned" ? MemorySpace::kPinned : MemorySpace::kCuda;
@@ -320,28 +293,21 @@ bool fits_cache(const Row& row, const DeviceLimits& limits) {
   return row.work.bytes <= static_cast<double>(limits.l2_bytes);
 }
 
-nlohmann::ordered_json row_json(const Row& row, const FlowDeviceTable& table,
-                                const DeviceLimits& limits) {
-  nlohmann::ordered_json r;
-  const ImageSize size = table.input->clip.size();
-  r["name"] = row.name;
-  r["group"] = group_name(row.group);
-  r["input"] = table.input->clip.name;
-  r["size"] = {size.width, size.height};
+Json row_json(const Row& row, const FlowDeviceTable& table, const DeviceLimits& limits) {
+  Json r = row_of(row.name, std::string(row.group), table.input->clip);
   r["config"] = row.config;
   if (!row.has_figures()) {
     r["not_run"] = row.refusal;
     return r;
   }
-  const DeviceTimes& t = row.times;
-  add_times(r, t);
+  add_times(r, row.times);
   add_floor(r, row.work, limits);
   r["fits_l2"] = fits_cache(row, limits);
-  r["ratio"] = t.frame_ms() / floor_of(row.work, limits).ms;
-  if (row.group == Group::kPaper && table.ours() != nullptr)
-    r["ours_faster_by"] = table.ours()->times.rate() / t.rate();
-  if (row.group == Group::kFigure10 && table.single(row) != nullptr)
-    r["expected_ms"] = row.config["package"].get<int>() * table.single(row)->times.frame_ms();
+  r["ratio"] = row.ms() / floor_of(row.work, limits).ms;
+  if (row.group == kPaper && table.ours() != nullptr)
+    r["ours_faster_by"] = table.ours()->times.rate() / row.times.rate();
+  if (row.group == kFigure10 && table.single(row) != nullptr)
+    r["expected_ms"] = row.config["package"].get<int>() * table.single(row)->ms();
   r["footprint"] = {{"host", row.footprint.host},
                     {"pinned", row.footprint.pinned},
                     {"device", row.footprint.device}};
@@ -349,41 +315,28 @@ nlohmann::ordered_json row_json(const Row& row, const FlowDeviceTable& table,
   return r;
 }
 
-void print_row(const Row& row, const FlowDeviceTable& table, const DeviceLimits& limits) {
-  if (!row.has_figures()) {
-    fmt::print("{:<38} not run: {}\n", row.name, row.refusal);
-    return;
-  }
-  const DeviceTimes& t = row.times;
-  const Floor floor = floor_of(row.work, limits);
-  fmt::print(
-      "{:<38} {:>8.0f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>8.1f} {:>8.0f} {:>9.1f} "
-      "{:>6.2f}{}",
-      row.name, t.rate(), 1e3 * t.frame_ms(), 1e3 * percentile(t.alone_ms, 50.0),
-      1e3 * percentile(t.alone_ms, 99.0), 1e3 * percentile(t.device_ms, 50.0),
-      row.work.bytes * 1e-6, row.work.flops * 1e-6, 1e3 * floor.ms, t.frame_ms() / floor.ms,
-      fits_cache(row, limits) ? "*" : " ");
-  if (row.errors && row.errors->compared > 0) fmt::print("{}", errors_text(*row.errors));
-  if (row.group == Group::kPaper && table.ours() != nullptr)
-    fmt::print("  ours {:.1f} times as fast", table.ours()->times.rate() / t.rate());
-  if (row.group == Group::kFigure10 && table.single(row) != nullptr && &row != table.single(row))
-    fmt::print("  expected from single convolutions {:.1f}",
-               1e3 * row.config["package"].get<int>() * table.single(row)->times.frame_ms());
-  fmt::print("\n");
+/// What follows the figures of a row.
+std::string row_end(const Json& row) {
+  std::string text = row["fits_l2"].get<bool>() ? "*" : " ";
+  text += errors_text(row);
+  if (row.contains("ours_faster_by"))
+    text += fmt::format("  ours {:.1f} times as fast", row["ours_faster_by"].get<double>());
+  if (row.contains("expected_ms") && row["config"]["package"] != 1)
+    text += fmt::format("  expected from single convolutions {:.1f}",
+                        1e3 * row["expected_ms"].get<double>());
+  return text;
 }
 
-void print_table(const FlowDeviceTable& table, const DeviceLimits& limits) {
-  fmt::print("\n{:<38} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>6} {}\n",
-             printable(table.input->clip.name), "frames/s", "us each", "alone p50", "p99", "device",
-             "MB", "MFLOP", "floor us", "ratio", table.input->truth ? errors_heading() : "");
-  for (const Row& row : table.rows) print_row(row, table, limits);
+/// The line below a table.
+std::string best_of_paper(const FlowDeviceTable& table) {
   const Row* const ours = table.ours();
-  const Row* const best = fastest_of(table.rows, Group::kPaper);
-  if (best == nullptr) return;
-  fmt::print("the paper's best: {}", best->name.substr(best->name.find(' ') + 1));
-  if (ours != nullptr)
-    fmt::print("; {} is {:.1f} times as fast", ours->name, ours->times.rate() / best->times.rate());
-  fmt::print("\n");
+  const Row* const best = fastest_of(table.rows, kPaper);
+  if (best == nullptr) return "";
+  const std::string text =
+      fmt::format("the paper's best: {}", best->name.substr(best->name.find(' ') + 1));
+  if (ours == nullptr) return text;
+  return text + fmt::format("; {} is {:.1f} times as fast", ours->name,
+                            ours->times.rate() / best->times.rate());
 }
 
 }  // namespace
@@ -392,37 +345,48 @@ int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const
                     const std::vector<BenchInput>& inputs) {
   const DeviceLimits limits = device_limits(engine);
   std::vector<DeviceBench> benches;
-  std::size_t rows = 0;
+  std::size_t row_count = 0;
   benches.reserve(inputs.size());  // the rows refer to the elements
   for (const BenchInput& input : inputs) {
     benches.emplace_back(o, engine, input);
-    rows += benches.back().rows();
+    row_count += benches.back().rows();
   }
   std::vector<FlowDeviceTable> tables;
   {
-    Progress progress("bench flow", static_cast<std::int64_t>(rows));
+    Progress progress("bench flow", static_cast<std::int64_t>(row_count));
     std::int64_t done = 0;
     for (DeviceBench& bench : benches)
       tables.push_back(bench.run([&] { progress.update(++done); }));
   }
 
-  if (o.common.json) {
-    nlohmann::ordered_json json = bench_json(o, info, inputs);
-    json["depth"] = o.in_flight();
-    json["memory"] = "device";
-    json["results"] = results_memory(o);
-    json["machine"] = machine_json(info, limits);
-    json["rows"] = nlohmann::ordered_json::array();
-    for (const FlowDeviceTable& table : tables)
-      for (const Row& row : table.rows) json["rows"].push_back(row_json(row, table, limits));
-    print_json(json);
-    return kDone;
+  BenchReport report;
+  report.json = bench_json(o, info, inputs);
+  report.json["depth"] = o.in_flight();
+  report.json["memory"] = "device";
+  report.json["results"] = results_memory(o);
+  report.json["machine"] = machine_json(info, limits);
+  report.begin = fmt::format(
+      "ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n{}",
+      version(), results_memory(o), counted(o.in_flight(), "frame"), machine_text(info, limits));
+  report.columns = {{"", "name", -38},
+                    {"frames/s", "frames_per_s", 8},
+                    {"us each", "frame_ms", 9, 1, 1e3},
+                    {"alone p50", "median_ms", 9, 1, 1e3},
+                    {"p99", "p99_ms", 9, 1, 1e3},
+                    {"device", "device_median_ms", 9, 1, 1e3},
+                    {"MB", "mb_per_frame", 8, 1},
+                    {"MFLOP", "mflop_per_frame", 8},
+                    {"floor us", "floor_ms", 9, 1, 1e3},
+                    {"ratio", "ratio", 6, 2}};
+  report.row_end = row_end;
+  for (const FlowDeviceTable& table : tables) {
+    BenchRows& rows = report.tables.emplace_back();
+    rows.name = table.input->clip.name;
+    rows.heading_end = table.input->truth ? " " + errors_heading() : " ";
+    for (const Row& row : table.rows) rows.rows.push_back(row_json(row, table, limits));
+    rows.end = best_of_paper(table);
   }
-  fmt::print("ocellus {} bench flow: frames in device memory, results in {} memory, {} in flight\n",
-             version(), results_memory(o), counted(o.in_flight(), "frame"));
-  print_machine(info, limits);
-  for (const FlowDeviceTable& table : tables) print_table(table, limits);
-  fmt::print(
+  report.end = fmt::format(
       "\nframes/s and us each: with {} in flight, the median of several runs. alone: from submit "
       "until wait has\nreturned, one frame at a time. device: the time of the kernels in it. MB "
       "and MFLOP: the least that a frame needs (for the paper's\nrows: by its method). floor: the "
@@ -430,10 +394,10 @@ int bench_on_device(const FlowBenchOptions& o, const EngineConfig& engine, const
       "L2\ncache, which is faster than the memory of the floor.\n",
       counted(o.in_flight(), "frame"));
   if (o.papers())
-    fmt::print(
+    report.end +=
         "Figures 11 and 12 (one node): frames and results in pinned host memory, one frame at a "
-        "time and with frames in flight.\n");
-  return kDone;
+        "time and with frames in flight.\n";
+  return report.print(o.common.json);
 }
 
 }  // namespace ocellus::app

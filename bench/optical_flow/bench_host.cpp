@@ -91,13 +91,8 @@ FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, cons
   return table;
 }
 
-nlohmann::ordered_json row_json(const FlowRow& row, const BenchInput& input,
-                                const HostMachine& machine) {
-  nlohmann::ordered_json r;
-  r["name"] = row.name;
-  r["group"] = row.peer != nullptr ? "peer" : "ours";
-  r["input"] = input.clip.name;
-  r["size"] = {input.clip.size().width, input.clip.size().height};
+Json row_json(const FlowRow& row, const BenchInput& input, const HostMachine& machine) {
+  Json r = row_of(row.name, row.peer != nullptr ? "peer" : "ours", input.clip);
   if (!row.refusal.empty()) {
     r["not_run"] = row.refusal;
     return r;
@@ -109,31 +104,6 @@ nlohmann::ordered_json row_json(const FlowRow& row, const BenchInput& input,
   }
   if (row.errors && row.errors->compared > 0) r["accuracy"] = errors_json(*row.errors);
   return r;
-}
-
-void print_table(const FlowTable& table, const HostMachine& machine) {
-  fmt::print("\n{}\n{:<28} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>6}",
-             printable(table.input->clip.name), "", "median ms", "p99 ms", "frames/s", "MB",
-             "MFLOP", "floor ms", "ratio");
-  fmt::print("{}\n", table.input->truth ? errors_heading() : "");
-  for (const FlowRow& row : table.rows) {
-    if (!row.refusal.empty()) {
-      fmt::print("{:<28} not run: {}\n", row.name, row.refusal);
-      continue;
-    }
-    const double median = percentile(row.ms, 50.0);
-    fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>8.1f}", row.name, median, percentile(row.ms, 99.0),
-               1000.0 / median);
-    if (row.config) {
-      const Workload work = least_work(row.info);
-      fmt::print(" {:>9.1f} {:>9.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
-                 machine.floor_ms(work), median / machine.floor_ms(work));
-    } else {
-      fmt::print(" {:>9} {:>9} {:>9} {:>6}", "-", "-", "-", "-");
-    }
-    fmt::print("{}\n",
-               row.errors && row.errors->compared > 0 ? errors_text(*row.errors) : std::string());
-  }
 }
 
 }  // namespace
@@ -157,35 +127,40 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
   const bool with_peers = std::any_of(tables.begin(), tables.end(),
                                       [](const FlowTable& table) { return !table.peers.empty(); });
 
-  if (o.common.json) {
-    nlohmann::ordered_json json = bench_json(o, info, inputs);
-    json["frames"] = frames;
-    machine.add_to(json);
-    json["peers"] =
-        with_peers ? nlohmann::ordered_json(peer_library()) : nlohmann::ordered_json(nullptr);
-    json["rows"] = nlohmann::ordered_json::array();
-    for (const FlowTable& table : tables)
-      for (const FlowRow& row : table.rows)
-        json["rows"].push_back(row_json(row, *table.input, machine));
-    print_json(json);
-    return kDone;
+  BenchReport report;
+  report.json = bench_json(o, info, inputs);
+  report.json["frames"] = frames;
+  machine.add_to(report.json);
+  report.json["peers"] = with_peers ? Json(peer_library()) : Json(nullptr);
+  report.begin = fmt::format("ocellus {} bench flow: {} for each row, the rows take turns\n{}",
+                             version(), counted(frames, "frame"), machine.text());
+  report.columns = {{"", "name", -28},
+                    {"median ms", "median_ms", 9, 3},
+                    {"p99 ms", "p99_ms", 9, 3},
+                    {"frames/s", "frames_per_s", 8, 1},
+                    {"MB", "mb_per_frame", 9, 1},
+                    {"MFLOP", "mflop_per_frame", 9},
+                    {"floor ms", "floor_ms", 9, 3},
+                    {"ratio", "ratio", 6, 2}};
+  report.row_end = errors_text;
+  for (const FlowTable& table : tables) {
+    BenchRows& rows = report.tables.emplace_back();
+    rows.title = table.input->clip.name;
+    if (table.input->truth) rows.heading_end = errors_heading();
+    for (const FlowRow& row : table.rows) rows.rows.push_back(row_json(row, *table.input, machine));
   }
-  fmt::print("ocellus {} bench flow: {} for each row, the rows take turns\n", version(),
-             counted(frames, "frame"));
-  machine.print();
-  for (const FlowTable& table : tables) print_table(table, machine);
-  fmt::print(
+  report.end =
       "\nMB and MFLOP: the least that a frame needs. floor: the time for these at the limits "
-      "above. ratio: median / floor.\n");
+      "above. ratio: median / floor.\n";
   if (with_peers)
-    fmt::print("peers: {}, on the same frames with {}\n", peer_library(),
-               counted(info.workers, "thread"));
+    report.end += fmt::format("peers: {}, on the same frames with {}\n", peer_library(),
+                              counted(info.workers, "thread"));
   else
-    fmt::print("{}\n", o.no_peers ? "peers left out (--no-peers)"
-                       : inputs.front().clip.format() != PixelFormat::kGray8
-                           ? "peers left out: they process 8-bit frames only"
-                           : "peers: this build has no OpenCV");
-  return kDone;
+    report.end += o.no_peers ? "peers left out (--no-peers)\n"
+                  : inputs.front().clip.format() != PixelFormat::kGray8
+                      ? "peers left out: they process 8-bit frames only\n"
+                      : "peers: this build has no OpenCV\n";
+  return report.print(o.common.json);
 }
 
 }  // namespace ocellus::app

@@ -7,6 +7,7 @@
 #include "apps/common/operator_run.h"
 #include "apps/measure/curve_plot.h"
 #include "bench/bench_command.h"
+#include "bench/bench_report.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::app {

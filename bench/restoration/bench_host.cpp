@@ -129,13 +129,8 @@ void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConf
     table.rows[i]->difference = largest_difference(table.rows[i]->result(), expected);
 }
 
-nlohmann::ordered_json row_json(const RestorationRow& row, const Clip& clip,
-                                const HostMachine& machine) {
-  nlohmann::ordered_json r;
-  r["name"] = row.name;
-  r["group"] = row.peer ? "peer" : "ours";
-  r["input"] = clip.name;
-  r["size"] = {clip.size().width, clip.size().height};
+Json row_json(const RestorationRow& row, const Clip& clip, const HostMachine& machine) {
+  Json r = row_of(row.name, row.peer ? "peer" : "ours", clip);
   r["format"] = format_name(clip.format());
   r["support"] = row.filter->filter.support;
   r["response"] = row.filter->response;
@@ -148,25 +143,6 @@ nlohmann::ordered_json row_json(const RestorationRow& row, const Clip& clip,
   }
   r["largest_difference"] = row.difference;
   return r;
-}
-
-void print_table(const FilterTable& table, const HostMachine& machine) {
-  fmt::print("\n{}\n{:<36} {:>8} {:>9} {:>9} {:>8} {:>7} {:>8} {:>9} {:>6} {:>5}\n",
-             printable(table.clip.name), "", "response", "median ms", "p99 ms", "frames/s", "MB",
-             "MFLOP", "floor ms", "ratio", "diff");
-  for (const auto& row : table.rows) {
-    const double median = percentile(row->ms, 50.0);
-    fmt::print("{:<36} {:>8} {:>9.3f} {:>9.3f} {:>8.1f}", row->name, row->filter->response, median,
-               percentile(row->ms, 99.0), 1000.0 / median);
-    if (row->peer) {
-      fmt::print(" {:>7} {:>8} {:>9} {:>6}", "-", "-", "-", "-");
-    } else {
-      const Workload work = restoration_work(row->run->info(), *row->filter, row->schedule);
-      fmt::print(" {:>7.1f} {:>8.0f} {:>9.3f} {:>6.2f}", work.bytes * 1e-6, work.flops * 1e-6,
-                 machine.floor_ms(work), median / machine.floor_ms(work));
-    }
-    fmt::print(" {:>5.1f}\n", row->difference);
-  }
 }
 
 void plot_table(const RestoreBenchOptions& o, const FilterTable& table, const EngineInfo& info) {
@@ -202,27 +178,33 @@ int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& 
   }
 
   if (!o.plot.empty()) plot_table(o, *tables.front(), info);
-  if (o.common.json) {
-    nlohmann::ordered_json json = bench_head("restore", info);
-    json["frames"] = o.host_frames();
-    machine.add_to(json);
-    json["rows"] = nlohmann::ordered_json::array();
-    for (const auto& table : tables)
-      for (const auto& row : table->rows)
-        json["rows"].push_back(row_json(*row, table->clip, machine));
-    print_json(json);
-    return kDone;
+  BenchReport report;
+  report.json = bench_head("restore", info);
+  report.json["frames"] = o.host_frames();
+  machine.add_to(report.json);
+  report.begin = fmt::format("ocellus {} bench restore: {} for each row, the rows take turns\n{}",
+                             version(), counted(o.host_frames(), "frame"), machine.text());
+  report.columns = {{"", "name", -36},
+                    {"response", "response", 8},
+                    {"median ms", "median_ms", 9, 3},
+                    {"p99 ms", "p99_ms", 9, 3},
+                    {"frames/s", "frames_per_s", 8, 1},
+                    {"MB", "mb_per_frame", 7, 1},
+                    {"MFLOP", "mflop_per_frame", 8},
+                    {"floor ms", "floor_ms", 9, 3},
+                    {"ratio", "ratio", 6, 2},
+                    {"diff", "largest_difference", 5, 1}};
+  for (const auto& table : tables) {
+    BenchRows& rows = report.tables.emplace_back();
+    rows.title = table->clip.name;
+    for (const auto& row : table->rows) rows.rows.push_back(row_json(*row, table->clip, machine));
   }
-  fmt::print("ocellus {} bench restore: {} for each row, the rows take turns\n", version(),
-             counted(o.host_frames(), "frame"));
-  machine.print();
-  for (const auto& table : tables) print_table(*table, machine);
-  fmt::print(
+  report.end =
       "\n*: the schedule that the library chooses. response: pixels by which the image is\n"
       "continued. MB: the frame and the result. MFLOP: the least operations of the schedule.\n"
       "floor: the time for these at the limits above. ratio: median / floor. diff: the largest\n"
-      "difference from the recursion, in gray levels.\n");
-  return kDone;
+      "difference from the recursion, in gray levels.\n";
+  return report.print(o.common.json);
 }
 
 }  // namespace ocellus::app

@@ -1,7 +1,7 @@
-#include "apps/measure/limits_kernels.h"
+#include "bench/limits/limits_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "apps/measure/limits_kernels.cpp"
+#define HWY_TARGET_INCLUDE "bench/limits/limits_kernels.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h, which it includes once per target
 #include <hwy/highway.h>
 
