@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +15,7 @@
 #include "apps/measure/image_errors.h"
 #include "ocellus/engine.h"
 #include "program_checks.h"
+#include "support/files.h"
 
 namespace ocellus::test {
 namespace {
@@ -48,6 +50,23 @@ TEST(Bench, RefusesDeviceOptionsOnTheCpu) {
   expect_error(bench({"--size", "64x48,64"}), {"--size", "'64'"});
   expect_error(bench({"--input", "test:64x48", "--size", "64x48"}),
                {"--size has no meaning here: "});
+}
+
+// Example failure: without ocellus-bench beside the program, the error does not tell what is
+// missing or how to get it, or the exit status is that of a failed measurement.
+TEST(Bench, NamesTheProgramThatIsMissing) {
+  namespace fs = std::filesystem;
+  const TemporaryFolder folder;
+  const fs::path program = program_path();
+  const std::string alone = folder / "ocellus";
+  fs::copy_file(program, alone);
+  // The libraries of the self-contained folder are found from the place of the program.
+  const std::string libraries = (program.parent_path() / "../lib").string();
+  setenv("LD_LIBRARY_PATH", libraries.c_str(), 1);
+  setenv("OCELLUS_PROGRAM", alone.c_str(), 1);
+  expect_error({"bench", "flow", "--help"}, {folder / "ocellus-bench", "OCELLUS_BENCH=ON"});
+  setenv("OCELLUS_PROGRAM", program.c_str(), 1);
+  unsetenv("LD_LIBRARY_PATH");
 }
 
 // Example failure: without a device, the CPU is measured instead, or the message lacks the reason.
