@@ -3,7 +3,26 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sstream>
+
 namespace ocellus::app {
+
+std::string with_value(const char* text, const std::string& value) {
+  std::string result;
+  for (; *text != '\0'; ++text) result += *text == '@' ? value : std::string(1, *text);
+  return result;
+}
+
+OptionTexts options_of(const BenchConfig& config, const std::string& value) {
+  OptionTexts options;
+  std::istringstream texts(config.options);
+  for (std::string text; texts >> text;) {
+    const std::size_t equals = text.find('=');
+    options.emplace_back(text.substr(0, equals),
+                         with_value(text.substr(equals + 1).c_str(), value));
+  }
+  return options;
+}
 
 void add_bench_options(CLI::App& command, BenchOptions& o) {
   const BenchDefaults& defaults = o.defaults;

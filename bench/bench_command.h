@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/config_file.h"
 #include "apps/io/frames.h"
 #include "apps/measure/clip.h"
 
@@ -40,6 +41,16 @@ struct BenchOptions {
   /// Frames in flight on a device.
   int in_flight() const { return depth.value_or(3); }
 };
+
+/// A configuration to measure. "@" in a text stands for an option of the bench.
+struct BenchConfig {
+  const char* name;
+  const char* options;  ///< of the operator, such as "preset=fast depth=2"
+};
+/// The text with `value` in place of each "@".
+std::string with_value(const char* text, const std::string& value);
+/// The operator's options.
+OptionTexts options_of(const BenchConfig& config, const std::string& value = "");
 
 /// Adds the options. --help shows the defaults.
 void add_bench_options(CLI::App& command, BenchOptions& options);

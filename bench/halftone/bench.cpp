@@ -46,8 +46,8 @@ class HalftoneRow : public TimedRow {
 
 std::vector<std::unique_ptr<HalftoneRow>> make_rows(const EngineConfig& engine, const Clip& clip) {
   std::vector<std::unique_ptr<HalftoneRow>> rows;
-  for (const CellMethod& method : cell_methods())
-    rows.push_back(std::make_unique<HalftoneRow>(method.name, method.options, engine, clip));
+  for (const BenchConfig& config : kHalftones)
+    rows.push_back(std::make_unique<HalftoneRow>(config.name, options_of(config), engine, clip));
   return rows;
 }
 
@@ -131,25 +131,6 @@ int run_bench_cells(const HalftoneBenchOptions& o) {
 }  // namespace
 
 HalftoneBenchOptions::HalftoneBenchOptions() : BenchOptions(halftone_defaults()) {}
-
-std::vector<CellMethod> cell_methods() {
-  std::vector<CellMethod> methods;
-  for (const char* preset : {"quality", "fast"}) {
-    methods.push_back({fmt::format("preset {}", preset), {{"preset", preset}}});
-    methods.push_back({fmt::format("preset {}, warm start", preset),
-                       {{"preset", preset}, {"warm_start", "true"}}});
-  }
-  const auto add = [&](const char* name, const char* start) {
-    methods.push_back(
-        {fmt::format("{} from {}", name, start), {{"template", name}, {"start", start}}});
-  };
-  // The published hlf templates start from the frame itself, which ends with a larger error.
-  add("hlf3", "noise");
-  add("hlf5", "noise");
-  add("hlf5", "blue-noise");
-  add("gauss5", "error-diffusion");
-  return methods;
-}
 
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma) {

@@ -21,14 +21,21 @@ struct HalftoneBenchOptions : BenchOptions {
   double sigma = 1.5;
 };
 
-/// A network configured by options of the operator.
-struct CellMethod {
-  std::string name;
-  OptionTexts options;  ///< of the operator halftone
-};
-
-/// The presets, each also with a warm start, and published templates.
-std::vector<CellMethod> cell_methods();
+/// Configurations of the operator halftone: the presets, each also with a warm start, and published
+/// templates. The published hlf templates start from the frame itself, which ends with a larger
+/// error.
+inline constexpr BenchConfig kHalftones[] = {
+    {"preset quality", "preset=quality"},
+    {"preset quality, warm start", "preset=quality warm_start=true"},
+    {"preset fast", "preset=fast"},
+    {"preset fast, warm start", "preset=fast warm_start=true"},
+    {"hlf3 from noise", "template=hlf3 start=noise"},
+    {"hlf5 from noise", "template=hlf5 start=noise"},
+    {"hlf5 from blue-noise", "template=hlf5 start=blue-noise"},
+    {"gauss5 from error-diffusion", "template=gauss5 start=error-diffusion"}};
+/// The paper's figures show halftones of a 3x3 template in nine colors, by the operator cnn.
+inline constexpr BenchConfig kPaperTask = {"hlf3 in nine colors",
+                                           "template=hlf3 start=noise color_spacing=3"};
 
 /// What an eye sees of a halftone, and how its sweeps ended. It is measured on the first frame of
 /// the clip, or, with a warm start, on the last one.

@@ -72,7 +72,7 @@ class CellDeviceBench {
         frames_(frames_in_flight(clip, options.in_flight())) {}
 
   static int rows_of(const HalftoneBenchOptions& options) {
-    return (options.ours() ? static_cast<int>(cell_methods().size()) : 0) +
+    return (options.ours() ? static_cast<int>(std::size(kHalftones)) : 0) +
            (options.papers() ? 9 : 0);
   }
 
@@ -83,16 +83,14 @@ class CellDeviceBench {
       done();
     };
     if (options_.ours())
-      for (const CellMethod& method : cell_methods()) {
-        add(ours(kOurs, method.name,
-                 operator_config("halftone", method.options, clip_.size(), clip_.format())));
+      for (const BenchConfig& config : kHalftones) {
+        add(ours(kOurs, config.name,
+                 operator_config("halftone", options_of(config), clip_.size(), clip_.format())));
       }
     if (!options_.papers()) return table;
-    // The paper's figures show halftones of a 3x3 template in nine colors.
     const OperatorConfig task =
-        operator_config("cnn", {{"template", "hlf3"}, {"start", "noise"}, {"color_spacing", "3"}},
-                        clip_.size(), clip_.format());
-    add(ours(kTask, "hlf3 in nine colors", task));
+        operator_config("cnn", options_of(kPaperTask), clip_.size(), clip_.format());
+    add(ours(kTask, kPaperTask.name, task));
     const int sweeps = table.rows.back().quality ? table.rows.back().quality->record.sweeps : 1;
     for (const CellMemory memory :
          {CellMemory::kGlobal, CellMemory::kSharedX, CellMemory::kSharedXY})
@@ -145,7 +143,7 @@ class CellDeviceBench {
   }
 
   Row one_core(const OperatorConfig& task) {
-    Row row = make_row(kCore, "hlf3 in nine colors on one CPU core", task);
+    Row row = make_row(kCore, fmt::format("{} on one CPU core", kPaperTask.name), task);
     EngineConfig engine = engine_;
     engine.backend = {};
     engine.backend.choice = BackendChoice::kCpu;

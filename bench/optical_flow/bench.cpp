@@ -21,6 +21,19 @@ BenchDefaults flow_defaults() {
   return defaults;
 }
 
+/// A row, and the value of --form that selects it; "all" does, too. "@" stands for --taps.
+struct FlowForm {
+  const char* form;
+  BenchConfig config;
+};
+constexpr FlowForm kForms[] = {
+    {"per-pixel", {"per-pixel @ float", "method=kernels kernels=per-pixel taps=@ storage=float"}},
+    {"per-pixel", {"per-pixel @ half", "method=kernels kernels=per-pixel taps=@ storage=half"}},
+    {"uniform", {"uniform @", "method=kernels kernels=uniform taps=@"}},
+    {"all", {"pyramid fast", "preset=fast"}},
+    {"all", {"pyramid quality", "preset=quality"}},
+    {"all", {"pyramid quality, 5 frames", "preset=quality window_frames=5"}}};
+
 BenchInput read_input(const FlowBenchOptions& o, const std::string& input) {
   BenchInput read;
   ClipLimits limits;
@@ -74,25 +87,11 @@ FlowErrors BenchInput::errors(const FlowField& field) const {
 
 std::vector<BenchMethod> bench_methods(const FlowBenchOptions& o, const Clip& clip) {
   std::vector<BenchMethod> methods;
-  const auto add = [&](std::string name, const OptionTexts& options) {
-    const OperatorConfig config = operator_config("flow", options, clip.size(), clip.format());
-    methods.push_back({std::move(name), *config.get_if<OpticalFlowConfig>()});
-  };
-  const auto add_kernels = [&](const char* kernels, const char* storage) {
-    OptionTexts options = {{"method", "kernels"}, {"kernels", kernels}, {"taps", o.taps}};
-    if (storage[0] != '\0') options.emplace_back("storage", storage);
-    add(fmt::format("{} {}{}{}", kernels, o.taps, storage[0] != '\0' ? " " : "", storage), options);
-  };
-  const bool all = o.form == "all";
-  if (all || o.form == "per-pixel") {
-    add_kernels("per-pixel", "float");
-    add_kernels("per-pixel", "half");
-  }
-  if (all || o.form == "uniform") add_kernels("uniform", "");
-  if (all) {
-    for (const char* preset : {"fast", "quality"})
-      add(fmt::format("pyramid {}", preset), {{"preset", preset}});
-    add("pyramid quality, 5 frames", {{"preset", "quality"}, {"window_frames", "5"}});
+  for (const FlowForm& row : kForms) {
+    if (o.form != "all" && o.form != row.form) continue;
+    const OperatorConfig config =
+        operator_config("flow", options_of(row.config, o.taps), clip.size(), clip.format());
+    methods.push_back({with_value(row.config.name, o.taps), *config.get_if<OpticalFlowConfig>()});
   }
   return methods;
 }
