@@ -132,6 +132,34 @@ void set_up_program(CLI::App& program) {
   program.get_formatter()->column_width(34);
 }
 
+void set_up_ocellus(CLI::App& program) {
+  set_up_program(program);
+  program.footer(
+      "FRAMES is one of:\n"
+      "  an image file         PNG, PGM, PPM, PBM or JPEG, at most 16384x16384 pixels\n"
+      "  a numbered pattern    such as f%02d.pgm: one %d, or %0Nd for N digits, in the name of "
+      "the\n"
+      "                        files or of one folder (d%d/x.pgm), and %% for a percent sign\n"
+      "  a video file\n"
+      "  a camera              such as /dev/video0\n"
+      "  a test scene          a synthetic sequence with known motion:\n"
+      "                        test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate]\n"
+      "                        [,u=..][,v=..][,bits=8|16][,seed=N]\n"
+      "  a scene of digits     known digits on paper:\n"
+      "                        test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N]\n"
+      "                        [,ink=dark|light][,sheet=FILE][,seed=N]\n"
+      "-o takes a numbered pattern, too. The folders of an output must exist. If a video or a\n"
+      "camera gives no frame for --source-timeout seconds (default 10), the command fails.\n"
+      "\n"
+      "Exit codes: 0 success; 1 a requested check failed (for example, a missed latency budget);\n"
+      "2 wrong usage or bad input; 130 after Ctrl-C; 143 after SIGTERM.\n"
+      "On the first Ctrl-C, latency and the commands of operators finish the current frame and\n"
+      "stop. latency then reports the frames that it measured; the others finish their video.\n"
+      "train writes its state if --checkpoint names a file. Once train network has learned, it\n"
+      "only ends its tests. No incomplete file remains. A second Ctrl-C ends the program\n"
+      "immediately.");
+}
+
 int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code, bool reports) {
   if (argc < 2) {
     if (reports) tell(program.help());

@@ -19,6 +19,13 @@ bool tell_error(const char* name, const std::exception& error) noexcept;
 /// Adds --version and --help, and requires a subcommand.
 void set_up_program(CLI::App& program);
 
+/// What `ocellus --help` says first.
+inline constexpr const char* kOcellusSummary =
+    "Real-time vision operators of known cost for cameras";
+
+/// The same as set_up_program for `ocellus`, with what its help says of frames and exit codes.
+void set_up_ocellus(CLI::App& program);
+
 /// Parses the command line, runs the subcommand, and returns `exit_code`, which the subcommand has
 /// set. `reports`: whether this process prints help and errors. Throws InputError.
 int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code,

@@ -16,7 +16,7 @@
 #include "apps/io/image_io.h"
 #include "apps/program_checks.h"
 #include "cortex/labeled_strokes.h"
-#include "cortex/textures.h"
+#include "cortical_network/textures.h"
 #include "restoration/blurred_squares.h"
 #include "snapshots/snapshot.h"
 #include "support/files.h"
