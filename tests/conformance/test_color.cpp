@@ -268,6 +268,31 @@ TEST(ColorBands, HaveAllRows) {
   }
 }
 
+// Fails when a device gives another picture than the CPU. The cells of halftones are the same on
+// every backend, so the bytes must be, too.
+TEST(ColorBackends, GiveTheSamePictures) {
+  test::skip_without_device();
+  if (IsSkipped()) return;
+  constexpr ImageSize kSize{131, 47};
+  for (const PixelFormat format : kColors) {
+    SCOPED_TRACE(name_of(format));
+    const ColorFrame frame(kSize, format, 13, 3);
+    std::vector<std::vector<std::uint8_t>> pictures;
+    for (const BackendChoice backend : {BackendChoice::kCpu, BackendChoice::kCuda}) {
+      OperatorConfig config(*find_operator("halftone"));
+      config.set_input(kSize, format);
+      test::must(config.set_option("chroma", "keep"));
+      auto rig = test::make_rig(config, 2, backend);
+      ColorFrame picture(kSize, format, 99, 5);
+      OperatorOutput out;
+      out.planes[0] = picture_in(picture);
+      test::must(rig.op.wait(test::must(rig.op.submit(frame.frame(0), out)), Deadline::never()));
+      pictures.push_back(picture.bytes());
+    }
+    EXPECT_EQ(pictures[0], pictures[1]);
+  }
+}
+
 // Fails when a picture of a wrong format, size or stride is written, or when the text does not say
 // what is wrong and what would be right.
 TEST_P(Color, WrongPicturesAreErrors) {
