@@ -297,11 +297,11 @@ TEST(ColorBackends, GiveTheSamePictures) {
 // what is wrong and what would be right.
 TEST_P(Color, WrongPicturesAreErrors) {
   constexpr ImageSize kSize{37, 23};
+  ColorFrame color(kSize, PixelFormat::kYuy2, 3);
+  ColorFrame memory(kSize, PixelFormat::kRgbx, 4);  // large enough for each format
   auto rig = test::make_rig(what().with(kSize, 1, PixelFormat::kYuy2), 1, backend());
   const OperatorInfo& info = rig.op.info();
   const std::string name = info.planes[0].name;
-  ColorFrame color(kSize, PixelFormat::kYuy2, 3);
-  ColorFrame memory(kSize, PixelFormat::kRgbx, 4);  // large enough for each format
   test::OutputBuffer whole(info);
   const auto refused = [&](const ImageView& picture, const std::vector<std::string>& words) {
     OperatorOutput out = whole.output();
