@@ -8,9 +8,9 @@
 
 #include "apps/common/common.h"
 #include "apps/common/operator_options.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/frame_output.h"
 #include "apps/io/frame_run.h"
+#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "apps/common/device_list.h"
-#include "apps/common/operator_run.h"
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/bench_command.h"
 #include "apps/measure/machine.h"
 #include "ocellus/operator_group.h"

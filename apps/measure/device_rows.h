@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/device_run.h"
 
 namespace ocellus::app {

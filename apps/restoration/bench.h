@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/bench_command.h"
 #include "apps/measure/curve_plot.h"
 #include "ocellus/restoration.h"
