@@ -1,13 +1,13 @@
 // The program `ocellus`: its subcommands.
 #include "apps/common/common.h"
-#include "apps/common/program.h"
-#include "apps/common/program_pages.h"
 #include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
 #include "apps/optical_flow/filter_command.h"
 #include "apps/optical_flow/kernels_command.h"
+#include "apps/program.h"
+#include "apps/program_pages.h"
 #include "apps/restoration/command.h"
 
 namespace {

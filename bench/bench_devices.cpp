@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "apps/common/device_list.h"
-#include "apps/common/operator_run.h"
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
 #include "apps/common/record_text.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/limits/machine_limits.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "bench/limits/device_limits.h"
 
 namespace ocellus::app {

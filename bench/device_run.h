@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/image_io.h"
+#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
 

@@ -13,11 +13,11 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/common/training.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortical_network/real_devices.h"
 #include "apps/io/output_file.h"
+#include "apps/io/training_files.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus::app {

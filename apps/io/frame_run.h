@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/frames.h"
+#include "apps/io/operator_run.h"
 #include "ocellus/operator_group.h"
 
 namespace ocellus::app {

@@ -8,8 +8,8 @@
 
 #include "apps/common/common.h"
 #include "apps/common/operator_options.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/frame_job.h"
+#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
 

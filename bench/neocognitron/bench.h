@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/image_io.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/curve_plot.h"
 #include "apps/neocognitron/image_batches.h"
 #include "bench/bench_report.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/curve_plot.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"

@@ -27,7 +27,7 @@ Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
   info.kernels.convolutions = header.convolutions;
   info.kernels.terms = header.terms;
   if (header.form == KernelForm::kPerPixel) info.size = header.size;
-  info.tap_bytes = header.tap_bytes;
+  info.tap_bytes = header.tap_bytes();
   std::memcpy(info.note, header.note, sizeof(info.note));
   return info;
 }

@@ -1,8 +1,10 @@
 #include "restoration/filter_file.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "core/failure.h"
+#include "core/model_writer.h"
 #include "restoration_filter_generated.h"
 
 namespace ocellus {
@@ -62,6 +64,34 @@ Expected<void> set_coefficients(const float* array, RestorationFilter& filter) n
     }
   }
   return {};
+}
+
+Expected<FilterProperties> encode_filter(const RestorationFilter& filter, float residual,
+                                         FilterFileBytes& file) noexcept {
+  const Expected<FilterProperties> properties = analyze_filter(filter);
+  if (!properties) return properties;
+  ModelTable table;
+  const auto note = table.builder.CreateString(filter.note);
+  table.builder.Finish(
+      file::CreateRestorationFilter(table.builder, static_cast<std::uint8_t>(filter.support), note,
+                                    static_cast<float>(1.0 - properties->largest_root),
+                                    static_cast<std::uint16_t>(properties->response), residual));
+  const std::uint32_t length = table.builder.GetSize();
+  unsigned char* const arrays = file.bytes + model_arrays_at(length);
+  unsigned char* to = arrays;
+  const std::size_t taps = filter_floats(filter.support) * sizeof(float) / (2 * kFilterQuadrants);
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    for (const RestorationFilter::Taps* const from :
+         {&filter.feedforward[q], &filter.feedback[q]}) {
+      std::memcpy(to, from->data(), taps);
+      to += taps;
+    }
+  }
+  const auto array_bytes = static_cast<std::size_t>(to - arrays);
+  write_model_header(kFilterKind, table.builder.GetBufferPointer(), length, array_bytes,
+                     XXH64(arrays, array_bytes, 0), file.bytes);
+  file.count = static_cast<std::size_t>(to - file.bytes);
+  return properties;
 }
 
 }  // namespace detail

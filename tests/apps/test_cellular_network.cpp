@@ -357,9 +357,9 @@ TEST(Cnn, OptionsApplyToAllStages) {
 
 /// A template file: a group of one stage that changes every cell in every sweep, without end.
 std::string endless_template(const TemporaryFolder& folder) {
-  const std::string text = folder / "endless.txt";
-  std::ofstream(text) << "group_stages 1\nmax_passes 100000\na\n0 0 0\n0 -3 0\n0 0 0\n"
-                         "sweeps 100000\nupdate synchronous\n";
+  const std::string text = folder / "endless.json";
+  std::ofstream(text) << R"({"group_stages": 1, "max_passes": 100000, "sweeps": 100000,
+                             "update": "synchronous", "a": [[0, 0, 0], [0, -3, 0], [0, 0, 0]]})";
   std::string file = folder / "endless.ocellus";
   const ChildResult made = run_program({"template", "make", text, "-o", file});
   EXPECT_EQ(made.exit_code, 0) << made.err;

@@ -1,4 +1,4 @@
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "apps/common/program.h"
+#include "apps/program.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/io/output_file.h"
 #include "apps/io/video.h"
 #include "ocellus/options.h"
 

@@ -1,4 +1,4 @@
-// Fuzz target: any text as a kernel bank in text and JSON. It is refused with a short text and
+// Fuzz target: any text as a kernel bank in JSON. It is refused with a short text and
 // leaves no file, or makes a bank that the library can read to its end. Sanitizers detect other
 // faults.
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "apps/optical_flow/kernel_bank_text.h"
+#include "apps/optical_flow/kernel_bank_json.h"
 #include "fuzz/readers.h"
 #include "optical_flow/kernel_bank_file.h"
 
@@ -17,13 +17,13 @@ namespace {
 
 using namespace ocellus;
 
-void convert(void (*read)(std::istream&, const std::string&), const std::string& text) {
+void convert(const std::string& text) {
   static const fuzz::WorkFolder kFolder;
   const std::string bank = kFolder / "x.ocellus";
   fuzz::read_or_refuse([&] {
     std::istringstream stream(text);
     try {
-      read(stream, bank);
+      app::kernel_bank_from_json(stream, bank);
     } catch (const app::InputError& error) {
       if (std::string(error.what()).size() > 2000) std::abort();
       if (std::filesystem::exists(bank)) std::abort();
@@ -39,10 +39,6 @@ void convert(void (*read)(std::istream&, const std::string&), const std::string&
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  if (text.find_first_of("[{") == std::string::npos)
-    convert(app::kernel_bank_from_text, text);
-  else
-    convert(app::kernel_bank_from_json, text);
+  convert({reinterpret_cast<const char*>(data), size});
   return 0;
 }

@@ -1,4 +1,4 @@
-#include "apps/common/training.h"
+#include "apps/io/training_files.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,6 @@
 #include "apps/common/printable.h"
 #include "apps/io/class_names.h"
 #include "apps/io/idx_file.h"
-#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 
@@ -91,12 +90,6 @@ void TrainingWatch::show(const char* what, double share) {
     progress_.emplace(what_, kTotal);
   }
   progress_->update(static_cast<std::int64_t>(share * kTotal));
-}
-
-void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {
-  OutputFile file(path);
-  file.write(bytes.data(), bytes.size());
-  file.commit();
 }
 
 }  // namespace ocellus::app

@@ -1,5 +1,5 @@
 // ocellus completion, ocellus manual: scripts and a page made from the program's own commands.
-#include "apps/common/program_pages.h"
+#include "apps/program_pages.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// Model files of the neocognitron, written and read as a whole: part of ocellus::training.
 #include "neocognitron/model_file.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Model files of the cortical classifier, written and read as a whole.
+// Model files of the cortical classifier, written and read as a whole: part of ocellus::training.
 #include <cstring>
 #include <memory>
 #include <string_view>

@@ -47,6 +47,4 @@ class TrainingWatch {
   std::optional<Progress> progress_;
 };
 
-void write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
-
 }  // namespace ocellus::app
