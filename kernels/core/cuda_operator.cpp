@@ -139,11 +139,9 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   TraceRange::prepare();
   const TraceRange range(name(), "create", 0);
   device_ = static_cast<CudaDevice*>(engine.device());
-  const Expected<void*> device_piece = device_->take_device(device_bytes());
-  if (!device_piece) return tl::unexpected(device_piece.error());
+  OCELLUS_TRY_ASSIGN(device_piece, device_->take_device(device_bytes()));
   device_piece_ = *device_piece;
-  const Expected<void*> pinned_piece = device_->take_pinned(pinned_bytes());
-  if (!pinned_piece) return tl::unexpected(pinned_piece.error());
+  OCELLUS_TRY_ASSIGN(pinned_piece, device_->take_pinned(pinned_bytes()));
   pinned_piece_ = *pinned_piece;
   LayoutBuilder on_device(device_piece_, kDeviceAlignment);
   place_device(on_device);
@@ -152,8 +150,7 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   stream_set_ = device_->take_stream_set();
 
   Scope cuda(*device_, Phase::kCreating, name());
-  const Expected<cudaStream_t> stream = device_->make_stream(cuda);
-  if (!stream) return tl::unexpected(stream.error());
+  OCELLUS_TRY_ASSIGN(stream, device_->make_stream(cuda));
   creating_ = *stream;
   Expected<void> built = build(cuda, on_device.bytes());
   // Work that was queued before the failure may still use the memory that is about to be released.
@@ -164,21 +161,17 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
 
 Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // This includes the ring, which must contain valid numbers before the first frame.
-  if (Expected<void> done = cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_));
   // Wait, because the first upload uses another stream. Otherwise a device that is busy with other
   // work might clear the memory after that upload.
-  if (Expected<void> done = synchronize(cuda); !done) return done;
-  if (makes_luma())
-    if (Expected<void> done = load_kernel(cuda, luma_kernel(), 0); !done) return done;
-  if (puts_luma())
-    if (Expected<void> done = load_kernel(cuda, put_luma_kernel(), 0); !done) return done;
-  if (Expected<void> done = prepare(cuda); !done) return done;
-  for (int i = 0; i < info_.depth; ++i)
-    if (Expected<void> made = make_slot(cuda, i); !made) return made;
+  OCELLUS_TRY(synchronize(cuda));
+  if (makes_luma()) OCELLUS_TRY(load_kernel(cuda, luma_kernel(), 0));
+  if (puts_luma()) OCELLUS_TRY(load_kernel(cuda, put_luma_kernel(), 0));
+  OCELLUS_TRY(prepare(cuda));
+  for (int i = 0; i < info_.depth; ++i) OCELLUS_TRY(make_slot(cuda, i));
   // A frame of the warm-up makes one sweep.
   set_stop_flag(1);
-  if (Expected<void> done = warm_up(cuda); !done) return done;
+  OCELLUS_TRY(warm_up(cuda));
   set_stop_flag(0);
   return begin(cuda);
 }
@@ -198,8 +191,7 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
                 {&slot.computed, sleeping},
                 {&slot.done, sleeping}};
   for (const auto& made : events)
-    if (Expected<void> done = cuda(kCudaCalls.create_event, made.event, made.flags); !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.create_event, made.event, made.flags));
   for (int c = 0; c < planes() * chunks_per_plane_; ++c)
     if (Expected<void> done =
             cuda(kCudaCalls.create_event, &slot.chunks[static_cast<std::size_t>(c)].arrived,
@@ -218,9 +210,8 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
   const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
   if (!ended) return ended;
-  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph); !done)
-    return done;
-  if (Expected<void> done = cuda(kCudaCalls.upload_graph, slot.exec, creating_); !done) return done;
+  OCELLUS_TRY(cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph));
+  OCELLUS_TRY(cuda(kCudaCalls.upload_graph, slot.exec, creating_));
   return synchronize(cuda);
 }
 
@@ -247,16 +238,13 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
                                                       MemorySpace::kHost,
                                                       nullptr};
     }
-    if (Expected<void> done = queue(cuda, slot); !done) return done;
-    if (Expected<void> done = queue_result(cuda, slot); !done) return done;
-    if (Expected<void> done = cuda(kCudaCalls.synchronize_event, slot.done); !done) return done;
-    if (const Expected<bool> done = cuda.query(slot.done); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(queue(cuda, slot));
+    OCELLUS_TRY(queue_result(cuda, slot));
+    OCELLUS_TRY(cuda(kCudaCalls.synchronize_event, slot.done));
+    OCELLUS_TRY(cuda.query(slot.done));
     slot.busy = false;
   }
-  if (Expected<void> done = cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), creating_);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), creating_));
   return synchronize(cuda);
 }
 
@@ -275,8 +263,7 @@ Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
   static std::mutex limits;
   const std::lock_guard<std::mutex> lock(limits);
   cudaFuncAttributes attributes{};
-  if (Expected<void> done = cuda(kCudaCalls.function_attributes, &attributes, kernel); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.function_attributes, &attributes, kernel));
   if (attributes.maxDynamicSharedSizeBytes >= 0 &&
       shared_bytes <= static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes))
     return {};
@@ -313,7 +300,7 @@ Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {
   for (int i = 0; i < info_.depth; ++i)
     std::fill_n(slots_[static_cast<std::size_t>(i)].call_words, HostCalls::kMaxCalls,
                 HostCallWords{});
-  if (Expected<void> done = load_kernel(cuda, host_call_kernel(), 0); !done) return done;
+  OCELLUS_TRY(load_kernel(cuda, host_call_kernel(), 0));
   return host_calls_.start(*device_);
 }
 

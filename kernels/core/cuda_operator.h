@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "core/frame_history.h"
 #include "core/layout_builder.h"
 #include "core/operator_instance.h"
@@ -121,9 +122,8 @@ class CudaOperator : public OperatorInstance {
   Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
                                 std::size_t shared_bytes) noexcept {
     int blocks = 0;
-    const Expected<void> asked = cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
-                                      reinterpret_cast<const void*>(kernel), threads, shared_bytes);
-    if (!asked) return tl::unexpected(asked.error());
+    OCELLUS_TRY_ASSIGN(asked, cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
+                                   reinterpret_cast<const void*>(kernel), threads, shared_bytes));
     return blocks;
   }
   /// Copies to the device and waits, so that the caller may release `from`. For `prepare`.

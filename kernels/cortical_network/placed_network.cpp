@@ -163,7 +163,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> for_each(const Body& body) noexcept {
     for (Gpu& gpu : gpus_) {
       if (!gpu.used) continue;
-      if (Expected<void> done = body(gpu); !done) return done;
+      OCELLUS_TRY(body(gpu));
     }
     return {};
   }
@@ -264,7 +264,7 @@ Expected<void> PlacedOnGpus::create_gpu(Gpu& gpu, Engine& engine) noexcept {
 }
 
 Expected<void> PlacedOnGpus::start_part(Scope& cuda, Gpu& gpu) noexcept {
-  if (Expected<void> done = gpu.work.start(cuda); !done) return done;
+  OCELLUS_TRY(gpu.work.start(cuda));
   if (gpu.split != nullptr) {
     for (int i = 0; i < gpu.split->piece_count; ++i) {
       const NetworkPiece& piece = gpu.split->piece(i);
@@ -278,7 +278,7 @@ Expected<void> PlacedOnGpus::start_part(Scope& cuda, Gpu& gpu) noexcept {
             !done)
           return done;
       }
-      if (Expected<void> done = start_piece(cuda, gpu, piece, arrays); !done) return done;
+      OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
       if (i > 0) {
         if (Expected<void> done =
                 gpu.work.copy(cuda, gpu.turns[at].weights, arrays.weights,
@@ -286,13 +286,12 @@ Expected<void> PlacedOnGpus::start_part(Scope& cuda, Gpu& gpu) noexcept {
             !done)
           return done;
       }
-      if (Expected<void> done = record_piece(cuda, gpu, gpu.graphs[at], piece, arrays); !done)
-        return done;
+      OCELLUS_TRY(record_piece(cuda, gpu, gpu.graphs[at], piece, arrays));
     }
   }
   if (gpu.meeting == nullptr) return {};
   const NetworkPiece& piece = gpu.meeting->piece(0);
-  if (Expected<void> done = start_piece(cuda, gpu, piece, gpu.arrays.meeting); !done) return done;
+  OCELLUS_TRY(start_piece(cuda, gpu, piece, gpu.arrays.meeting));
   return record_piece(cuda, gpu, gpu.meeting_graph, piece, gpu.arrays.meeting);
 }
 
@@ -406,8 +405,7 @@ Expected<void> PlacedOnGpus::choose_gathering(Gpu& gpu) noexcept {
   gpu.gathering = Gathering::kPinned;
   Scope cuda(gpu.work.device(), Phase::kCreating, kName);
   int can = 0;
-  if (Expected<void> asked = cuda(kCudaCalls.can_access_peer, &can, own, other); !asked)
-    return asked;
+  OCELLUS_TRY(cuda(kCudaCalls.can_access_peer, &can, own, other));
   if (can == 0) return {};
   gpu.gathering = Gathering::kPeer;
   return cuda(kCudaCalls.enable_peer_access, other);
@@ -443,12 +441,10 @@ Expected<void> PlacedOnGpus::begin(const StepImage& image, std::uint64_t step,
   return for_each([&](Gpu& gpu) -> Expected<void> {
     Scope cuda(gpu.work.device(), Phase::kRunning, kName);
     *gpu.arrays.pinned_step = {step, learns ? 1 : 0};
-    if (Expected<void> done = gpu.work.copy(cuda, gpu.arrays.step, gpu.arrays.pinned_step,
-                                            sizeof(NetworkStep), cudaMemcpyHostToDevice);
-        !done)
-      return done;
+    OCELLUS_TRY(gpu.work.copy(cuda, gpu.arrays.step, gpu.arrays.pinned_step, sizeof(NetworkStep),
+                              cudaMemcpyHostToDevice));
     if (gpu.split == nullptr) return {};
-    if (Expected<void> done = send_image(cuda, gpu, image); !done) return done;
+    OCELLUS_TRY(send_image(cuda, gpu, image));
     if (gpu.split->streams()) return queue_turns(cuda, gpu, learns);
     return gpu.work.run_graph(cuda, gpu.graphs[0]);
   });
@@ -547,7 +543,7 @@ Expected<void> PlacedOnGpus::finish(std::int32_t* winners) noexcept {
   if (!done) return done;
   const auto fetch = [&](Gpu& gpu, const RootRange& roots) -> Expected<void> {
     Scope cuda(gpu.work.device(), Phase::kRunning, kName);
-    if (Expected<void> ended = gpu.work.wait_for(cuda, kStepEnd); !ended) return ended;
+    OCELLUS_TRY(gpu.work.wait_for(cuda, kStepEnd));
     std::copy_n(gpu.arrays.pinned_winners + roots.at, roots.count, winners + roots.at);
     return {};
   };
@@ -588,11 +584,9 @@ Expected<void> PlacedOnGpus::read_winners(int level, std::int32_t* winners) noex
     if (part.on_cpu || level < part.trees.first || level >= part.trees.end) continue;
     Gpu& gpu = gpu_of(p);
     Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-    if (Expected<void> done = gpu.work.download(
-            cuda, gpu.arrays.pinned_winners + l.first, gpu.arrays.winners + l.first,
-            static_cast<std::size_t>(l.hypercolumns()) * sizeof(std::int32_t));
-        !done)
-      return done;
+    OCELLUS_TRY(
+        gpu.work.download(cuda, gpu.arrays.pinned_winners + l.first, gpu.arrays.winners + l.first,
+                          static_cast<std::size_t>(l.hypercolumns()) * sizeof(std::int32_t)));
     NetworkPiece(plan_.network, part.trees)
         .for_each_run(plan_.hierarchy(), level, [&](const PieceRun& run) {
           std::copy_n(gpu.arrays.pinned_winners + l.first + run.begin, run.count(),
@@ -651,8 +645,7 @@ Expected<std::unique_ptr<PlacedGpus>> make_placed_gpus(const PlacedPlan& plan,
                                                        std::span<Engine* const> engines) noexcept {
   std::unique_ptr<cuda::PlacedOnGpus> gpus(new (std::nothrow) cuda::PlacedOnGpus(plan));
   if (gpus == nullptr) return no_memory_for_operator();
-  if (Expected<void> made = gpus->create(devices, engines); !made)
-    return tl::unexpected(made.error());
+  OCELLUS_TRY(gpus->create(devices, engines));
   return std::unique_ptr<PlacedGpus>(std::move(gpus));
 }
 

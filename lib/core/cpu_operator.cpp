@@ -55,13 +55,12 @@ Footprint CpuOperator::footprint() noexcept {
 }
 
 Expected<void> CpuOperator::start(EngineState& engine) noexcept {
-  const Expected<void*> piece = engine.take_host(bytes());
-  if (!piece) return tl::unexpected(piece.error());
+  OCELLUS_TRY_ASSIGN(piece, engine.take_host(bytes()));
   engine_ = &engine;
   piece_ = *piece;
   LayoutBuilder builder(piece_);
   place(builder);
-  if (Expected<void> ready = prepare(); !ready) return ready;
+  OCELLUS_TRY(prepare());
   const int count = step_count();
   for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/failure.h"
 #include "cortex_model_generated.h"
 
 namespace ocellus::detail {
@@ -134,13 +135,9 @@ Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays
     return corrupt_file("cortex model: a bias of %s is %d; it must be %d to %d", name, *bad, -most,
                         most);
   };
-  if (Expected<void> c = check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias);
-      !c)
-    return c;
-  if (Expected<void> c = check("a class", arrays.class_bias,
-                               static_cast<std::size_t>(shape.classes), kMostClassBias);
-      !c)
-    return c;
+  OCELLUS_TRY(check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias));
+  OCELLUS_TRY(
+      check("a class", arrays.class_bias, static_cast<std::size_t>(shape.classes), kMostClassBias));
   return check_fields(shape, arrays.fields);
 }
 
@@ -154,13 +151,12 @@ Expected<void> check_probabilities(const std::uint32_t* values, std::size_t coun
 
 Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
                                   CortexTable& table) noexcept {
-  const auto verified = model_table<file::Cortex>(kCortexKind, bytes, header);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::Cortex>(kCortexKind, bytes, header));
   const file::Cortex& from = **verified;
   int classes = 0;
-  if (Expected<void> parsed = parse_classes(from, table, classes); !parsed) return parsed;
+  OCELLUS_TRY(parse_classes(from, table, classes));
   CortexParameters parameters;
-  if (Expected<void> parsed = parse_parameters(from, parameters); !parsed) return parsed;
+  OCELLUS_TRY(parse_parameters(from, parameters));
   const Expected<CortexShape> shape = make_cortex_shape(parameters, classes);
   if (!shape) return corrupt_file("cortex model: %s", shape.error().text);
   table.shape = *shape;

@@ -15,9 +15,8 @@ namespace {
 using namespace detail;
 
 Expected<CortexShape> shape_of(const TrainedCortex& cortex) {
-  const Expected<CortexShape> shape =
-      make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
-  if (!shape) return shape;
+  OCELLUS_TRY_ASSIGN(shape,
+                     make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size())));
   const std::size_t classes = cortex.names.size();
   const struct {
     const char* name;
@@ -76,8 +75,7 @@ void copy_from(const T* from, std::size_t count, std::vector<T>& to) {
 
 Expected<std::vector<std::uint8_t>> encode_cortex(const TrainedCortex& cortex,
                                                   const std::string& note) noexcept {
-  const Expected<CortexShape> shape = shape_of(cortex);
-  if (!shape) return tl::unexpected(shape.error());
+  OCELLUS_TRY_ASSIGN(shape, shape_of(cortex));
   const bool learns = !cortex.probabilities.empty();
   flatbuffers::FlatBufferBuilder builder(4096);
   const std::vector<std::string_view> names(cortex.names.begin(), cortex.names.end());
@@ -103,27 +101,23 @@ Expected<TrainedCortex> read_cortex(const char* path) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the cortex model is empty");
   ModelFile file;
-  if (Expected<void> opened = file.open(kCortexKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(kCortexKind, path));
   TrainedCortex cortex;
   const auto read = [&]() -> Expected<void> {
     std::vector<std::uint64_t> room(model_arrays_at(kCortexKind.max_table_bytes) / 8 + 8);
-    const Expected<ModelHeader> header = file.header(room.data(), room.size() * 8);
-    if (!header) return tl::unexpected(header.error());
+    OCELLUS_TRY_ASSIGN(header, file.header(room.data(), room.size() * 8));
     const auto table = std::make_unique<CortexTable>();
-    if (Expected<void> parsed = parse_cortex_table(room.data(), *header, *table); !parsed)
-      return parsed;
+    OCELLUS_TRY(parse_cortex_table(room.data(), *header, *table));
     const CortexShape& shape = table->shape;
     const CortexPlaces places = places_of(shape, table->probabilities);
-    if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
+    OCELLUS_TRY(file.verify_arrays());
     // The bytes of the file and the arrays of the model.
-    if (Expected<void> given = check_memory(kCortexKind.name, 2 * places.bytes); !given)
-      return given;
+    OCELLUS_TRY(check_memory(kCortexKind.name, 2 * places.bytes));
     std::vector<std::uint64_t> bytes(places.bytes / 8 + 1);
-    if (Expected<void> done = file.read(bytes.data(), places.bytes); !done) return done;
+    OCELLUS_TRY(file.read(bytes.data(), places.bytes));
     auto* const begin = reinterpret_cast<std::uint8_t*>(bytes.data());
     const CortexArrays arrays = arrays_at(shape, begin);
-    if (Expected<void> checked = check_arrays(shape, arrays); !checked) return checked;
+    OCELLUS_TRY(check_arrays(shape, arrays));
     cortex.parameters = shape.parameters;
     cortex.rule = table->rule;
     cortex.sharpness = table->sharpness;

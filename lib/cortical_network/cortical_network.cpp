@@ -15,9 +15,8 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
     const CorticalNetworkConfig& config) noexcept {
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (state == nullptr) return detail::no_memory_for_operator();
-  if (Expected<void> made = state->process.create(); !made) return tl::unexpected(made.error());
-  if (Expected<void> made = detail::make_network_plan(config, state->plan); !made)
-    return tl::unexpected(made.error());
+  OCELLUS_TRY(state->process.create());
+  OCELLUS_TRY(detail::make_network_plan(config, state->plan));
   state->config = config;
   state->workers = config.workers;
   detail::LayoutBuilder sizes;
@@ -41,8 +40,7 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
 }
 
 Expected<CorticalNetwork> CorticalNetwork::create(const CorticalNetworkConfig& config) noexcept {
-  Expected<std::unique_ptr<State>> made = State::create(config);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, State::create(config));
   State& state = **made;
   state.run(
       {state.creation_steps.data(), static_cast<std::size_t>(state.plan.hierarchy.level_count)});
@@ -77,7 +75,7 @@ void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, boo
 }
 
 Expected<void> CorticalNetwork::set_feedback(int rounds, int tolerance) noexcept {
-  if (Expected<void> checked = detail::check_feedback(rounds, tolerance); !checked) return checked;
+  OCELLUS_TRY(detail::check_feedback(rounds, tolerance));
   state_->config.feedback_rounds = rounds;
   state_->config.feedback_tolerance = tolerance;
   state_->plan.feedback_rounds = rounds;

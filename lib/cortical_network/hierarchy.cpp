@@ -14,17 +14,17 @@ Expected<void> check_shape(const CorticalLevel& shape, int number) noexcept {
     std::snprintf(name, sizeof(name), "%s of level %d", member, number);
     return check_number(name, value, low, high);
   };
-  if (auto c = check("window_width", shape.window_width, 1, kMaxLgnSide); !c) return c;
-  if (auto c = check("window_height", shape.window_height, 1, kMaxLgnSide); !c) return c;
-  if (auto c = check("stride_x", shape.stride_x, 1, kMaxLgnSide); !c) return c;
-  if (auto c = check("stride_y", shape.stride_y, 1, kMaxLgnSide); !c) return c;
+  OCELLUS_TRY(check("window_width", shape.window_width, 1, kMaxLgnSide));
+  OCELLUS_TRY(check("window_height", shape.window_height, 1, kMaxLgnSide));
+  OCELLUS_TRY(check("stride_x", shape.stride_x, 1, kMaxLgnSide));
+  OCELLUS_TRY(check("stride_y", shape.stride_y, 1, kMaxLgnSide));
   return check("minicolumns", shape.minicolumns, kLeastMinicolumns, kMaxMinicolumns);
 }
 
 /// The level over a grid of columns x rows points with `cells` inputs each.
 Expected<LevelPlan> plan_level(const CorticalLevel& shape, int number, int columns, int rows,
                                int cells) noexcept {
-  if (Expected<void> c = check_shape(shape, number); !c) return tl::unexpected(c.error());
+  OCELLUS_TRY(check_shape(shape, number));
   if (shape.window_width > columns || shape.window_height > rows) {
     return invalid_argument("the window of level %d is %dx%d; the grid below it has %dx%d points",
                             number, shape.window_width, shape.window_height, columns, rows);
@@ -65,8 +65,7 @@ Expected<LevelPlan> plan_fields(int minicolumns, int width, int cells,
           check_number("minicolumns of level 1", minicolumns, kLeastMinicolumns, kMaxMinicolumns);
       !c)
     return tl::unexpected(c.error());
-  if (auto c = check_number("fields", fields.count, 1, kMaxHypercolumns); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_number("fields", fields.count, 1, kMaxHypercolumns));
   if (auto c =
           check_number("field_inputs", fields.inputs, 1, std::min(cells, kMaxHypercolumnInputs));
       !c)
@@ -93,8 +92,8 @@ Expected<void> check_number(const char* name, long long value, long long low,
 Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
                                    std::span<const CorticalLevel> levels,
                                    const FreeFields& fields) noexcept {
-  if (auto c = check_number("width", width, 1, kMaxLgnSide); !c) return tl::unexpected(c.error());
-  if (auto c = check_number("height", height, 1, kMaxLgnSide); !c) return tl::unexpected(c.error());
+  OCELLUS_TRY(check_number("width", width, 1, kMaxLgnSide));
+  OCELLUS_TRY(check_number("height", height, 1, kMaxLgnSide));
   if (auto c = check_number("width * height", std::int64_t{width} * height, 1, kMaxLgnPixels); !c)
     return tl::unexpected(c.error());
   Hierarchy hierarchy;
@@ -104,11 +103,10 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
   int columns = width;
   int rows = height;
   for (std::size_t i = 0; i < levels.size(); ++i) {
-    const Expected<LevelPlan> made =
-        i == 0 && fields.count > 0
-            ? plan_fields(levels[i].minicolumns, width, width * height * cells, fields)
-            : plan_level(levels[i], static_cast<int>(i) + 1, columns, rows, cells);
-    if (!made) return tl::unexpected(made.error());
+    OCELLUS_TRY_ASSIGN(
+        made, i == 0 && fields.count > 0
+                  ? plan_fields(levels[i].minicolumns, width, width * height * cells, fields)
+                  : plan_level(levels[i], static_cast<int>(i) + 1, columns, rows, cells));
     LevelPlan& level = hierarchy.levels[i];
     level = *made;
     level.first = hierarchy.hypercolumns;

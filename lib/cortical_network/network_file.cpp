@@ -169,9 +169,8 @@ Expected<void> for_each_run(const NetworkPlan& plan, NetworkStore& store, unsign
                             const Body& body) noexcept {
   for (int l = 0; l < plan.hierarchy.level_count; ++l) {
     for (int h = 0; h < plan.hierarchy.level(l).hypercolumns();) {
-      const Expected<NetworkRun> run = store.open(l, h, needed);
-      if (!run) return tl::unexpected(run.error());
-      if (Expected<void> done = body(*run); !done) return done;
+      OCELLUS_TRY_ASSIGN(run, store.open(l, h, needed));
+      OCELLUS_TRY(body(*run));
       h += run->count;
     }
   }
@@ -191,8 +190,7 @@ Expected<void> for_each_row(const NetworkPlan& plan, const NetworkRun& run,
   const auto pitch = static_cast<std::size_t>(level.pitch) *
                      static_cast<std::size_t>(padded ? 1 : level.minicolumns);
   for (int row = 0; row < rows; ++row)
-    if (auto done = body(run.weights + static_cast<std::size_t>(row) * pitch, count); !done)
-      return done;
+    OCELLUS_TRY(body(run.weights + static_cast<std::size_t>(row) * pitch, count));
   return {};
 }
 
@@ -205,7 +203,7 @@ Expected<void> for_each_wins(const NetworkPlan& plan, const NetworkRun& run,
     const auto count = static_cast<std::size_t>(level.shape.minicolumns);
     std::uint8_t* const wins =
         run.wins + static_cast<std::size_t>(h) * static_cast<std::size_t>(level.stride);
-    if (Expected<void> done = body(wins, count); !done) return done;
+    OCELLUS_TRY(body(wins, count));
   }
   return {};
 }
@@ -222,27 +220,26 @@ Expected<void> check_values(const char* name, const T* values, std::size_t count
 
 Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan, NetworkStore& store) noexcept {
   const auto read_weights = [&](std::uint16_t* row, std::size_t count) -> Expected<void> {
-    if (Expected<void> done = file.read(row, count * sizeof(*row)); !done) return done;
+    OCELLUS_TRY(file.read(row, count * sizeof(*row)));
     return check_values("a weight", row, count, kCorticalWeightOne);
   };
   const auto read_run = [&](const NetworkRun& run) -> Expected<void> {
-    if (Expected<void> done = for_each_row(plan, run, read_weights); !done) return done;
+    OCELLUS_TRY(for_each_row(plan, run, read_weights));
     return store.store(run, NetworkStore::kWeights);
   };
-  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kNothing, read_run); !done)
-    return done;
+  OCELLUS_TRY(for_each_run(plan, store, NetworkStore::kNothing, read_run));
   const FileBytes bytes = bytes_of(plan);
   std::uint8_t zeros[kModelAlignment] = {};
   const auto padding = static_cast<std::size_t>(bytes.wins_at() - bytes.weights);
-  if (Expected<void> done = file.read(zeros, padding); !done) return done;
+  OCELLUS_TRY(file.read(zeros, padding));
   const auto read_wins = [&](std::uint8_t* wins, std::size_t count) -> Expected<void> {
-    if (Expected<void> done = file.read(wins, count); !done) return done;
+    OCELLUS_TRY(file.read(wins, count));
     return check_values("a number of wins", wins, count, plan.stable_wins);
   };
   const auto read_wins_of_run = [&](const NetworkRun& run) -> Expected<void> {
     const auto stride = static_cast<std::size_t>(plan.hierarchy.level(run.level).stride);
     std::memset(run.wins, 0, stride * static_cast<std::size_t>(run.count));
-    if (Expected<void> done = for_each_wins(plan, run, read_wins); !done) return done;
+    OCELLUS_TRY(for_each_wins(plan, run, read_wins));
     store.derive(run);
     return store.store(run, NetworkStore::kWeights | NetworkStore::kWins | NetworkStore::kDerived);
   };
@@ -265,30 +262,24 @@ Expected<void> save_network(const char* path, const CorticalNetworkConfig& confi
   };
   const auto write_weights = [&](const NetworkRun& run) { return for_each_row(plan, run, write); };
   const auto write_wins = [&](const NetworkRun& run) { return for_each_wins(plan, run, write); };
-  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kWeights, write_weights); !done)
-    return done;
-  if (Expected<void> done = writer.align(); !done) return done;
-  if (Expected<void> done = for_each_run(plan, store, NetworkStore::kWins, write_wins); !done)
-    return done;
+  OCELLUS_TRY(for_each_run(plan, store, NetworkStore::kWeights, write_weights));
+  OCELLUS_TRY(writer.align());
+  OCELLUS_TRY(for_each_run(plan, store, NetworkStore::kWins, write_wins));
   return writer.finish();
 }
 
 Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the cortical network is empty");
-  if (auto c = check_number("workers", workers, 1, kMaxWorkers); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_number("workers", workers, 1, kMaxWorkers));
   ModelFile file;
-  if (Expected<void> opened = file.open(kCorticalNetworkKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(kCorticalNetworkKind, path));
   const auto read = [&]() -> Expected<void> {
     alignas(8) std::uint8_t head[model_arrays_at(kCorticalNetworkKind.max_table_bytes)];
-    const Expected<ModelHeader> header = file.header(head, sizeof(head));
-    if (!header) return tl::unexpected(header.error());
-    const auto table = model_table<file::CorticalNetwork>(kCorticalNetworkKind, head, *header);
-    if (!table) return tl::unexpected(table.error());
-    Expected<CorticalNetworkConfig> config = config_of(**table);
-    if (!config) return tl::unexpected(config.error());
+    OCELLUS_TRY_ASSIGN(header, file.header(head, sizeof(head)));
+    OCELLUS_TRY_ASSIGN(table,
+                       model_table<file::CorticalNetwork>(kCorticalNetworkKind, head, *header));
+    OCELLUS_TRY_ASSIGN(config, config_of(**table));
     config->workers = workers;
     // The length and the checksum are checked before memory is taken.
     NetworkPlan plan;
@@ -301,9 +292,8 @@ Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) 
           static_cast<unsigned long long>(header->array_bytes), plan.hierarchy.hypercolumns,
           static_cast<unsigned long long>(bytes.wins_at() + bytes.wins));
     }
-    if (const Expected<void> verified = file.verify_arrays(); !verified) return verified;
-    const Expected<NetworkStore*> store = maker.make(*config, (*table)->steps());
-    if (!store) return tl::unexpected(store.error());
+    OCELLUS_TRY(file.verify_arrays());
+    OCELLUS_TRY_ASSIGN(store, maker.make(*config, (*table)->steps()));
     return read_arrays(file, plan, **store);
   };
   if (const Expected<void> done = read(); !done) {
@@ -360,16 +350,14 @@ Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int worke
 
     Expected<detail::NetworkStore*> make(const CorticalNetworkConfig& config,
                                          std::uint64_t steps) noexcept override {
-      Expected<std::unique_ptr<State>> made = State::create(config);
-      if (!made) return tl::unexpected(made.error());
+      OCELLUS_TRY_ASSIGN(made, State::create(config));
       state = std::move(*made);
       state->steps = steps;
       return &store.emplace(state->plan, state->arrays);
     }
   };
   Maker maker;
-  if (Expected<void> loaded = detail::load_network(path, workers, maker); !loaded)
-    return tl::unexpected(loaded.error());
+  OCELLUS_TRY(detail::load_network(path, workers, maker));
   State& state = *maker.state;
   state.run(
       {state.derivation_steps.data(), static_cast<std::size_t>(state.plan.hierarchy.level_count)});

@@ -29,8 +29,7 @@ Expected<void> check_learning(const HebbianLearning& learning) noexcept {
       {"random_firing", learning.random_firing, 1.0f},
       {"firing_decay", learning.firing_decay, 1.0f},
   };
-  for (const auto& share : shares)
-    if (Expected<void> c = check_share(share.name, share.value, share.high); !c) return c;
+  for (const auto& share : shares) OCELLUS_TRY(check_share(share.name, share.value, share.high));
   return check_number("stable_wins", learning.stable_wins, 1, kMaxStableWins);
 }
 
@@ -63,17 +62,17 @@ NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
 }
 
 Expected<void> check_feedback(int rounds, int tolerance) noexcept {
-  if (auto c = check_number("feedback_rounds", rounds, 0, 100); !c) return c;
+  OCELLUS_TRY(check_number("feedback_rounds", rounds, 0, 100));
   return check_number("feedback_tolerance", tolerance, 1, 1000);
 }
 
 Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPlan& plan) noexcept {
-  if (auto c = check_number("lgn", static_cast<int>(config.lgn), 0, 1); !c) return c;
-  if (auto c = check_number("lgn_threshold", config.lgn_threshold, 1, 255); !c) return c;
-  if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c) return c;
-  if (auto c = check_learning(config.learning); !c) return c;
-  if (auto c = check_feedback(config.feedback_rounds, config.feedback_tolerance); !c) return c;
-  if (auto c = check_number("workers", config.workers, 1, kMaxWorkers); !c) return c;
+  OCELLUS_TRY(check_number("lgn", static_cast<int>(config.lgn), 0, 1));
+  OCELLUS_TRY(check_number("lgn_threshold", config.lgn_threshold, 1, 255));
+  OCELLUS_TRY(check_number("level_count", config.level_count, 1, kMaxCorticalLevels));
+  OCELLUS_TRY(check_learning(config.learning));
+  OCELLUS_TRY(check_feedback(config.feedback_rounds, config.feedback_tolerance));
+  OCELLUS_TRY(check_number("workers", config.workers, 1, kMaxWorkers));
 
   plan = {};
   const Expected<Hierarchy> hierarchy =

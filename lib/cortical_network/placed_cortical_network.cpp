@@ -56,8 +56,7 @@ Expected<void> check_engines(const PlacedPlan& plan, const CorticalPlacement& pl
           is_cpu ? "CPU" : "CUDA device", engine->info().device_name, d, shown, device.name.c_str(),
           name_of(device.kind));
     }
-    if (auto process = detail::EngineAccess::state(*engine).check_process(); !process)
-      return process;
+    OCELLUS_TRY(detail::EngineAccess::state(*engine).check_process());
   }
   return {};
 }
@@ -129,13 +128,10 @@ Expected<std::unique_ptr<PlacedCorticalNetwork::State>> PlacedCorticalNetwork::S
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (state == nullptr) return detail::no_memory_for_operator();
   state->config = config;
-  Expected<std::unique_ptr<PlacedPlan>> plan = detail::make_placed_plan(config, placement);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_placed_plan(config, placement));
   state->plan = std::move(*plan);
-  if (Expected<void> checked = check_engines(*state->plan, placement, engines); !checked)
-    return tl::unexpected(checked.error());
-  if (Expected<void> started = state->prepare(placement, engines); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(check_engines(*state->plan, placement, engines));
+  OCELLUS_TRY(state->prepare(placement, engines));
   return state;
 }
 
@@ -185,9 +181,7 @@ Expected<void> PlacedCorticalNetwork::State::prepare(const CorticalPlacement& pl
   }
   if (!has_gpu) return {};
   if constexpr (detail::kBuiltWithCuda) {
-    Expected<std::unique_ptr<detail::PlacedGpus>> made =
-        detail::make_placed_gpus(*plan, placement.devices, given);
-    if (!made) return tl::unexpected(made.error());
+    OCELLUS_TRY_ASSIGN(made, detail::make_placed_gpus(*plan, placement.devices, given));
     gpus = std::move(*made);
   }
   return {};
@@ -196,13 +190,13 @@ Expected<void> PlacedCorticalNetwork::State::prepare(const CorticalPlacement& pl
 Expected<void> PlacedCorticalNetwork::State::check_process() const noexcept {
   for (const detail::EngineRef& engine : engines) {
     if (!engine) continue;
-    if (Expected<void> process = engine->check_process(); !process) return process;
+    OCELLUS_TRY(engine->check_process());
   }
   return {};
 }
 
 Expected<void> PlacedCorticalNetwork::State::settle() noexcept {
-  if (Expected<void> process = check_process(); !process) return process;
+  OCELLUS_TRY(check_process());
   return gpus == nullptr ? Expected<void>() : gpus->settle();
 }
 
@@ -263,19 +257,13 @@ Expected<void> PlacedCorticalNetwork::State::for_each_array(const NetworkRun& ru
     return copy(at, in_run, of_network + begin + slot * elements,
                 count * elements * sizeof(*in_run));
   };
-  if (auto done = each(kWeights, run.weights, of.weights, level.weights_at, weights); !done)
-    return done;
-  if (auto done = each(kDerived, run.strong, of.strong, level.strong_at, strong); !done)
-    return done;
+  OCELLUS_TRY(each(kWeights, run.weights, of.weights, level.weights_at, weights));
+  OCELLUS_TRY(each(kDerived, run.strong, of.strong, level.strong_at, strong));
   if (of.patterns != nullptr && run.level == 0) {
-    if (auto done = each(kDerived, run.patterns, of.patterns, level.weights_at / kBitsOfByte,
-                         weights / kBitsOfByte);
-        !done)
-      return done;
+    OCELLUS_TRY(each(kDerived, run.patterns, of.patterns, level.weights_at / kBitsOfByte,
+                     weights / kBitsOfByte));
   }
-  if (auto done = each(kDerived, run.minicolumns, of.minicolumns, level.minicolumns_at, stride);
-      !done)
-    return done;
+  OCELLUS_TRY(each(kDerived, run.minicolumns, of.minicolumns, level.minicolumns_at, stride));
   return each(kWins, run.wins, of.wins, level.minicolumns_at, stride);
 }
 
@@ -292,8 +280,7 @@ Expected<NetworkRun> PlacedCorticalNetwork::State::open(int level, int hypercolu
     std::memcpy(in_run, of_network, bytes);
     return {};
   };
-  if (Expected<void> done = for_each_array(run, needed, copy); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(for_each_array(run, needed, copy));
   return run;
 }
 
@@ -341,7 +328,7 @@ Expected<void> PlacedCorticalNetwork::State::step(const detail::StepImage& image
     return {};
   }
   const auto compute = [&]() -> Expected<void> {
-    if (Expected<void> begun = gpus->begin(image, steps, learn); !begun) return begun;
+    OCELLUS_TRY(gpus->begin(image, steps, learn));
     // While the GPUs compute.
     cpu.step_split(image.pixels, image.stride, steps, learn);
     return gpus->finish(winners.winners);
@@ -359,10 +346,8 @@ Expected<void> PlacedCorticalNetwork::State::step(const detail::StepImage& image
 Expected<Footprint> PlacedCorticalNetwork::footprint(const CorticalNetworkConfig& config,
                                                      const CorticalPlacement& placement,
                                                      int device) noexcept {
-  const Expected<std::unique_ptr<PlacedPlan>> plan = detail::make_placed_plan(config, placement);
-  if (!plan) return tl::unexpected(plan.error());
-  if (auto c = detail::check_number("device", device, 0, (*plan)->device_count - 1); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_placed_plan(config, placement));
+  OCELLUS_TRY(detail::check_number("device", device, 0, (*plan)->device_count - 1));
   Footprint bytes;
   if (!(*plan)->uses(device)) return bytes;
   if (placement.devices[static_cast<std::size_t>(device)].kind == PlacementKind::kCpu) {
@@ -376,8 +361,7 @@ Expected<Footprint> PlacedCorticalNetwork::footprint(const CorticalNetworkConfig
 Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::create(
     const CorticalNetworkConfig& config, const CorticalPlacement& placement,
     std::span<Engine* const> engines) noexcept {
-  Expected<std::unique_ptr<State>> made = State::create(config, placement, engines);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, State::create(config, placement, engines));
   return PlacedCorticalNetwork(made->release());
 }
 
@@ -393,16 +377,14 @@ Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::load_file(
         : placement(of), engines(on) {}
     Expected<detail::NetworkStore*> make(const CorticalNetworkConfig& config,
                                          std::uint64_t steps) noexcept override {
-      Expected<std::unique_ptr<State>> made = State::create(config, placement, engines);
-      if (!made) return tl::unexpected(made.error());
+      OCELLUS_TRY_ASSIGN(made, State::create(config, placement, engines));
       state = std::move(*made);
       state->steps = steps;
       return state.get();
     }
   };
   Maker maker(placement, engines);
-  if (Expected<void> loaded = detail::load_network(path, 1, maker); !loaded)
-    return tl::unexpected(loaded.error());
+  OCELLUS_TRY(detail::load_network(path, 1, maker));
   return PlacedCorticalNetwork(maker.state.release());
 }
 
@@ -425,7 +407,7 @@ Expected<void> PlacedCorticalNetwork::step(const std::uint8_t* image, std::ptrdi
     return detail::invalid_argument(
         "the image is in the memory of a CUDA device; it must be in memory of the host");
   }
-  if (Expected<void> process = state.check_process(); !process) return process;
+  OCELLUS_TRY(state.check_process());
   if (state.failure) return tl::unexpected(*state.failure);
   if (Expected<void> done = state.step({image, stride, space == MemorySpace::kPinned}, learn);
       !done) {
@@ -439,7 +421,7 @@ Expected<void> PlacedCorticalNetwork::step(const std::uint8_t* image, std::ptrdi
 Expected<void> PlacedCorticalNetwork::save_file(const char* path) noexcept {
   State& state = *state_;
   if (state.failure) return tl::unexpected(*state.failure);
-  if (Expected<void> settled = state.settle(); !settled) return settled;
+  OCELLUS_TRY(state.settle());
   return detail::save_network(path, state.config, state.steps, state.plan->network, state);
 }
 
@@ -477,10 +459,8 @@ Expected<void> PlacedCorticalNetwork::read_winners(int level,
     return detail::invalid_argument("there is room for %zu winners; level %d has %d",
                                     winners.size(), level, count);
   }
-  if (Expected<void> process = state.check_process(); !process) return process;
-  if (state.gpus != nullptr)
-    if (Expected<void> done = state.gpus->read_winners(level, state.winners.winners); !done)
-      return done;
+  OCELLUS_TRY(state.check_process());
+  if (state.gpus != nullptr) OCELLUS_TRY(state.gpus->read_winners(level, state.winners.winners));
   std::copy_n(state.winners.winners + state.hierarchy().level(level).first, count, winners.begin());
   return {};
 }
@@ -496,10 +476,8 @@ Expected<void> PlacedCorticalNetwork::read_weights(int level, int hypercolumn,
         "there is room for %zu weights; a hypercolumn of level %d has %zu", weights.size(), level,
         inputs * minicolumns);
   }
-  if (Expected<void> settled = state.settle(); !settled) return settled;
-  const Expected<NetworkRun> run =
-      state.open(level, hypercolumn, detail::NetworkStore::kWeights, 1);
-  if (!run) return tl::unexpected(run.error());
+  OCELLUS_TRY(state.settle());
+  OCELLUS_TRY_ASSIGN(run, state.open(level, hypercolumn, detail::NetworkStore::kWeights, 1));
   for (std::size_t m = 0; m < minicolumns; ++m)
     std::copy_n(run->weights + m * static_cast<std::size_t>(layout.pitch), inputs,
                 weights.begin() + static_cast<std::ptrdiff_t>(m * inputs));

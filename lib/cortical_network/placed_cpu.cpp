@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -91,8 +93,7 @@ std::size_t PlacedCpu::bytes(const PlacedPlan& plan, int device) noexcept {
 Expected<void> PlacedCpu::create(const PlacedPlan& plan, int device, const EngineRef& engine,
                                  const PlacedWinners& winners,
                                  const WorkerScratch& scratch) noexcept {
-  const Expected<void*> piece = engine->take_host(bytes(plan, device));
-  if (!piece) return tl::unexpected(piece.error());
+  OCELLUS_TRY_ASSIGN(piece, engine->take_host(bytes(plan, device)));
   engine_ = engine;
   piece_ = *piece;
   scratch_ = scratch;

@@ -174,23 +174,18 @@ Expected<std::unique_ptr<PlacedPlan>> make_placed_plan(
     const CorticalNetworkConfig& config, const CorticalPlacement& placement) noexcept {
   std::unique_ptr<PlacedPlan> plan(new (std::nothrow) PlacedPlan);
   if (plan == nullptr) return no_memory_for_operator();
-  if (Expected<void> made = make_network_plan(config, plan->network); !made)
-    return tl::unexpected(made.error());
+  OCELLUS_TRY(make_network_plan(config, plan->network));
   if (config.feedback_rounds > 0) {
     return tl::unexpected(make_error(
         Status::kUnsupported, "feedback_rounds is %d; in a placed cortical network it must be 0",
         config.feedback_rounds));
   }
-  if (Expected<void> checked = check_network(plan->hierarchy(), placement); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_network(plan->hierarchy(), placement));
   plan->split_levels = placement.split_levels;
   plan->cpu_level = placement.cpu_level;
   plan->device_count = static_cast<int>(placement.devices.size());
-  for (const PlacementPart& part : placement.parts)
-    if (Expected<void> added = add_part(part, placement, *plan); !added)
-      return tl::unexpected(added.error());
-  if (Expected<void> complete = check_complete(*plan); !complete)
-    return tl::unexpected(complete.error());
+  for (const PlacementPart& part : placement.parts) OCELLUS_TRY(add_part(part, placement, *plan));
+  OCELLUS_TRY(check_complete(*plan));
   return plan;
 }
 

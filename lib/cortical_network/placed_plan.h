@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "core/failure.h"
 #include "cortical_network/network_piece.h"
 #include "ocellus/cortical_placement.h"
 
@@ -55,8 +56,7 @@ struct PlacedPlan {
   template <typename Body>
   Expected<void> for_each_run(int level, const Body& body) const noexcept {
     for (int h = 0; h < hierarchy().level(level).hypercolumns();) {
-      const Expected<int> next = next_run(level, h, body);
-      if (!next) return tl::unexpected(next.error());
+      OCELLUS_TRY_ASSIGN(next, next_run(level, h, body));
       h = *next;
     }
     return {};
@@ -73,8 +73,7 @@ struct PlacedPlan {
   template <typename Body>
   Expected<int> next_run(int level, int hypercolumn, const Body& body) const noexcept {
     const Where at = find(level, hypercolumn);
-    if (Expected<void> done = body(at.part, at.piece, at.run); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(body(at.part, at.piece, at.run));
     return at.run.end;
   }
 };

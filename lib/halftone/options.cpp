@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/checks.h"
+#include "core/failure.h"
 #include "core/option_table.h"
 #include "halftone/backend.h"
 #include "halftone/plan.h"
@@ -263,8 +264,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
 
 /// Checks the stages. The templates themselves are valid, so an error comes from an option.
 Expected<void> check_stages(Network& network) noexcept {
-  for (const CellStage& stage : network.stages())
-    if (Expected<void> good = detail::check_cell_stage(stage); !good) return good;
+  for (const CellStage& stage : network.stages()) OCELLUS_TRY(detail::check_cell_stage(stage));
   return {};
 }
 
@@ -274,8 +274,7 @@ NetworkPointer make_empty_network() noexcept {
 
 /// Errors: InvalidArgument, naming the option, and errors of reading a file.
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
-  if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
-    return tl::unexpected(good.error());
+  OCELLUS_TRY(detail::check_options(kHalftoneOptions, &config));
   NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done;
@@ -290,8 +289,7 @@ Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept 
 }
 
 Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
-  if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
-    return tl::unexpected(good.error());
+  OCELLUS_TRY(detail::check_options(kCnnOptions, &config));
   NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done = parse_chain(config, network->config);
@@ -351,32 +349,27 @@ struct PlannedNetwork {
 
 template <typename Config>
 Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
-  Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  auto plan = detail::make_plan((*network)->config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(network, make_network_of(config));
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan((*network)->config));
   plan->name = name_of(config);
   return PlannedNetwork{std::move(*network), *plan};
 }
 
 template <typename Config>
 Expected<OperatorInfo> make_info(const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   return info_of(config, planned->plan);
 }
 
 template <typename Config>
 Expected<Footprint> make_footprint(const EngineInfo& engine, const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   return detail::footprint_of(detail::make_network(engine, planned->plan, nullptr));
 }
 
 template <typename Config>
 Expected<OperatorHandle> make_handle(Engine& engine, const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   const detail::CellSources sources = detail::sources_of(planned->network->config);
   return detail::make_operator(engine, info_of(config, planned->plan),
                                detail::make_network(engine.info(), planned->plan, &sources));
@@ -401,8 +394,7 @@ Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
   return make_footprint(engine, config);
 }
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  Expected<OperatorHandle> made = make_handle(engine, config);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
   return Halftone(std::move(*made));
 }
 
@@ -413,8 +405,7 @@ Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& co
   return make_footprint(engine, config);
 }
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  Expected<OperatorHandle> made = make_handle(engine, config);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
   return Cnn(std::move(*made));
 }
 Expected<ImageSize> Cnn::read_initial_size(const char* path) noexcept {

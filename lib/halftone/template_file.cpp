@@ -109,8 +109,7 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
     return corrupt_file("template file: it has %llu bytes of arrays; it must have none",
                         static_cast<unsigned long long>(model.array_bytes));
   }
-  const auto verified = model_table<file::CellTemplates>(kCellTemplateKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::CellTemplates>(kCellTemplateKind, bytes, model));
   const file::CellTemplates* const table = *verified;
 
   CellTemplateFileInfo info;
@@ -121,8 +120,7 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
   }
   std::array<CellStage, kMaxCellStages> read;
   for (unsigned i = 0; i < count; ++i) {
-    const Expected<CellStage> stage = read_stage(*table->stages()->Get(i), static_cast<int>(i) + 1);
-    if (!stage) return tl::unexpected(stage.error());
+    OCELLUS_TRY_ASSIGN(stage, read_stage(*table->stages()->Get(i), static_cast<int>(i) + 1));
     read[i] = *stage;
   }
   if (const Expected<void> checked = check_cell_groups(read.data(), static_cast<int>(count));
@@ -177,8 +175,7 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
         make_error(Status::kInvalidArgument, "the path of the template file is empty"));
   }
   detail::ModelFile file;
-  if (Expected<void> opened = file.open(detail::kCellTemplateKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(detail::kCellTemplateKind, path));
   alignas(64) unsigned char bytes[detail::kMaxCellTemplateFileBytes];
   const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
   const Expected<CellTemplateFileInfo> info =

@@ -20,8 +20,7 @@ namespace {
 /// The table of a network, or an error if its parts do not fit.
 Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
   NeocognitronTable table;
-  if (const Expected<void> checked = check_parameters(network.parameters); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_parameters(network.parameters));
   table.parameters = network.parameters;
   table.normalization = network.normalization;
   table.planes = network.planes;
@@ -67,8 +66,7 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
 }  // namespace
 
 Expected<void> check_network(const TrainedNeocognitron& network) noexcept {
-  const Expected<NeocognitronTable> table = table_of(network);
-  if (!table) return tl::unexpected(table.error());
+  OCELLUS_TRY_ASSIGN(table, table_of(network));
   return {};
 }
 
@@ -77,8 +75,7 @@ Expected<void> check_network(const TrainedNeocognitron& network) noexcept {
 Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitron& network,
                                                         const std::string& note) noexcept {
   using namespace detail;
-  const Expected<NeocognitronTable> table = table_of(network);
-  if (!table) return tl::unexpected(table.error());
+  OCELLUS_TRY_ASSIGN(table, table_of(network));
   const NeocognitronArrays arrays = arrays_of(*table);
 
   flatbuffers::FlatBufferBuilder builder(4096);
@@ -130,26 +127,21 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
   ModelFile file;
   const std::span<const std::uint8_t> own = library_model(path);
   if (own.empty()) {
-    if (Expected<void> opened = file.open(kNeocognitronKind, path); !opened)
-      return tl::unexpected(opened.error());
+    OCELLUS_TRY(file.open(kNeocognitronKind, path));
   }
   TrainedNeocognitron network;
   const auto read = [&]() -> Expected<void> {
     std::vector<std::uint64_t> room(model_arrays_at(kNeocognitronKind.max_table_bytes) / 8 + 8);
-    const Expected<ModelHeader> header =
-        own.empty() ? file.header(room.data(), room.size() * 8)
-                    : parse_model_header(kNeocognitronKind, own.data(), own.size(), own.size());
-    if (!header) return tl::unexpected(header.error());
+    OCELLUS_TRY_ASSIGN(header, own.empty() ? file.header(room.data(), room.size() * 8)
+                                           : parse_model_header(kNeocognitronKind, own.data(),
+                                                                own.size(), own.size()));
     const auto table = std::make_unique<NeocognitronTable>();
     const void* const begin = own.empty() ? static_cast<const void*>(room.data()) : own.data();
-    if (Expected<void> parsed = parse_neocognitron_table(begin, *header, *table); !parsed)
-      return parsed;
+    OCELLUS_TRY(parse_neocognitron_table(begin, *header, *table));
     const NeocognitronArrays arrays = arrays_of(*table);
-    if (own.empty())
-      if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
+    if (own.empty()) OCELLUS_TRY(file.verify_arrays());
     // The bytes of the file and, of each weight, a float.
-    if (Expected<void> given = check_memory(kNeocognitronKind.name, 3 * arrays.bytes); !given)
-      return given;
+    OCELLUS_TRY(check_memory(kNeocognitronKind.name, 3 * arrays.bytes));
     std::vector<std::uint8_t> bytes(arrays.bytes);
     if (!own.empty())
       std::copy_n(own.data() + header->arrays_at, bytes.size(), bytes.data());
@@ -161,7 +153,7 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     network.calibration = table->calibration;
     for (int i = 0; i < table->classes; ++i)
       network.names.emplace_back(table->names[static_cast<std::size_t>(i)]);
-    if (Expected<void> checked = check_arrays(*table, bytes.data()); !checked) return checked;
+    OCELLUS_TRY(check_arrays(*table, bytes.data()));
     for (std::size_t i = 0; i < arrays.weights.size(); ++i) {
       const auto* const halves =
           reinterpret_cast<const std::uint16_t*>(bytes.data() + arrays.weights[i].at);

@@ -43,8 +43,7 @@ Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
 
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
                                                     const ModelHeader& model) noexcept {
-  const auto verified = model_table<file::KernelBank>(kKernelBankKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::KernelBank>(kKernelBankKind, bytes, model));
   const file::KernelBank* const table = *verified;
 
   KernelBankHeader header;
@@ -60,8 +59,7 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   header.nt = table->nt();
   header.convolutions = table->convolutions();
   header.terms = table->terms();
-  if (Expected<void> checked = check_bank(header, table->width(), table->height()); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_bank(header, table->width(), table->height()));
   header.size = {1, 1};
   if (header.form == KernelForm::kPerPixel)
     header.size = {static_cast<int>(table->width()), static_cast<int>(table->height())};
@@ -83,12 +81,10 @@ Expected<void> KernelBankFile::open(const char* path) noexcept {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "kernels.path is empty; it must name a kernel bank file"));
   }
-  if (Expected<void> opened = file_.open(kKernelBankKind, path); !opened) return opened;
+  OCELLUS_TRY(file_.open(kKernelBankKind, path));
   alignas(64) unsigned char bytes[model_arrays_at(kKernelBankKind.max_table_bytes)];
-  const Expected<ModelHeader> model = file_.header(bytes, sizeof(bytes));
-  if (!model) return tl::unexpected(model.error());
-  const Expected<KernelBankHeader> header = parse_kernel_bank_header(bytes, *model);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(model, file_.header(bytes, sizeof(bytes)));
+  OCELLUS_TRY_ASSIGN(header, parse_kernel_bank_header(bytes, *model));
   header_ = *header;
   left_ = header_.entries();
   return {};
@@ -132,7 +128,7 @@ Expected<void> KernelBankFile::fill() noexcept {
   const std::uint64_t first = header_.tap_bytes() - file_.left();
   if (file_.left() != left_ * static_cast<std::uint64_t>(entry) * sizeof(float))
     return corrupt_file("kernel bank: damaged; an earlier call has reported the error");
-  if (Expected<void> read = file_.read(buffer_, bytes); !read) return read;
+  OCELLUS_TRY(file_.read(buffer_, bytes));
   for (int i = 0; i < count * entry; ++i) {
     const float tap = buffer_[i];
     if (std::fabs(tap) <= kMaxFileTap) continue;  // false for NaN
@@ -164,7 +160,7 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
         make_error(Status::kInvalidArgument, "kernel bank: all taps have been read"));
   }
   if (buffered_ == 0) {
-    if (Expected<void> filled = fill(); !filled) return filled;
+    OCELLUS_TRY(fill());
   }
   const float* const from_y = next_entry_ + header_.nx;
   const float* const from_t = from_y + header_.ny;
@@ -181,7 +177,7 @@ Expected<void> KernelBankFile::finish() noexcept {
   left_ -= static_cast<std::uint64_t>(buffered_);
   buffered_ = 0;
   while (left_ != 0) {
-    if (Expected<void> filled = fill(); !filled) return filled;
+    OCELLUS_TRY(fill());
     left_ -= static_cast<std::uint64_t>(buffered_);
     buffered_ = 0;
   }
@@ -226,7 +222,7 @@ Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const flo
   }
   for (const auto& axis : axes) {
     const std::size_t bytes = static_cast<std::size_t>(axis.count) * sizeof(float);
-    if (Expected<void> done = file_.write(axis.taps, bytes); !done) return done;
+    OCELLUS_TRY(file_.write(axis.taps, bytes));
   }
   --missing_;
   return {};

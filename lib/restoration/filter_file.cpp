@@ -12,8 +12,7 @@ namespace detail {
 
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
                                   RestorationFilter& filter, FilterFileInfo& info) noexcept {
-  const auto verified = model_table<file::RestorationFilter>(kFilterKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::RestorationFilter>(kFilterKind, bytes, model));
   const file::RestorationFilter* const table = *verified;
   const int support = table->support();
   if (support < 1 || support > kMaxFilterSupport) {
@@ -68,8 +67,7 @@ Expected<void> set_coefficients(const float* array, RestorationFilter& filter) n
 
 Expected<FilterProperties> encode_filter(const RestorationFilter& filter, float residual,
                                          FilterFileBytes& file) noexcept {
-  const Expected<FilterProperties> properties = analyze_filter(filter);
-  if (!properties) return properties;
+  OCELLUS_TRY_ASSIGN(properties, analyze_filter(filter));
   ModelTable table;
   const auto note = table.builder.CreateString(filter.note);
   table.builder.Finish(
@@ -101,17 +99,13 @@ Expected<RestorationFilter> read_restoration_filter(const char* path,
   if (path == nullptr || path[0] == '\0')
     return detail::invalid_argument("the path of the filter file is empty");
   detail::ModelFile file;
-  if (Expected<void> opened = file.open(detail::kFilterKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(detail::kFilterKind, path));
   RestorationFilter filter;
   FilterFileInfo table_info;
   const auto read = [&]() noexcept -> Expected<void> {
     alignas(64) unsigned char bytes[detail::model_arrays_at(detail::kFilterKind.max_table_bytes)];
-    const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
-    if (!model) return tl::unexpected(model.error());
-    if (Expected<void> parsed = detail::parse_filter_table(bytes, *model, filter, table_info);
-        !parsed)
-      return parsed;
+    OCELLUS_TRY_ASSIGN(model, file.header(bytes, sizeof(bytes)));
+    OCELLUS_TRY(detail::parse_filter_table(bytes, *model, filter, table_info));
     std::array<float, detail::filter_floats(kMaxFilterSupport)> array;
     if (Expected<void> done =
             file.read(array.data(), detail::filter_floats(filter.support) * sizeof(float));

@@ -72,7 +72,7 @@ Expected<void> check_devices(const std::vector<PlacementDevice>& devices, int le
   }
   const PlacementDevice* cpu = nullptr;
   for (const PlacementDevice& device : devices) {
-    if (Expected<void> c = check_device(device, levels); !c) return c;
+    OCELLUS_TRY(check_device(device, levels));
     if (device.kind != PlacementKind::kCpu) continue;
     if (cpu != nullptr) {
       return invalid_argument("'%.*s' and '%.*s' are CPUs; there may be one, with all its cores",
@@ -312,19 +312,15 @@ int CorticalPlacement::device(int level, int hypercolumn) const noexcept {
 
 Expected<HypercolumnCost> hypercolumn_cost(const CorticalNetworkConfig& config, int level,
                                            PlacementKind kind) noexcept {
-  const Expected<detail::Hierarchy> hierarchy = detail::hierarchy_of(config);
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
-  if (auto c = detail::check_number("level", level, 0, config.level_count - 1); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
+  OCELLUS_TRY(detail::check_number("level", level, 0, config.level_count - 1));
   return detail::cost_of(hierarchy->level(level), level == 0, kind);
 }
 
 Expected<CorticalPlacement> place_cortical_network(const CorticalNetworkConfig& config,
                                                    const std::vector<PlacementDevice>& devices) {
-  const Expected<detail::Hierarchy> hierarchy = detail::hierarchy_of(config);
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
-  if (auto c = detail::check_devices(devices, hierarchy->level_count); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
+  OCELLUS_TRY(detail::check_devices(devices, hierarchy->level_count));
   const detail::PlacementModel model(*hierarchy, devices);
   std::optional<CorticalPlacement> best = detail::PlacementSearch(model, devices).best();
   if (!best) return detail::does_not_fit(model, devices);

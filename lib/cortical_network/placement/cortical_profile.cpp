@@ -47,15 +47,13 @@ Expected<double> level_seconds(const CorticalNetworkConfig& base, const SampleSh
   if (shape.lowest) {
     // One cell of each pixel is active.
     config.lgn = LgnTransform::kLevel;
-    Expected<CorticalNetwork> network = CorticalNetwork::create(config);
-    if (!network) return tl::unexpected(network.error());
+    OCELLUS_TRY_ASSIGN(network, CorticalNetwork::create(config));
     return step_seconds(*network, image, profile);
   }
   // One cell of each bright pixel is active, and none of a dark one.
   config.lgn = LgnTransform::kContrast;
   config.lgn_threshold = kThreshold;
-  Expected<CorticalNetwork> network = CorticalNetwork::create(config);
-  if (!network) return tl::unexpected(network.error());
+  OCELLUS_TRY_ASSIGN(network, CorticalNetwork::create(config));
   const double without = step_seconds(*network, image, profile);
   for (int h = 0; h < count; ++h) {
     for (int i = 0; i < shape.active; ++i) {
@@ -74,10 +72,8 @@ Expected<MeasuredLevel> measure(const CorticalNetworkConfig& config, const Level
   const int most = std::min(kMaxHypercolumns, kMaxLgnSide / shape.pixels);
   const int count = static_cast<int>(
       std::clamp<std::uint64_t>(sample_bytes / bytes, 4, static_cast<std::uint64_t>(most)));
-  const Expected<double> one = level_seconds(config, shape, 1, profile);
-  if (!one) return tl::unexpected(one.error());
-  const Expected<double> all = level_seconds(config, shape, count, profile);
-  if (!all) return tl::unexpected(all.error());
+  OCELLUS_TRY_ASSIGN(one, level_seconds(config, shape, 1, profile));
+  OCELLUS_TRY_ASSIGN(all, level_seconds(config, shape, count, profile));
   MeasuredLevel measured;
   measured.launch_s = std::max(*one - *all / count, 0.0);
   measured.hypercolumn_s = std::max((*all - measured.launch_s) / count, kLeastSeconds);
@@ -112,17 +108,13 @@ double median(std::vector<double>& values) noexcept {
 }
 
 Expected<void> check_profile(const CorticalProfile& profile) noexcept {
-  if (auto c = check_number("sample_bytes",
-                            static_cast<long long>(std::min(profile.sample_bytes, kMostSample + 1)),
-                            kLeastSample, kMostSample);
-      !c)
-    return c;
+  OCELLUS_TRY(check_number("sample_bytes",
+                           static_cast<long long>(std::min(profile.sample_bytes, kMostSample + 1)),
+                           kLeastSample, kMostSample));
   const auto gpu_bytes = std::min(profile.gpu_sample_bytes, kMostGpuSample + 1);
-  if (auto c = check_number("gpu_sample_bytes", static_cast<long long>(gpu_bytes), kLeastSample,
-                            kMostGpuSample);
-      !c)
-    return c;
-  if (auto c = check_number("warm_up", profile.warm_up, 0, 1000); !c) return c;
+  OCELLUS_TRY(check_number("gpu_sample_bytes", static_cast<long long>(gpu_bytes), kLeastSample,
+                           kMostGpuSample));
+  OCELLUS_TRY(check_number("warm_up", profile.warm_up, 0, 1000));
   return check_number("steps", profile.steps, 1, 1000);
 }
 
@@ -130,9 +122,8 @@ Expected<void> check_profile(const CorticalProfile& profile) noexcept {
 
 Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetworkConfig& config,
                                                               const CorticalProfile& profile) {
-  if (auto c = detail::check_profile(profile); !c) return tl::unexpected(c.error());
-  const Expected<detail::Hierarchy> hierarchy = detail::hierarchy_of(config);
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
+  OCELLUS_TRY(detail::check_profile(profile));
+  OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
   const std::uint64_t bytes = std::min(profile.sample_bytes, detail::bytes_of(*hierarchy));
   std::vector<detail::SampleShape> shapes;
   std::vector<MeasuredLevel> levels;
@@ -146,8 +137,7 @@ Expected<std::vector<MeasuredLevel>> profile_cortical_network(const CorticalNetw
       levels.push_back(MeasuredLevel(levels[known]));
       continue;
     }
-    const Expected<MeasuredLevel> measured = detail::measure(config, level, shape, bytes, profile);
-    if (!measured) return tl::unexpected(measured.error());
+    OCELLUS_TRY_ASSIGN(measured, detail::measure(config, level, shape, bytes, profile));
     levels.push_back(*measured);
   }
   return levels;

@@ -36,12 +36,9 @@ struct CopyRig {
   static Expected<CopyRig> create(EngineConfig config) {
     config.memory = Buffer::footprint(MemorySpace::kPinned, kLargeCopy) +
                     Buffer::footprint(MemorySpace::kCuda, kLargeCopy);
-    Expected<Engine> engine = Engine::create(config);
-    if (!engine) return tl::unexpected(engine.error());
-    Expected<Buffer> pinned = Buffer::create(*engine, MemorySpace::kPinned, kLargeCopy);
-    if (!pinned) return tl::unexpected(pinned.error());
-    Expected<Buffer> on_device = Buffer::create(*engine, MemorySpace::kCuda, kLargeCopy);
-    if (!on_device) return tl::unexpected(on_device.error());
+    OCELLUS_TRY_ASSIGN(engine, Engine::create(config));
+    OCELLUS_TRY_ASSIGN(pinned, Buffer::create(*engine, MemorySpace::kPinned, kLargeCopy));
+    OCELLUS_TRY_ASSIGN(on_device, Buffer::create(*engine, MemorySpace::kCuda, kLargeCopy));
     return CopyRig{std::move(*engine), std::move(*pinned), std::move(*on_device)};
   }
 
@@ -54,7 +51,7 @@ Expected<double> copy_seconds(CopyRig& rig, std::size_t bytes) {
   std::vector<double> seconds;
   for (int i = 0; i <= kCopies; ++i) {
     const Clock::time_point begin = Clock::now();
-    if (Expected<void> done = rig.load(bytes); !done) return tl::unexpected(done.error());
+    OCELLUS_TRY(rig.load(bytes));
     if (i > 0) seconds.push_back(seconds_since(begin));
   }
   return median(seconds);
@@ -62,19 +59,14 @@ Expected<double> copy_seconds(CopyRig& rig, std::size_t bytes) {
 
 Expected<void> measure_link(const EngineConfig& config, MeasuredDevice& measured) {
   // Two engines have streams of their own, so that their copies overlap.
-  Expected<CopyRig> rig = CopyRig::create(config);
-  if (!rig) return tl::unexpected(rig.error());
-  Expected<CopyRig> other = CopyRig::create(config);
-  if (!other) return tl::unexpected(other.error());
-  const Expected<double> small = copy_seconds(*rig, kSmallCopy);
-  if (!small) return tl::unexpected(small.error());
-  const Expected<double> large = copy_seconds(*rig, kLargeCopy);
-  if (!large) return tl::unexpected(large.error());
+  OCELLUS_TRY_ASSIGN(rig, CopyRig::create(config));
+  OCELLUS_TRY_ASSIGN(other, CopyRig::create(config));
+  OCELLUS_TRY_ASSIGN(small, copy_seconds(*rig, kSmallCopy));
+  OCELLUS_TRY_ASSIGN(large, copy_seconds(*rig, kLargeCopy));
   measured.link_latency_s = *small;
   measured.link_bytes_per_s =
       static_cast<double>(kLargeCopy) / std::max(*large - *small, kLeastSeconds);
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(2);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(2));
   Expected<void> stored;
   Expected<void> loaded;
   const Clock::time_point begin = Clock::now();
@@ -97,41 +89,30 @@ class DeviceSamples {
 
   /// Device memory of a sample.
   Expected<std::uint64_t> bytes(const CorticalNetworkConfig& config) const {
-    const Expected<CorticalPlacement> placement =
-        place_cortical_network(config, std::vector<PlacementDevice>(1));
-    if (!placement) return tl::unexpected(placement.error());
-    const Expected<Footprint> footprint = PlacedCorticalNetwork::footprint(config, *placement, 0);
-    if (!footprint) return tl::unexpected(footprint.error());
+    OCELLUS_TRY_ASSIGN(placement, place_cortical_network(config, std::vector<PlacementDevice>(1)));
+    OCELLUS_TRY_ASSIGN(footprint, PlacedCorticalNetwork::footprint(config, *placement, 0));
     return footprint->device;
   }
 
   /// Median time of a learning step, without transfers.
   Expected<double> seconds(const CorticalNetworkConfig& config) const {
-    const Expected<CorticalPlacement> placement =
-        place_cortical_network(config, std::vector<PlacementDevice>(1));
-    if (!placement) return tl::unexpected(placement.error());
+    OCELLUS_TRY_ASSIGN(placement, place_cortical_network(config, std::vector<PlacementDevice>(1)));
     const auto pixels =
         static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height);
     EngineConfig settings = engine_;
-    const Expected<Footprint> footprint = PlacedCorticalNetwork::footprint(config, *placement, 0);
-    if (!footprint) return tl::unexpected(footprint.error());
+    OCELLUS_TRY_ASSIGN(footprint, PlacedCorticalNetwork::footprint(config, *placement, 0));
     settings.memory = *footprint + Buffer::footprint(MemorySpace::kPinned, pixels);
-    Expected<Engine> engine = Engine::create(settings);
-    if (!engine) return tl::unexpected(engine.error());
-    Expected<Buffer> image = Buffer::create(*engine, MemorySpace::kPinned, pixels);
-    if (!image) return tl::unexpected(image.error());
+    OCELLUS_TRY_ASSIGN(engine, Engine::create(settings));
+    OCELLUS_TRY_ASSIGN(image, Buffer::create(*engine, MemorySpace::kPinned, pixels));
     Engine* const engines[] = {&*engine};
-    Expected<PlacedCorticalNetwork> network =
-        PlacedCorticalNetwork::create(config, *placement, engines);
-    if (!network) return tl::unexpected(network.error());
+    OCELLUS_TRY_ASSIGN(network, PlacedCorticalNetwork::create(config, *placement, engines));
     auto* const of_image = static_cast<std::uint8_t*>(image->data());
     std::mt19937 random(1);
     for (std::size_t i = 0; i < pixels; ++i) of_image[i] = random() % 2 == 0 ? 0 : 255;
     std::vector<double> seconds;
     for (int i = -profile_.warm_up; i < profile_.steps; ++i) {
       const Clock::time_point begin = Clock::now();
-      const Expected<void> done = network->step(of_image, config.width, true, MemorySpace::kPinned);
-      if (!done) return tl::unexpected(done.error());
+      OCELLUS_TRY_ASSIGN(done, network->step(of_image, config.width, true, MemorySpace::kPinned));
       if (i >= 0) seconds.push_back(seconds_since(begin));
     }
     const double transferred =
@@ -171,9 +152,8 @@ struct LevelTimes {
 
   Expected<double> added(const DeviceSamples& samples, int level) {
     while (static_cast<int>(until.size()) <= level) {
-      const Expected<double> seconds =
-          samples.seconds(prefix(config, static_cast<int>(until.size()) + 1));
-      if (!seconds) return seconds;
+      OCELLUS_TRY_ASSIGN(seconds,
+                         samples.seconds(prefix(config, static_cast<int>(until.size()) + 1)));
       until.push_back(*seconds);
     }
     const auto at = static_cast<std::size_t>(level);
@@ -196,8 +176,7 @@ Expected<std::vector<MeasuredLevel>> measure_levels(const CorticalNetworkConfig&
           "device; give it more memory, or set gpu_sample_bytes",
           static_cast<unsigned long long>(most)));
     }
-    const Expected<std::uint64_t> bytes = samples.bytes(whole.config);
-    if (!bytes) return tl::unexpected(bytes.error());
+    OCELLUS_TRY_ASSIGN(bytes, samples.bytes(whole.config));
     if (*bytes <= most) break;
     whole.config = halved(whole.config);
   }
@@ -218,15 +197,13 @@ Expected<std::vector<MeasuredLevel>> measure_levels(const CorticalNetworkConfig&
       levels.push_back(level);
       continue;
     }
-    const Expected<double> added = whole.added(samples, l);
-    if (!added) return tl::unexpected(added.error());
+    OCELLUS_TRY_ASSIGN(added, whole.added(samples, l));
     const auto count = static_cast<double>(hypercolumns_of(whole.config, l));
     if (known >= levels.size()) {
       const double most_s = std::max(*added / count, kLeastSeconds);
       level.hypercolumn_s = most_s;
       if (l < half.config.level_count) {
-        const Expected<double> added_half = half.added(samples, l);
-        if (!added_half) return tl::unexpected(added_half.error());
+        OCELLUS_TRY_ASSIGN(added_half, half.added(samples, l));
         const double more = count - static_cast<double>(hypercolumns_of(half.config, l));
         level.hypercolumn_s =
             std::clamp((*added - *added_half) / std::max(more, 1.0), kLeastSeconds, most_s);
@@ -244,26 +221,22 @@ Expected<std::vector<MeasuredLevel>> measure_levels(const CorticalNetworkConfig&
 Expected<MeasuredDevice> profile_cortical_device(const CorticalNetworkConfig& config,
                                                  const CorticalProfile& profile,
                                                  const EngineConfig& engine, std::uint64_t memory) {
-  if (auto c = detail::check_profile(profile); !c) return tl::unexpected(c.error());
-  const Expected<detail::Hierarchy> hierarchy = detail::hierarchy_of(config);
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
+  OCELLUS_TRY(detail::check_profile(profile));
+  OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
   EngineConfig settings = engine;
   settings.memory = {};
   // Keeps the context of the device between the samples.
-  const Expected<Engine> keeper = Engine::create(settings);
-  if (!keeper) return tl::unexpected(keeper.error());
+  OCELLUS_TRY_ASSIGN(keeper, Engine::create(settings));
   if (keeper->info().backend != BackendKind::kCuda) {
     return detail::invalid_argument(
         "the engine computes on the CPU; a profile of a GPU needs a "
         "CUDA device");
   }
   MeasuredDevice measured;
-  if (Expected<void> done = detail::measure_link(settings, measured); !done)
-    return tl::unexpected(done.error());
-  Expected<std::vector<MeasuredLevel>> levels =
-      detail::measure_levels(config, detail::DeviceSamples(profile, settings, measured),
-                             std::min(memory, profile.gpu_sample_bytes));
-  if (!levels) return tl::unexpected(levels.error());
+  OCELLUS_TRY(detail::measure_link(settings, measured));
+  OCELLUS_TRY_ASSIGN(
+      levels, detail::measure_levels(config, detail::DeviceSamples(profile, settings, measured),
+                                     std::min(memory, profile.gpu_sample_bytes)));
   measured.measured = std::move(*levels);
   return measured;
 }

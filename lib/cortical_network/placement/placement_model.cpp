@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/failure.h"
 #include "cortical_network/network_layout.h"
 #include "cortical_network/network_piece.h"
 
@@ -40,8 +41,7 @@ HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells)
 }  // namespace
 
 Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
-  if (auto c = check_number("level_count", config.level_count, 1, kMaxCorticalLevels); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_number("level_count", config.level_count, 1, kMaxCorticalLevels));
   return plan_hierarchy(config.width, config.height, kLgnCells,
                         {config.levels.data(), static_cast<std::size_t>(config.level_count)});
 }
