@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/program.h"
+#include "apps/program.h"
 #include "bench/bench_command.h"
 
 namespace {
