@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/gstocellusmessages.h"
+#include "base/gstocellusmeta.h"
 #include "base/gstocellusnegotiation.h"
 #include "base/gstocellusstream.h"
 
@@ -43,6 +44,8 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
 #define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
 #define DEFAULT_POST_MESSAGES FALSE
+#define DEFAULT_DRAW FALSE
+#define DEFAULT_MESSAGES GST_OCELLUS_MESSAGES_CHANGES
 
 enum {
   PROP_0,
@@ -56,6 +59,9 @@ enum {
   PROP_STATS,
   PROP_POST_MESSAGES,
   PROP_LAST,
+  // Of derived classes whose results have a drawing or a text.
+  PROP_DRAW = 40,
+  PROP_MESSAGES,
   PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
 };
 
@@ -125,9 +131,6 @@ gboolean gst_ocellus_base_get_align(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->align);
 }
 
-void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->settings.draw, draw != FALSE);
-}
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
 }
@@ -141,10 +144,6 @@ gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
 
 Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path) {
   return gst_ocellus_base_get_private(self)->op.save_model(path);
-}
-
-ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index) {
-  return gst_ocellus_base_get_private(self)->op.plane(data, index);
 }
 
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
@@ -475,6 +474,12 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
     case PROP_POST_MESSAGES:
       priv->settings.post_messages = g_value_get_boolean(value) != FALSE;
       break;
+    case PROP_DRAW:
+      priv->settings.draw = g_value_get_boolean(value) != FALSE;
+      break;
+    case PROP_MESSAGES:
+      priv->settings.messages = static_cast<GstOcellusMessages>(g_value_get_enum(value));
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::set_option(*option, &priv->engine, value);
@@ -525,6 +530,12 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
     case PROP_POST_MESSAGES:
       g_value_set_boolean(value, priv->settings.post_messages);
       break;
+    case PROP_DRAW:
+      g_value_set_boolean(value, priv->settings.draw);
+      break;
+    case PROP_MESSAGES:
+      g_value_set_enum(value, priv->settings.messages);
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::get_option(*option, &priv->engine, value);
@@ -533,6 +544,22 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
       break;
   }
   GST_OBJECT_UNLOCK(self);
+}
+
+static constexpr auto kMutableInPlaying = static_cast<GParamFlags>(
+    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_DRAW,
+      g_param_spec_boolean("draw", "Draw", help, DEFAULT_DRAW, kMutableInPlaying));
+}
+
+static bool has_classes(const ocellus::OperatorDescription& description) {
+  OperatorConfig config(description);
+  config.set_input(kGstOcellusTrialSize, ocellus::PixelFormat::kGray8);
+  const auto info = config.info();
+  return info && info->classes > 0;
 }
 
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
@@ -545,6 +572,15 @@ void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
     object_class->get_property = gst_ocellus_base_get_property;
   klass->description = description;
   gst_ocellus::install_options(object_class, *description);
+  if (!has_classes(*description)) return;
+  gst_ocellus_base_class_install_draw(
+      klass, "Draw the boxes and the names of their classes over the picture");
+  g_object_class_install_property(
+      object_class, PROP_MESSAGES,
+      g_param_spec_enum("messages", "Messages",
+                        "When to post an element message; post-messages=true posts one for every "
+                        "frame, too",
+                        GST_TYPE_OCELLUS_MESSAGES, DEFAULT_MESSAGES, kMutableInPlaying));
 }
 
 static void gst_ocellus_base_finalize(GObject* object) {
@@ -568,8 +604,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
 
   constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_READY);
-  constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                     GST_PARAM_MUTABLE_PLAYING);
+  constexpr auto kPlaying = kMutableInPlaying;
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_CONFIG] = g_param_spec_string(
       "config", "Configuration",
@@ -629,6 +664,10 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_BASE, static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_MISS, static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_DEVICE_LOSS, static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_MESSAGES, static_cast<GstPluginAPIFlags>(0));
+
+  // Readers find the meta by its name, so it is registered before the first buffer.
+  gst_ocellus_meta_get_info();
 }
 
 static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass) {

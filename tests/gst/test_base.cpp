@@ -300,9 +300,9 @@ TEST(Reverse, DescendingTimestampsAreOneStream) {
       for (std::size_t i = 0; i < out.size(); ++i) {
         const int index = 60 - static_cast<int>(i);
         EXPECT_EQ(GST_BUFFER_PTS(out[i]), stamps.pts(index));
-        EXPECT_EQ(fake_meta(out[i])->value, index - 2)
+        EXPECT_EQ(fake_result(out[i]).value, index - 2)
             << "the result is not that of the frame two later";
-        EXPECT_FALSE(fake_meta(out[i])->repeated);
+        EXPECT_FALSE(fake_result(out[i]).repeated);
       }
       unref_all(out);
       fake->event(gst_event_new_eos());

@@ -322,8 +322,7 @@ class Config : public ::testing::Test {
     for (int i = 0; i < 8; ++i) EXPECT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     std::vector<GstBuffer*> out = harness.pull();
     EXPECT_FALSE(out.empty());
-    const float delay =
-        out.empty() ? -1.0f : gst_buffer_get_ocellus_flow_meta(out.front())->delay_frames;
+    const float delay = out.empty() ? -1.0f : flow_of(out.front())->delay_frames;
     unref_all(out);
     return delay;
   }
