@@ -90,8 +90,8 @@ TEST_P(CortexFormat, MetaHasTheOperatorsResult) {
         EXPECT_EQ(gst_ocellus_meta_get_name(meta, i), std::to_string(record.label[i]));
         // Backends may round differently.
         EXPECT_NEAR(value_of(meta, "confidence", i), record.confidence[i], 1e-6);
-        const auto number = static_cast<gint>(i);
-        const std::array<gint, 4> tile = {number % 3 * 28, number / 3 * 20, 28, 20};
+        const auto at = static_cast<gint>(i);
+        const std::array<gint, 4> tile = {at % 3 * 28, at / 3 * 20, 28, 20};
         const std::array<gint, 4> whole = {0, 0, video.width, video.height};
         EXPECT_EQ(box_of(meta, i), tiles ? tile : whole);
       }

@@ -26,7 +26,7 @@ TEST(Values, MotionOfATextureIsMeasured) {
       harness.push_frames(0, 24, u, v);
       std::vector<GstBuffer*> out = harness.pull();
       ASSERT_FALSE(out.empty()) << properties;
-      GstOcellusMeta* flow = flow_of(out.back());
+      const GstOcellusMeta* flow = flow_of(out.back());
       ASSERT_NE(flow, nullptr);
       EXPECT_EQ(flow->flags, 0u) << properties;
       // A derivative over three frames is less accurate; the others are accurate to a few
@@ -287,8 +287,8 @@ TEST(Stream, LastFrameReusesThePreviousField) {
   harness.event(gst_event_new_eos());
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 6u);
-  GstOcellusMeta* before = flow_of(out[4]);
-  GstOcellusMeta* last = flow_of(out[5]);
+  const GstOcellusMeta* before = flow_of(out[4]);
+  const GstOcellusMeta* last = flow_of(out[5]);
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(before->flags, 0u);
   EXPECT_EQ(last->flags, static_cast<guint>(GST_OCELLUS_META_FLAG_REPEATED) |
