@@ -132,7 +132,7 @@ class Metas(unittest.TestCase):
             self.assertEqual(digit["box"], box)
             self.assertEqual(digit["confidence"], result.record["confidence"][number])
             self.assertEqual(digit["flags"], ())
-        np.testing.assert_array_equal(meta.planes["scores"], result.planes[0])
+        np.testing.assert_array_equal(meta.planes["scores"][:2], result.scores[:2])
         self.assertEqual(meta.regions, {})
         self.assertIsNone(ocellus.gst.result(buffer, "flow"))
 
