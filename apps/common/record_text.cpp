@@ -65,6 +65,15 @@ nlohmann::ordered_json part_json(const OperatorInfo& info, const RecordItems& it
   return json;
 }
 
+/// Of the only item of a record whose items are no text, for a terminal.
+std::string only_confidence(const OperatorInfo& info, const void* record) {
+  const RecordField* const confidence = info.record->find(FieldRole::kConfidence);
+  if (confidence == nullptr || info.record->find(FieldRole::kText) != nullptr ||
+      RecordItems(info, record).count() != 1)
+    return "";
+  return fmt::format(", confidence {:.3f}", field_value(*confidence, record));
+}
+
 /// Text for a terminal. Lines after the first one begin with `indent`.
 std::string in_lines(const std::string& text, const std::string& indent) {
   std::string shown;
@@ -112,9 +121,10 @@ void print_record(long frame, const OperatorInfo& info, const void* record) {
                                   ? fmt::format("frame {}: ", frame)
                                   : fmt::format("frame {}, field {}: ", frame, part);
     const std::string text = record_string(info, record, part);
-    fmt::print("{}{}\n", where,
+    fmt::print("{}{}{}\n", where,
                text.empty() ? fmt::format("no {}", info.record->items)
-                            : in_lines(text, std::string(where.size(), ' ')));
+                            : in_lines(text, std::string(where.size(), ' ')),
+               only_confidence(info, record));
   }
   for (const RecordField& field : info.record->all())
     if (field.role == FieldRole::kFlag && field.capacity == 1 && field_value(field, record) != 0.0)

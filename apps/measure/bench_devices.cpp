@@ -14,6 +14,7 @@
 #include "apps/common/operator_run.h"
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
+#include "apps/common/record_text.h"
 #include "apps/measure/bench_command.h"
 #include "apps/measure/machine.h"
 #include "ocellus/operator_group.h"

@@ -110,6 +110,7 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
   plan.depth = config.depth;
   plan.layout = config.layout;
   if (!tiles) plan.fields = config.fields;
+  plan.text_parts = plan.fields.count;
   if (config.layout == CharacterLayout::kFind && plan.fields.count == 0) {
     plan.fields.count = 1;
     plan.fields.fields[0] = {0, 0, config.size.width, config.size.height};
@@ -133,7 +134,7 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   info.planes[0] = {"scores", {table.classes, kMaxCharacters}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.classes = table.classes;
-  if (plan.layout != CharacterLayout::kTiles) info.text_parts = plan.fields.count;
+  info.text_parts = plan.text_parts;
   info.parts_are_items = plan.layout == CharacterLayout::kBoxes;
   info.depth = plan.depth;
   std::snprintf(info.summary, sizeof(info.summary),

@@ -16,6 +16,7 @@ struct NeocognitronPlan {
   CharacterLayout layout = CharacterLayout::kFind;
   /// kFind: at least one. kBoxes: the boxes.
   TextFields fields;
+  int text_parts = 0;  ///< fields of the configuration
   ImageSize tile;
   CharacterInk ink = CharacterInk::kAuto;
   int min_height = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ocellus/character_draw.h"
+#include "ocellus/neocognitron.h"
 
 namespace ocellus {
 namespace {

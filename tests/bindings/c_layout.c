@@ -57,6 +57,7 @@ int main(void) {
   FIELD(ocellus_field_info, type);
   FIELD(ocellus_field_info, capacity);
   FIELD(ocellus_field_info, offset);
+  FIELD(ocellus_field_info, role);
   STRUCT(ocellus_operator_info);
   FIELD(ocellus_operator_info, name);
   FIELD(ocellus_operator_info, width);
@@ -67,6 +68,8 @@ int main(void) {
   FIELD(ocellus_operator_info, record_name);
   FIELD(ocellus_operator_info, record_bytes);
   FIELD(ocellus_operator_info, field_count);
+  FIELD(ocellus_operator_info, classes);
+  FIELD(ocellus_operator_info, text_parts);
   FIELD(ocellus_operator_info, depth);
   FIELD(ocellus_operator_info, support_frames);
   FIELD(ocellus_operator_info, delay_frames);

@@ -250,6 +250,26 @@ class Flight(unittest.TestCase):
                                 update="synchronous", max_sweeps=sweeps)
             self.assertEqual(operator(FRAMES[0]).record["finished"], finished)
 
+    # Fails when the text is not that of the record's labels, or a part is taken from another field.
+    def test_text(self):
+        operator = Operator("digits", size=(WIDTH, HEIGHT), backend="cpu", layout="tiles", tile_width=16,
+                            tile_height=16, min_confidence=0.0)
+        result = operator(FRAMES[0])
+        names = operator.info.class_names
+        self.assertEqual(names, tuple("0123456789"))
+        labels = ["" if label < 0 else names[label] for label in result.record["label"]]
+        labels = [text or " " for text in labels[: result.record["count"]]]
+        self.assertEqual(len(labels), 12)
+        self.assertEqual(operator.text(result), "".join(labels))
+        self.assertEqual(operator.text(result, 0), operator.text(result))
+        with self.assertRaisesRegex(ocellus.Error, "part is 1; the text of .* has 1 parts"):
+            operator.text(result, 1)
+        with self.assertRaisesRegex(ocellus.Error, "part is -1; it must not be negative"):
+            operator.text(result, -1)
+        self.assertEqual(flow().text(flow()(FRAMES[0])), "")
+        roles = {field.name: field.role for field in operator.info.fields}
+        self.assertEqual(roles["label"], ocellus.FieldRole.LABEL)
+
     # Fails when wait blocks although its time is over, when the frame is lost then, or when a look
     # counts as a missed deadline.
     def test_deadline(self):
