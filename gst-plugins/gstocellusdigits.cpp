@@ -58,7 +58,6 @@ static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
       "GstVideoRegionOfInterestMeta",
       "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("digits"));
-  base_class->message_name = "ocellusdigits";
   base_class->trial_size = gst_ocellus_digits_trial_size;
 }
 

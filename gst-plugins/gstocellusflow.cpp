@@ -452,7 +452,6 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
       "The Ocellus authors");
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("flow"));
-  base_class->message_name = "ocellusflow";
   base_class->trial_size = gst_ocellus_flow_trial_size;
   base_class->check_settings = gst_ocellus_flow_check_settings;
   base_class->adapt = gst_ocellus_flow_adapt;

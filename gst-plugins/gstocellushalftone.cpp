@@ -68,7 +68,6 @@ static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
       GST_ELEMENT_CLASS(klass), "Ocellus halftone", "Filter/Effect/Video",
       "Converts each picture into a black and white halftone", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("halftone"));
-  base_class->message_name = "ocellushalftone";
 }
 
 static void gst_ocellus_halftone_init(GstOcellusHalftone*) {}

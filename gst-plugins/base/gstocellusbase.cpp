@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/gstocelluslearning.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
 #include "base/gstocellusnegotiation.h"
@@ -46,6 +47,7 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define DEFAULT_POST_MESSAGES FALSE
 #define DEFAULT_DRAW FALSE
 #define DEFAULT_MESSAGES GST_OCELLUS_MESSAGES_CHANGES
+#define DEFAULT_SAVE_LOCATION ""
 
 enum {
   PROP_0,
@@ -59,9 +61,10 @@ enum {
   PROP_STATS,
   PROP_POST_MESSAGES,
   PROP_LAST,
-  // Of derived classes whose results have a drawing or a text.
+  // Of derived classes whose results have a drawing or a text, or whose operator learns.
   PROP_DRAW = 40,
   PROP_MESSAGES,
+  PROP_SAVE_LOCATION,
   PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
 };
 
@@ -140,10 +143,6 @@ void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
 }
 gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
-}
-
-Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path) {
-  return gst_ocellus_base_get_private(self)->op.save_model(path);
 }
 
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
@@ -253,18 +252,12 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   return TRUE;
 }
 
-static void save_learned(GstOcellusBase* self) {
-  const auto save = GST_OCELLUS_BASE_GET_CLASS(self)->save_learned;
-  auto& op = gst_ocellus_base_get_private(self)->op;
-  if (save != nullptr && op.is_changed() && save(self)) op.set_saved();
-}
-
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   // The parent class has waited for the end of streaming, but a query may have come since.
   GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
-  save_learned(self);
+  gst_ocellus::save_learned(self);
   gst_ocellus::reset_stream(self);
   priv->mark_discont = false;
   priv->op.destroy();
@@ -364,7 +357,7 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       break;
     case GST_EVENT_EOS:
       gst_ocellus::drain(self);
-      save_learned(self);
+      gst_ocellus::save_learned(self);
       break;
     default:
       // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED
@@ -480,6 +473,10 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
     case PROP_MESSAGES:
       priv->settings.messages = static_cast<GstOcellusMessages>(g_value_get_enum(value));
       break;
+    case PROP_SAVE_LOCATION:
+      priv->save_location =
+          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_SAVE_LOCATION;
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::set_option(*option, &priv->engine, value);
@@ -536,6 +533,9 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
     case PROP_MESSAGES:
       g_value_set_enum(value, priv->settings.messages);
       break;
+    case PROP_SAVE_LOCATION:
+      g_value_set_string(value, priv->save_location.c_str());
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::get_option(*option, &priv->engine, value);
@@ -555,6 +555,16 @@ void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar
       g_param_spec_boolean("draw", "Draw", help, DEFAULT_DRAW, kMutableInPlaying));
 }
 
+void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_SAVE_LOCATION,
+      g_param_spec_string("save-location", "Save location",
+                          "With learn=true: model file to write at the end of the stream, and when "
+                          "the element stops (empty = none)",
+                          DEFAULT_SAVE_LOCATION, kMutableInPlaying));
+  gst_ocellus::install_save_model(G_TYPE_FROM_CLASS(klass));
+}
+
 static bool has_classes(const ocellus::OperatorDescription& description) {
   OperatorConfig config(description);
   config.set_input(kGstOcellusTrialSize, ocellus::PixelFormat::kGray8);
@@ -571,6 +581,9 @@ void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
   if (object_class->get_property == nullptr)
     object_class->get_property = gst_ocellus_base_get_property;
   klass->description = description;
+  gchar* name = g_strconcat("ocellus", description->name, nullptr);
+  klass->message_name = g_intern_string(name);
+  g_free(name);
   gst_ocellus::install_options(object_class, *description);
   if (!has_classes(*description)) return;
   gst_ocellus_base_class_install_draw(

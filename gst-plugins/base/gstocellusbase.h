@@ -72,9 +72,9 @@ struct GstOcellusResult {
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 
-  /// See gst_ocellus_base_class_set_operator().
+  /// These two are set by gst_ocellus_base_class_set_operator().
   const ocellus::OperatorDescription* description;
-  /// Name of the element message of a frame: the element's name.
+  /// Name of the element message of a frame: the element's name, "ocellus" with the operator's.
   const gchar* message_name;
   /// The result is a picture with the caps of the input, and is pushed in its place. The first
   /// plane of the operator is luma. Chroma is neutral or that of the input.
@@ -104,10 +104,6 @@ struct _GstOcellusBaseClass {
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
   /// Optional: adds fields to the element message of a frame, which has those of the record.
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
-  /// Optional, for an operator that learns: saves what it has learned. Called at the end of the
-  /// stream, when its frames have been pushed, and before the operator is destroyed, if frames have
-  /// come since the last call that returned TRUE. Returns FALSE if nothing was saved.
-  gboolean (*save_learned)(GstOcellusBase* self);
 };
 
 /// For class_init: sets the operator, which must have static storage duration, and installs its
@@ -116,10 +112,6 @@ struct _GstOcellusBaseClass {
 /// on to the parent class.
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description);
-
-/// OperatorHandle::save_model; any thread. Waits for the frame that is computed, and the stream
-/// waits until the file is written.
-ocellus::Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path);
 
 /// Whether frames are held back until the result that describes them is ready. Set it before the
 /// caps are negotiated.
@@ -130,6 +122,10 @@ gboolean gst_ocellus_base_get_align(GstOcellusBase* self);
 /// results are drawn over the pictures.
 void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help);
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
+
+/// For class_init of an element whose operator learns, when the property functions are set:
+/// installs the property `save-location` and the action signal `save-model`.
+void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass);
 
 /// Whether a result that is a picture gets the chroma of the input. Set it before the caps are
 /// negotiated.

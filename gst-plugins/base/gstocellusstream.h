@@ -45,6 +45,7 @@ struct GstOcellusBasePrivate {
   std::string backend = "auto";
   ocellus::EngineConfig engine;  // its options and workers
   bool align = false;
+  std::string save_location;
   bool keep_chroma = false;
   gst_ocellus::FrameSettings settings;
 

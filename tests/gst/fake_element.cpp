@@ -207,9 +207,6 @@ static Expected<void> fake_prepare(GstOcellusBase*, const ocellus::OperatorConfi
     return tl::unexpected(ocellus::make_error(script.failure, "prepare failed as requested"));
   return {};
 }
-static gboolean fake_save_learned(GstOcellusBase* self) {
-  return gst_ocellus_base_save_model(self, "model").has_value();
-}
 static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& image) {
   image.planes[0][0] = 0;
   ++script.draws;
@@ -218,12 +215,11 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
                                         "An operator that follows a script", "The Ocellus authors");
-  base->message_name = "ocellusfake";
   static const ocellus::OperatorDescription fake = describe_fake();
   gst_ocellus_base_class_set_operator(base, &fake);
   gst_ocellus_base_class_install_draw(base, "Draw");
+  gst_ocellus_base_class_install_learning(base);
   base->prepare = fake_prepare;
-  base->save_learned = fake_save_learned;
   base->draw = fake_draw;
 }
 static void ocellus_fake_init(OcellusFake*) {}
@@ -256,7 +252,6 @@ static void ocellus_fake_table_class_init(OcellusFakeTableClass* klass) {
                                         "An operator with a table", "The Ocellus authors");
   static const ocellus::OperatorDescription fake = describe_fake();
   gst_ocellus_base_class_set_operator(base, &fake);
-  base->message_name = "ocellusfake";
 }
 static void ocellus_fake_table_init(OcellusFakeTable*) {}
 
@@ -273,7 +268,9 @@ FakeResult fake_result(GstBuffer* buffer) {
 GstElement* make_fake() {
   GType type = script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type();
   if (script.describe) type = ocellus_fake_table_get_type();
-  return GST_ELEMENT(g_object_new(type, nullptr));
+  auto* element = GST_ELEMENT(g_object_new(type, nullptr));
+  if (script.learns) g_object_set(element, "save-location", "model", nullptr);
+  return element;
 }
 
 }  // namespace ocellus::gst_test
