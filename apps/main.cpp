@@ -6,6 +6,7 @@
 #include "apps/halftone/template_command.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
+#include "apps/optical_flow/filter_command.h"
 #include "apps/optical_flow/kernels_command.h"
 #include "apps/restoration/command.h"
 
@@ -45,6 +46,7 @@ int run(int argc, char** argv) {
   int exit_code = kDone;
   add_devices_command(program, exit_code);
   add_flow_command(program, exit_code);
+  add_filter_command(program, exit_code);
   add_cell_commands(program, exit_code);
   add_restoration_command(program, exit_code);
   add_digits_command(program, exit_code);

@@ -62,7 +62,8 @@ void RunReport::end(const nlohmann::ordered_json& totals) {
 }
 
 void RunReport::flush() {
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw InputError("standard output could not be written");
 }
 
 void FrameTimes::add(double ms) {

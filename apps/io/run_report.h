@@ -33,7 +33,7 @@ class RunReport {
   /// Called behind the last frame. `totals`: the other members.
   void end(const nlohmann::ordered_json& totals);
 
-  /// Text of a frame must not wait for the next one.
+  /// Text of a frame must not wait for the next one. Throws InputError if nobody can read it.
   static void flush();
 
  private:

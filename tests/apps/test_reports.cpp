@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/io/flow_file.h"
 #include "child_process.h"
 #include "support/files.h"
 
@@ -226,6 +228,53 @@ TEST(Reports, TheFormsExcludeEachOther) {
   const ChildResult result = run_program({"digits", "test:digits", "--json", "--json-lines"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("--json"), std::string::npos) << result.err;
+}
+
+// Example failure: the command works on for hours although its report goes nowhere.
+TEST(Reports, AFullDiskEndsTheRun) {
+  for (const char* form : {"--json", "--json-lines", "--threads=1"}) {
+    const std::string line = "'" + program_path() + "' digits test:digits,frames=100000 " + form +
+                             " > /dev/full 2> /dev/null";
+    const int status = std::system(line.c_str());  // NOLINT(cert-env33-c)
+    ASSERT_TRUE(WIFEXITED(status)) << form;
+    EXPECT_EQ(WEXITSTATUS(status), 2) << form;
+  }
+}
+
+// Example failure: `filter` gives other values than a constant picture has, writes another plane
+// than the one of --plane, or takes a plane that is not there.
+TEST(Filter, DerivativesOfAMovingPicture) {
+  const TemporaryFolder folder;
+  const std::string file = folder / "dx_%02d.pfm";
+  const ChildResult result = run_program({"filter", "test:48x32,frames=24,motion=translate,u=1,v=0",
+                                          "--taps", "5x5x4", "--plane", "0", "-o", file, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json report = json::parse(result.out);
+  ASSERT_EQ(report["frames"].size(), 24u);
+  EXPECT_EQ(report["support_frames"], 4);
+  const json& first = report["frames"].front();
+  const json& last = report["frames"].back();
+  EXPECT_EQ(first["warming_up"], true);
+  EXPECT_EQ(last["warming_up"], false);
+  // A picture that moves by one pixel a frame along x: the derivative along t (2) is minus that
+  // along x (0).
+  const double dx = last["planes"]["0"]["rms"];
+  EXPECT_GT(dx, 0.1);
+  EXPECT_NEAR(last["planes"]["2"]["rms"].get<double>() / dx, 1.0, 0.1);
+  const app::FloatPlane plane = app::read_pfm(folder / "dx_23.pfm");
+  EXPECT_EQ(plane.size, (ImageSize{48, 32}));
+  double squares = 0.0;
+  for (const float value : plane.values) squares += static_cast<double>(value) * value;
+  EXPECT_NEAR(std::sqrt(squares / (48.0 * 32.0)), dx, 1e-6 * dx);
+
+  const ChildResult unknown = run_program({"filter", "test:", "--plane", "9", "-o", file});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("--plane 9: there is no such plane; there are 0, 1, 2"),
+            std::string::npos)
+      << unknown.err;
+  const ChildResult video = run_program({"filter", "test:", "-o", folder / "a.webm"});
+  EXPECT_EQ(video.exit_code, 2);
+  EXPECT_NE(video.err.find("a plane is written as .pfm"), std::string::npos) << video.err;
 }
 
 /// The most memory that a command takes for `frames` frames of a video.
