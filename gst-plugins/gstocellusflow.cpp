@@ -110,12 +110,11 @@
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
 #include "base/gstocellusoptions.h"
+#include "gstocelluskernels.h"
 #include "ocellus/flow_draw.h"
-#include "ocellus/kernel_taps.h"
 #include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 
-#define DEFAULT_ALIGN TRUE
 #define DEFAULT_OBJECTS FALSE
 
 // Type of the region of an object that moves, and name of its structure.
@@ -123,7 +122,6 @@
 
 enum {
   PROP_0,
-  PROP_ALIGN,
   PROP_OBJECTS,
   // From here on, the rows of the tables.
   PROP_DRAW_OPTIONS = 100,
@@ -151,24 +149,13 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_
 
 static ocellus::ImageSize gst_ocellus_flow_trial_size(const ocellus::OperatorConfig& config) {
   const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  // Kernels for each pixel are for one size. Any error is found again with the configuration.
-  if (flow.kernels.origin == ocellus::KernelOrigin::kFile &&
-      flow.kernels.form == ocellus::KernelForm::kPerPixel) {
-    if (const auto bank = ocellus::read_kernel_file_info(flow.kernels.path.c_str()))
-      return bank->size;
-  }
-  return gst_ocellus::enclose(kGstOcellusTrialSize, flow.roi);
+  return gst_ocellus::trial_size_of(flow.kernels, flow.roi);
 }
 
-// Reads all taps of a kernel file. Otherwise only the creation of the operator would.
 static ocellus::Expected<void> gst_ocellus_flow_check_settings(
     const ocellus::OperatorConfig& config) {
-  const auto& kernels = config.get_if<ocellus::OpticalFlowConfig>()->kernels;
-  if (kernels.origin != ocellus::KernelOrigin::kFile) return {};
-  constexpr auto kPass = [](void*, int, int, int, int, const float*, const float*, const float*) {
-    return true;
-  };
-  return ocellus::visit_kernels(kernels, gst_ocellus_flow_trial_size(config), kPass, nullptr);
+  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  return gst_ocellus::check_kernels(flow.kernels, flow.roi);
 }
 
 // What is drawn or attached; from the properties.
@@ -362,10 +349,6 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
   GstOcellusBase* base = GST_OCELLUS_BASE(object);
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
-    case PROP_ALIGN:
-      if (gst_ocellus_base_may_configure(base, pspec))
-        gst_ocellus_base_set_align(base, g_value_get_boolean(value));
-      break;
     case PROP_OBJECTS:
       if (!gst_ocellus_base_may_configure(base, pspec)) break;
       GST_OBJECT_LOCK(self);
@@ -387,12 +370,8 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
 
 static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
                                           GParamSpec* pspec) {
-  GstOcellusBase* base = GST_OCELLUS_BASE(object);
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
-    case PROP_ALIGN:
-      g_value_set_boolean(value, gst_ocellus_base_get_align(base));
-      break;
     case PROP_OBJECTS:
       GST_OBJECT_LOCK(self);
       g_value_set_boolean(value, self->find_objects);
@@ -422,14 +401,7 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   object_class->set_property = gst_ocellus_flow_set_property;
   object_class->get_property = gst_ocellus_flow_get_property;
   object_class->finalize = gst_ocellus_flow_finalize;
-  g_object_class_install_property(
-      object_class, PROP_ALIGN,
-      g_param_spec_boolean("align", "Align",
-                           "Hold each frame back until the flow that describes it is computed, and "
-                           "report the latency",
-                           DEFAULT_ALIGN,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_READY)));
+  gst_ocellus_base_class_install_align(base_class);
   gst_ocellus_base_class_install_draw(base_class, "Draw the flow over the picture");
   g_object_class_install_property(
       object_class, PROP_OBJECTS,
@@ -466,5 +438,4 @@ static void gst_ocellus_flow_init(GstOcellusFlow* self) {
   self->overlay = {};
   self->objects = {};
   self->finder = new std::optional<ocellus::MovingObjects>;
-  gst_ocellus_base_set_align(GST_OCELLUS_BASE(self), DEFAULT_ALIGN);
 }

@@ -45,6 +45,7 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
 #define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
 #define DEFAULT_POST_MESSAGES FALSE
+#define DEFAULT_ALIGN TRUE
 #define DEFAULT_DRAW FALSE
 #define DEFAULT_MESSAGES GST_OCELLUS_MESSAGES_CHANGES
 #define DEFAULT_SAVE_LOCATION ""
@@ -61,8 +62,10 @@ enum {
   PROP_STATS,
   PROP_POST_MESSAGES,
   PROP_LAST,
-  // Of derived classes whose results have a drawing or a text, or whose operator learns.
-  PROP_DRAW = 40,
+  // Of derived classes whose results are delayed, have a drawing or a text, or whose operator
+  // learns.
+  PROP_ALIGN = 40,
+  PROP_DRAW,
   PROP_MESSAGES,
   PROP_SAVE_LOCATION,
   PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
@@ -126,13 +129,6 @@ GType gst_ocellus_on_device_loss_get_type(void) {
 }
 
 // ---- functions for derived elements
-
-void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->align, align != FALSE);
-}
-gboolean gst_ocellus_base_get_align(GstOcellusBase* self) {
-  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->align);
-}
 
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
@@ -467,6 +463,9 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
     case PROP_POST_MESSAGES:
       priv->settings.post_messages = g_value_get_boolean(value) != FALSE;
       break;
+    case PROP_ALIGN:
+      priv->align = g_value_get_boolean(value) != FALSE;
+      break;
     case PROP_DRAW:
       priv->settings.draw = g_value_get_boolean(value) != FALSE;
       break;
@@ -527,6 +526,9 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
     case PROP_POST_MESSAGES:
       g_value_set_boolean(value, priv->settings.post_messages);
       break;
+    case PROP_ALIGN:
+      g_value_set_boolean(value, priv->align);
+      break;
     case PROP_DRAW:
       g_value_set_boolean(value, priv->settings.draw);
       break;
@@ -548,6 +550,17 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
 
 static constexpr auto kMutableInPlaying = static_cast<GParamFlags>(
     G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_ALIGN,
+      g_param_spec_boolean("align", "Align",
+                           "Hold each frame back until the result that describes it is computed, "
+                           "and report the latency",
+                           DEFAULT_ALIGN,
+                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_READY)));
+}
 
 void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help) {
   g_object_class_install_property(
@@ -687,6 +700,8 @@ static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass) {
   GstOcellusBase* self = GST_OCELLUS_BASE(instance);
   auto* priv = new GstOcellusBasePrivate(self, *GST_OCELLUS_BASE_CLASS(klass)->description);
   *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset)) = priv;
+  priv->align = DEFAULT_ALIGN &&
+                g_object_class_find_property(static_cast<GObjectClass*>(klass), "align") != nullptr;
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), FALSE);
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);

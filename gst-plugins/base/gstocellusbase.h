@@ -113,10 +113,9 @@ struct _GstOcellusBaseClass {
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description);
 
-/// Whether frames are held back until the result that describes them is ready. Set it before the
-/// caps are negotiated.
-void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
-gboolean gst_ocellus_base_get_align(GstOcellusBase* self);
+/// For class_init, when the property functions are set: installs the property `align`: whether
+/// frames are held back until the result that describes them is ready. Without it they are not.
+void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass);
 
 /// For class_init, when the property functions are set: installs the property `draw`: whether
 /// results are drawn over the pictures.

@@ -100,6 +100,17 @@ class Metas(unittest.TestCase):
         self.assertEqual(meta.regions["deviation"], (16, 8, 64, 48))
         self.assertEqual(meta.planes["deviation"].shape, (48, 64))
 
+    # Fails when the planes are not those of the operator, or have other names or another region.
+    def test_filter(self):
+        frames = support.moving_frames(WIDTH, HEIGHT, 4, 1.0, -0.5)
+        buffers = run("ocellusfilter backend=cpu align=false taps=5x5x3 roi=16,8,64,48", frames)
+        operator = ocellus.Operator("filter", size=(WIDTH, HEIGHT), backend="cpu", taps="5x5x3", roi="16,8,64,48")
+        for buffer, frame in zip(buffers, frames):
+            meta = ocellus.gst.result(buffer, "filter")
+            self.assertEqual(meta.regions, dict.fromkeys(("0", "1", "2"), (16, 8, 64, 48)))
+            for plane, expected in zip(meta.planes.values(), operator(frame)):
+                np.testing.assert_array_equal(plane, expected)
+
     # Fails when a plane does not keep its buffer: the element would use the memory again.
     def test_planes_keep_the_buffer(self):
         frames = support.moving_frames(WIDTH, HEIGHT, 3, 1.0, -0.5)

@@ -217,6 +217,7 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
                                         "An operator that follows a script", "The Ocellus authors");
   static const ocellus::OperatorDescription fake = describe_fake();
   gst_ocellus_base_class_set_operator(base, &fake);
+  gst_ocellus_base_class_install_align(base);
   gst_ocellus_base_class_install_draw(base, "Draw");
   gst_ocellus_base_class_install_learning(base);
   base->prepare = fake_prepare;
@@ -269,6 +270,7 @@ GstElement* make_fake() {
   GType type = script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type();
   if (script.describe) type = ocellus_fake_table_get_type();
   auto* element = GST_ELEMENT(g_object_new(type, nullptr));
+  if (!script.describe) g_object_set(element, "align", FALSE, nullptr);
   if (script.learns) g_object_set(element, "save-location", "model", nullptr);
   return element;
 }

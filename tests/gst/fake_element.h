@@ -64,7 +64,8 @@ struct FakeResult {
 };
 FakeResult fake_result(GstBuffer* buffer);
 
-/// Creates a fake element. Its results are pictures, or others, if the script says so.
+/// Creates a fake element, with align=false. Its results are pictures, or others, if the script
+/// says so.
 GstElement* make_fake();
 
 inline constexpr guint64 kBudget = 60 * GST_SECOND;  // missed only if the script makes it late
@@ -75,9 +76,6 @@ class Fake {
       : harness_((script = told, make_fake()), properties, {}) {}
   Harness& operator*() { return harness_; }
   Harness* operator->() { return &harness_; }
-
-  /// Holds frames back until their results are ready. Call it before the caps are set.
-  void align() { gst_ocellus_base_set_align(GST_OCELLUS_BASE(harness_.element()), TRUE); }
 
   /// Returns a frame whose first pixel is `value` and whose PTS is `value` frames.
   GstBuffer* frame(int value) {

@@ -10,7 +10,8 @@ namespace ocellus::gst_test {
 namespace {
 
 constexpr const char* kElements[] = {"ocellusflow",   "ocellushalftone", "ocelluscnn",
-                                     "ocellusdigits", "ocelluscortex",   "ocellusrestore"};
+                                     "ocellusdigits", "ocelluscortex",   "ocellusrestore",
+                                     "ocellusfilter"};
 
 PixelFormat pixel_format(GstVideoFormat format) {
   switch (format) {

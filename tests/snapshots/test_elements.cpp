@@ -268,6 +268,7 @@ const std::vector<Case>& cases() {
        "align=false roi=8,8,40,30 deviation=true invalid=zero post-messages=true", kTexture},
       {"ocellusflow_kernels", "ocellusflow", "method=kernels taps=5x5x4 post-messages=true",
        kTexture, moving, 5},
+      {"ocellusfilter", "ocellusfilter", "taps=5x5x4 post-messages=true", kTexture, moving, 5},
       {"ocellushalftone", "ocellushalftone", "post-messages=true", kTexture, moving, 2, true},
       {"ocellushalftone_color", "ocellushalftone", "chroma=keep", kColor, moving, 1, true},
       {"ocellushalftone_neutral", "ocellushalftone", "", kColor, moving, 1, true},
@@ -341,8 +342,9 @@ Json property_json(GParamSpec* spec) {
   return seen;
 }
 
-constexpr const char* kFactories[] = {"ocellusflow",    "ocellushalftone", "ocelluscnn",
-                                      "ocellusrestore", "ocellusdigits",   "ocelluscortex"};
+constexpr const char* kFactories[] = {"ocellusflow",  "ocellusfilter",  "ocellushalftone",
+                                      "ocelluscnn",   "ocellusrestore", "ocellusdigits",
+                                      "ocelluscortex"};
 
 // ---- Tests
 
