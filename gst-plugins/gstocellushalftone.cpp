@@ -16,7 +16,7 @@
  * input and of the output. They are 16 and 235 in limited range and 0 and 255 in full range. With
  * 16 bits they are 4096 and 60160, or 0 and 65535. Without a colorimetry in the caps, YUV formats
  * have limited range, gray and RGB formats full range. Luma outside the range counts as black or as
- * white. Chroma becomes neutral, or is kept (#GstOcellusCellularNetwork:chroma).
+ * white. Chroma becomes neutral, or is kept (#GstOcellusHalftone:chroma).
  *
  * The result is written to a new buffer. #GstOcellusBase:on-miss determines what happens to a frame
  * that misses its budget: it is pushed late, dropped, replaced by the newest result, or pushed
@@ -33,10 +33,9 @@
  * up with, a depth of 1 gives the least latency.
  *
  * The element accepts I420, NV12, BGR, RGB, BGRx, BGRA, RGBx and RGBA in memory:CUDAMemory, if the
- * plugin was built with CUDA support and the backend is a CUDA device. Luma of I420 and NV12 is
- * then read and written in device memory. The element offers its neighbors the CUDA context in
- * which no copy is needed. It copies pictures from other contexts, and pictures of the other
- * formats to the host and back. #GstOcellusBase:stats counts these copies.
+ * plugin was built with CUDA support and the backend is a CUDA device. The pictures are then read
+ * and written in device memory. The element offers its neighbors the CUDA context in which no copy
+ * is needed. It copies pictures from other contexts. #GstOcellusBase:stats counts these copies.
  *
  * ## Launch lines
  * |[

@@ -4,7 +4,7 @@
  *
  * Restoration of blurred images by recursive filters.
  *
- * The luma of the picture is restored and its chroma is kept: the eye sees little of the blur of
+ * The luma of the picture is restored and its color is kept: the eye sees little of the blur of
  * chroma, which has half the resolution. The properties are the options of the operator. The
  * budget, memory:CUDAMemory and what happens to late frames are as for all elements of Ocellus.
  *
@@ -33,6 +33,4 @@ static void gst_ocellus_restore_class_init(GstOcellusRestoreClass* klass) {
   base_class->produces_video = TRUE;
 }
 
-static void gst_ocellus_restore_init(GstOcellusRestore* self) {
-  gst_ocellus_base_set_keep_chroma(GST_OCELLUS_BASE(self), TRUE);
-}
+static void gst_ocellus_restore_init(GstOcellusRestore*) {}

@@ -120,12 +120,10 @@ Expected<OperatorConfig> config_of(const ocellus_operator_config& given) noexcep
   const OperatorDescription* const description = find_operator(given.name);
   if (description == nullptr) return unknown_operator(given.name);
   Settings memory;
-  const auto settings = settings_of(given.name, given.options, given.option_count, memory);
-  if (!settings) return tl::unexpected(settings.error());
+  OCELLUS_TRY_ASSIGN(settings, settings_of(given.name, given.options, given.option_count, memory));
   OperatorConfig config(*description);
-  if (Expected<void> set = config.set_options(*settings); !set) return tl::unexpected(set.error());
-  const Expected<PixelFormat> format = enum_of<PixelFormat>("format", given.format);
-  if (!format) return tl::unexpected(format.error());
+  OCELLUS_TRY(config.set_options(*settings));
+  OCELLUS_TRY_ASSIGN(format, enum_of<PixelFormat>("format", given.format));
   const bool whole_range = given.black == 0.0f && given.white == 0.0f;
   config.set_input({given.width, given.height}, *format,
                    whole_range ? GrayRange{} : GrayRange{given.black, given.white});
@@ -136,8 +134,7 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
   EngineConfig config;
   if (given == nullptr) return config;
   if (given->backend != nullptr) {
-    const Expected<BackendSpec> backend = BackendSpec::parse(given->backend);
-    if (!backend) return tl::unexpected(backend.error());
+    OCELLUS_TRY_ASSIGN(backend, BackendSpec::parse(given->backend));
     config.backend = *backend;
   }
   config.workers = given->workers;
@@ -150,15 +147,13 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
                             config.affinity.size());
   }
   std::copy_n(given->affinity, given->affinity_count, config.affinity.begin());
-  const Expected<DeviceWait> wait = enum_of<DeviceWait>("device_wait", given->device_wait);
-  if (!wait) return tl::unexpected(wait.error());
+  OCELLUS_TRY_ASSIGN(wait, enum_of<DeviceWait>("device_wait", given->device_wait));
   config.device_wait = *wait;
   if (given->device_stream_sets != 0) config.device_stream_sets = given->device_stream_sets;
   config.device_copy_threads = given->device_copy_threads;
   Settings memory;
-  const auto settings = settings_of("engine", given->options, given->option_count, memory);
-  if (!settings) return tl::unexpected(settings.error());
-  if (Expected<void> set = set_options(config, *settings); !set) return tl::unexpected(set.error());
+  OCELLUS_TRY_ASSIGN(settings, settings_of("engine", given->options, given->option_count, memory));
+  OCELLUS_TRY(set_options(config, *settings));
   return config;
 }
 
@@ -167,15 +162,11 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
 Expected<Engine> make_engine(const ocellus_engine_config* given,
                              const ocellus_operator_config* operators,
                              std::size_t operator_count) noexcept {
-  Expected<EngineConfig> config = config_of(given);
-  if (!config) return tl::unexpected(config.error());
-  const Expected<EngineInfo> probed = Engine::probe(*config);
-  if (!probed) return tl::unexpected(probed.error());
+  OCELLUS_TRY_ASSIGN(config, config_of(given));
+  OCELLUS_TRY_ASSIGN(probed, Engine::probe(*config));
   for (std::size_t i = 0; i < operator_count; ++i) {
-    const Expected<OperatorConfig> one = config_of(operators[i]);
-    if (!one) return tl::unexpected(one.error());
-    const Expected<Footprint> footprint = one->footprint(*probed);
-    if (!footprint) return tl::unexpected(footprint.error());
+    OCELLUS_TRY_ASSIGN(one, config_of(operators[i]));
+    OCELLUS_TRY_ASSIGN(footprint, one->footprint(*probed));
     config->memory += *footprint;
   }
   return Engine::create(*config);
@@ -293,7 +284,9 @@ ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_ope
                        plane.size.height,
                        static_cast<ocellus_format>(plane.format),
                        plane.optional ? 1 : 0,
-                       plane.levels};
+                       plane.levels,
+                       plane.follows_frame ? 1 : 0,
+                       plane.color == PictureColor::kKept ? 1 : 0};
   }
   if (from.record != nullptr) {
     info->record_name = from.record->name;

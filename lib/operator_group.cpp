@@ -117,8 +117,7 @@ Expected<void> GroupState::prepare(std::span<const EngineConfig> engines,
   }
   if (cameras < 1 || cameras > kMaxGroupCameras)
     return invalid_argument("cameras is %d; it must be 1 to %d", cameras, kMaxGroupCameras);
-  const Expected<OperatorInfo> info = config.info();
-  if (!info) return tl::unexpected(info.error());
+  OCELLUS_TRY_ASSIGN(info, config.info());
   engine_count_ = static_cast<int>(engines.size());
   camera_count_ = cameras;
   in_turn_ = !info->keeps_state && !info->learns;
@@ -151,23 +150,19 @@ Expected<void> GroupState::prepare(std::span<const EngineConfig> engines,
 Expected<void> GroupState::start_engine(int number, const EngineConfig& settings,
                                         const OperatorConfig& config) noexcept {
   Device& device = engines_[at(number)];
-  const Expected<EngineInfo> probed = Engine::probe(settings);
-  if (!probed) return tl::unexpected(probed.error());
+  OCELLUS_TRY_ASSIGN(probed, Engine::probe(settings));
   if (probed->backend == BackendKind::kCpu)
     device.backend = {BackendChoice::kCpu, 0};
   else
     device.backend = {BackendChoice::kCuda, probed->device};
-  const Expected<Footprint> footprint = config.footprint(*probed);
-  if (!footprint) return tl::unexpected(footprint.error());
+  OCELLUS_TRY_ASSIGN(footprint, config.footprint(*probed));
   EngineConfig whole = settings;
   for (int member = number; member < member_count_; member += engine_count_)
     whole.memory += *footprint;
-  Expected<Engine> engine = Engine::create(whole);
-  if (!engine) return tl::unexpected(engine.error());
+  OCELLUS_TRY_ASSIGN(engine, Engine::create(whole));
   device.engine = std::move(*engine);
   for (int member = number; member < member_count_; member += engine_count_) {
-    Expected<OperatorHandle> made = config.create(*device.engine);
-    if (!made) return tl::unexpected(made.error());
+    OCELLUS_TRY_ASSIGN(made, config.create(*device.engine));
     members_[at(member)].handle = std::move(*made);
     members_[at(member)].engine = number;
   }
@@ -200,7 +195,7 @@ int GroupState::next_engine(int camera) const noexcept {
 }
 
 Expected<void> GroupState::submit(int camera, const Frame& in, const OperatorOutput& out) noexcept {
-  if (Expected<void> good = check_camera(camera); !good) return good;
+  OCELLUS_TRY(check_camera(camera));
   const int number = next_member(camera);
   if (number < 0) {
     if (in_turn_) {
@@ -228,7 +223,7 @@ Expected<void> GroupState::submit(int camera, const Frame& in, const OperatorOut
 }
 
 Expected<GroupResult> GroupState::wait(int camera, Deadline deadline) noexcept {
-  if (Expected<void> good = check_camera(camera); !good) return tl::unexpected(good.error());
+  OCELLUS_TRY(check_camera(camera));
   Camera& queue = cameras_[at(camera)];
   const std::uint64_t begin = queue.begin.load(std::memory_order_relaxed);
   if (begin == queue.end.load(std::memory_order_acquire)) {
@@ -264,7 +259,7 @@ void GroupState::reset() noexcept {
 }
 
 Expected<void> GroupState::save_model(int camera, const char* path) noexcept {
-  if (Expected<void> good = check_camera(camera); !good) return good;
+  OCELLUS_TRY(check_camera(camera));
   const int member = in_turn_ ? 0 : camera;
   const Expected<void> saved = members_[at(member)].handle->save_model(path);
   if (!saved) return failed(member, saved.error());
@@ -283,8 +278,7 @@ Expected<OperatorGroup> OperatorGroup::create(std::span<const EngineConfig> engi
                                               const OperatorConfig& config, int cameras) noexcept {
   std::unique_ptr<detail::GroupState> state(new (std::nothrow) detail::GroupState);
   if (state == nullptr) return detail::no_memory();
-  if (Expected<void> started = state->prepare(engines, config, cameras); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(state->prepare(engines, config, cameras));
   return OperatorGroup(std::move(state));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/failure.h"
 #include "ocellus/ocellus.h"
 
 namespace ocellus {
@@ -31,8 +32,7 @@ OperatorDescription describe(const char* name, const char* summary) noexcept {
     return Operator::footprint(engine, *static_cast<const Config*>(config));
   };
   made.create = [](Engine& engine, const void* config) noexcept -> Expected<OperatorHandle> {
-    Expected<Operator> handle = Operator::create(engine, *static_cast<const Config*>(config));
-    if (!handle) return tl::unexpected(handle.error());
+    OCELLUS_TRY_ASSIGN(handle, Operator::create(engine, *static_cast<const Config*>(config)));
     return OperatorHandle(std::move(*handle));
   };
   return made;
@@ -70,12 +70,10 @@ const OperatorDescription* OperatorConfig::described_by(OptionTable options) noe
 
 Expected<Engine> create_engine(const EngineConfig& config,
                                std::span<const OperatorConfig> operators) noexcept {
-  const Expected<EngineInfo> engine = Engine::probe(config);
-  if (!engine) return tl::unexpected(engine.error());
+  OCELLUS_TRY_ASSIGN(engine, Engine::probe(config));
   EngineConfig whole = config;
   for (const OperatorConfig& one : operators) {
-    const Expected<Footprint> footprint = one.footprint(*engine);
-    if (!footprint) return tl::unexpected(footprint.error());
+    OCELLUS_TRY_ASSIGN(footprint, one.footprint(*engine));
     whole.memory += *footprint;
   }
   return Engine::create(whole);

@@ -9,7 +9,7 @@
 #include "apps/cluster/ranks.h"
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
-#include "apps/common/program.h"
+#include "apps/program.h"
 
 namespace {
 

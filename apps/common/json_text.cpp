@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "apps/common/input_error.h"
-#include "apps/io/output_file.h"
+#include "apps/common/printable.h"
 
 namespace ocellus::app {
 namespace {
@@ -43,7 +43,26 @@ Extent extent_of(std::string_view text) {
 
 }  // namespace
 
+void check_json_begin(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  if (text.empty() || text[0] == '{' || text[0] == '[') return;
+  throw InputError(
+      fmt::format("it must be JSON, which begins with {{; it begins with \"{}\"",
+                  printable(text.substr(0, text.find_first_of(kSpace)), kMostOfValue)));
+}
+
+void refuse_json(const nlohmann::json::exception& error) {
+  // The prefix "[json.exception...] " only helps programmers.
+  const std::string_view what = error.what();
+  const std::size_t end = what.find("] ");
+  throw InputError(fmt::format(
+      "not valid JSON: {}",
+      printable(end == std::string_view::npos ? what : what.substr(end + 2), kMostOfValue)));
+}
+
 nlohmann::json json_object(std::string_view text) {
+  check_json_begin(text);
   if (text.size() > kMostJsonBytes) {
     throw InputError(fmt::format("the JSON has {}; the limit is {}", bytes_text(text.size()),
                                  bytes_text(kMostJsonBytes)));
@@ -61,12 +80,7 @@ nlohmann::json json_object(std::string_view text) {
   try {
     root = nlohmann::json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // The prefix "[json.exception...] " only helps programmers.
-    const std::string_view what = error.what();
-    const std::size_t end = what.find("] ");
-    throw InputError(fmt::format(
-        "not valid JSON: {}",
-        printable(end == std::string_view::npos ? what : what.substr(end + 2), kMostOfValue)));
+    refuse_json(error);
   }
   if (!root.is_object()) throw InputError("the JSON is not an object");
   return root;

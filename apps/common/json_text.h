@@ -20,6 +20,13 @@ inline constexpr int kMostJsonDepth = 16;
 /// values and depth before it parses. Throws InputError.
 nlohmann::json json_object(std::string_view text);
 
+/// Throws InputError that names the first word of the text, unless the text is empty or begins an
+/// object or an array.
+void check_json_begin(std::string_view text);
+
+/// Throws InputError for an error of the parser.
+[[noreturn]] void refuse_json(const nlohmann::json::exception& error);
+
 /// A value for an error text: on one line, and cut off if it is long.
 std::string shown_json(const nlohmann::json& value);
 

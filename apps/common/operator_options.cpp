@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "apps/common/input_error.h"
-#include "apps/io/output_file.h"
+#include "apps/common/input_guard.h"
 
 namespace ocellus::app {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
@@ -95,6 +96,15 @@ std::string printable_json(std::string_view json) {
     rest.remove_prefix(c.bytes);
   }
   return out;
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array<const char*, 7> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024.0 && unit + 1 < kUnits.size(); ++unit) value /= 1024.0;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 }  // namespace ocellus::app

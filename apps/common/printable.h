@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -29,5 +30,8 @@ void tell_once(const std::string& path, const std::string& what);
 /// JSON text with the same characters replaced by JSON escapes, so that the strings keep their
 /// values.
 std::string printable_json(std::string_view json);
+
+/// For example "1.5 GiB".
+std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace ocellus::app

@@ -3,7 +3,7 @@
 #include "apps/common/device_list.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
-#include "apps/cortex/plan_command.h"
+#include "apps/cortical_network/plan_command.h"
 
 namespace ocellus::app {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "apps/common/interrupt.h"
-#include "apps/common/operator_run.h"
 #include "apps/common/printable.h"
 #include "apps/cortex/cortex_command.h"
 #include "apps/io/idx_file.h"
 #include "apps/io/image_io.h"
+#include "apps/io/operator_run.h"
 #include "apps/io/output_file.h"
 
 namespace ocellus::app {

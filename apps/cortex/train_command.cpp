@@ -12,12 +12,12 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/common/training.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/feature_picture.h"
 #include "apps/cortex/level_text.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
+#include "apps/io/training_files.h"
 #include "ocellus/cortex_training.h"
 
 namespace ocellus::app {

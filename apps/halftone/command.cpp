@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "apps/halftone/run.h"
+#include "ocellus/halftone.h"
 
 namespace ocellus::app {
 namespace {
@@ -32,6 +33,13 @@ void binarize(InputFrame& frame, double threshold) {
   }
   frame.image = std::move(out);
   frame.range = {};
+}
+
+bool keeps_color(const CellCommand& command) {
+  const OperatorConfig config = command.options.config();
+  const ChainConfig* chain = config.get_if<HalftoneConfig>();
+  if (chain == nullptr) chain = config.get_if<CnnConfig>();
+  return chain->chroma == PictureColor::kKept;
 }
 
 /// Runs one of the two commands and reports the sweeps.
@@ -110,6 +118,12 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
   }
   command->callback([command, o, &exit_code] {
     check_options(*command, {unused_without_video(o->frames.output, {"--fps"})});
+    o->frames.source.color = keeps_color(*o);
+    if (o->binarize && keeps_color(*o)) {
+      throw InputError(
+          "--binarize makes the frames black and white, so they have no color; leave out "
+          "--binarize or --chroma keep");
+    }
     exit_code = CellJob(*o).run();
   });
   return command;
@@ -120,13 +134,17 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
 void add_cell_commands(CLI::App& program, int& exit_code) {
   add_command(program, exit_code, "halftone", "Convert gray frames to black and white halftones")
       ->footer(
-          "Of a color frame, the luma is used. The time of a frame is measured from the call of\n"
-          "submit to the result. docs/halftone.md describes the presets.");
+          "Of a color frame, the luma is used, and --chroma keep keeps the color. The time of a "
+          "frame\n"
+          "is measured from the call of submit to the result. docs/halftone.md describes the "
+          "presets.");
   add_command(program, exit_code, "cnn",
               "Run a chain of templates of a cellular neural network on frames")
       ->footer(
-          "Of a color frame, the luma is used. `ocellus template list` prints the names of the\n"
-          "templates. Levels, boundary and update, if given, apply to all stages of the chain; a\n"
+          "Of a color frame, the luma is used, and --chroma keep keeps the color. `ocellus "
+          "template\n"
+          "list` prints the names of the templates. Levels, boundary and update, if given, apply "
+          "to all stages of the chain; a\n"
           "template's own limit of sweeps is written in the chain: \"hole(sweeps=50)\".");
 }
 

@@ -10,10 +10,10 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
-#include "apps/halftone/template_text.h"
-#include "apps/halftone/template_writer.h"
+#include "apps/halftone/template_json.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
+#include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
 
 namespace ocellus::app {
@@ -26,11 +26,11 @@ struct TemplateMakeOptions {
 };
 
 /// Checks the stages as an operator would, without creating an engine.
-void check_stages(const CellTemplateFile& file) {
+void check_stages(const CellTemplates& templates) {
   CellularNetworkConfig config;
   config.size = {64, 64};
-  config.stage_count = static_cast<int>(file.stages.size());
-  std::copy(file.stages.begin(), file.stages.end(), config.stages.begin());
+  config.stage_count = static_cast<int>(templates.stages.size());
+  std::copy(templates.stages.begin(), templates.stages.end(), config.stages.begin());
   EngineConfig engine;
   engine.backend.choice = BackendChoice::kCpu;
   const EngineInfo info = take(Engine::probe(engine), "engine");
@@ -41,24 +41,25 @@ void check_stages(const CellTemplateFile& file) {
 static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
 
 void run_make(const TemplateMakeOptions& options) {
-  // A chain takes only names with this ending for files. The writer reports devices and pipes.
-  if (!options.out.ends_with(".ocellus") && !is_special_file(options.out))
+  // A chain takes only names with this ending for files.
+  if (!options.out.ends_with(".ocellus"))
     throw InputError(fmt::format("{}: the name must end in .ocellus", options.out));
   InputText text(options.in);
-  CellTemplateFile file;
+  CellTemplates templates;
   try {
     const std::string source = read_text(text, kMostTemplateText);
-    if (source.empty()) throw InputError("it is empty; it must hold templates as text or JSON");
-    if (source.find('\0') != std::string::npos)
-      throw InputError("it is not text; it must hold templates as text or JSON");
-    file = parse_cell_templates(source, options.continuous);
-    check_stages(file);
+    if (source.find_first_not_of(" \t\r\n") == std::string::npos)
+      throw InputError("it is empty; it must hold templates as JSON");
+    templates = parse_cell_templates(source, options.continuous);
+    check_stages(templates);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", text.name(), error.what()));
   }
-  write_template_file(options.out, file);
+  const auto file = std::make_unique<detail::CellTemplateFileBytes>();
+  take(detail::encode_cell_templates(templates.stages, templates.note, *file), options.out);
+  write_file(options.out, {file->bytes, file->count});
   fmt::print("{}: {}\n", printable(options.out),
-             counted(static_cast<std::int64_t>(file.stages.size()), "stage"));
+             counted(static_cast<std::int64_t>(templates.stages.size()), "stage"));
 }
 
 void run_list(bool json) {
@@ -84,28 +85,24 @@ void run_list(bool json) {
     fmt::print("{:<{}}  {}\n", info.name, width, info.description);
 }
 
-void run_show(const std::string& what, bool json) {
-  CellTemplateFile file;
+void run_show(const std::string& what) {
+  CellTemplates templates;
   const bool is_file = what.ends_with(".ocellus") && what.find('|') == std::string::npos;
   if (is_file) {
     std::array<CellStage, kMaxCellStages> stages;
     const auto info = take(read_cell_template_file(what.c_str(), stages), "template");
-    file.note = info.note;
-    file.stages.assign(stages.begin(), stages.begin() + info.stages);
+    templates.note = info.note;
+    templates.stages.assign(stages.begin(), stages.begin() + info.stages);
   } else if (const auto single = cell_template(what)) {
     // A single name. A template that needs another one before it can be shown, too.
-    file.stages.push_back(*single);
+    templates.stages.push_back(*single);
   } else {
     std::array<CellStage, kMaxCellStages> stages;
     const int count = take(parse_cell_chain(what, stages), "template");
-    file.stages.assign(stages.begin(), stages.begin() + count);
+    templates.stages.assign(stages.begin(), stages.begin() + count);
   }
-  if (!is_file) file.note = printable(what);
-  if (json) {
-    print_json(cell_templates_json(file));
-  } else {
-    fmt::print("{}", cell_templates_text(file));
-  }
+  if (!is_file) templates.note = printable(what);
+  print_json(cell_templates_json(templates));
 }
 
 }  // namespace
@@ -117,8 +114,8 @@ void add_template_command(CLI::App& program, int& exit_code) {
   // Bad input is thrown, so a callback that returns was successful.
   const auto done = [&exit_code] { exit_code = kDone; };
 
-  auto* const make = command->add_subcommand(
-      "make", "Write templates given as text or JSON to a file and check it");
+  auto* const make =
+      command->add_subcommand("make", "Write templates given as JSON to a file and check it");
   const auto options = std::make_shared<TemplateMakeOptions>();
   make->add_option("IN", options->in, "The file to read; - is standard input")->required();
   make->add_option("-o,--output", options->out, "The file to write")
@@ -127,8 +124,7 @@ void add_template_command(CLI::App& program, int& exit_code) {
   make->add_flag("--continuous", options->continuous,
                  "The templates are continuous-time templates: 1 is subtracted from A's center in "
                  "every stage");
-  make->footer(std::string(kCellTextHelp) + "\n\n" + kCellJsonHelp +
-               "\n\nIN may be a pipe. It may have at most 1 MiB.");
+  make->footer(std::string(kCellJsonHelp) + "\n\nIN may be a pipe. It may have at most 1 MiB.");
   make->callback([make, options, done] {
     check_options(*make, {});
     run_make(*options);
@@ -143,19 +139,15 @@ void add_template_command(CLI::App& program, int& exit_code) {
     done();
   });
 
-  struct Show {
-    std::string what;
-    bool json = false;
-  };
   auto* const show = command->add_subcommand(
-      "show", "Show the stages of a name, a chain or a file, as text that make reads");
-  const auto shown = std::make_shared<Show>();
-  show->add_option("TEMPLATE", shown->what, "Name, chain (\"erosion | edge\") or FILE.ocellus")
+      "show", "Show the stages of a name, a chain or a file, as JSON that make reads");
+  const auto what = std::make_shared<std::string>();
+  show->add_option("TEMPLATE", *what, "Name, chain (\"erosion | edge\") or FILE.ocellus")
       ->required();
-  add_json_option(*show, shown->json);
-  show->callback([show, shown, done] {
+  show->add_flag("--json")->description("Has no effect: the output is always JSON");
+  show->callback([show, what, done] {
     check_options(*show, {});
-    run_show(shown->what, shown->json);
+    run_show(*what);
     done();
   });
 }

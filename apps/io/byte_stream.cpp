@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
 #include "apps/io/output_file.h"
 

@@ -4,6 +4,7 @@
 #include "ocellus/luma.h"
 
 namespace ocellus::app {
+
 std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
   const ImageSize size = color[0].size;
   std::vector<std::uint8_t> rgb;
@@ -14,20 +15,6 @@ std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
       for (const GrayImage& plane : color)
         rgb.push_back(nearest_byte(double{plane.brightness(x, y)}));
   return rgb;
-}
-
-std::vector<GrayImage> with_luma(const std::vector<GrayImage>& color, const GrayImage& before,
-                                 const GrayImage& after) {
-  std::vector<GrayImage> changed(3, GrayImage(before.size, PixelFormat::kGray8));
-  std::size_t i = 0;
-  for (int y = 0; y < before.size.height; ++y) {
-    for (int x = 0; x < before.size.width; ++x, ++i) {
-      const float change = after.brightness(x, y) - before.brightness(x, y);
-      for (std::size_t c = 0; c < 3; ++c)
-        changed[c].pixels[i] = nearest_byte(double{color[c].brightness(x, y) + change});
-    }
-  }
-  return changed;
 }
 
 void make_chroma(const std::vector<GrayImage>& color, std::vector<std::uint8_t>& u,
@@ -41,14 +28,26 @@ void make_chroma(const std::vector<GrayImage>& color, std::vector<std::uint8_t>&
       u, v);
 }
 
-void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& color) {
-  const ImageSize size = color[0].size;
+void set_luma_and_chroma(InputFrame& picture, ImageSize size,
+                         const std::vector<std::uint8_t>& rgb) {
   picture.image = GrayImage(size, PixelFormat::kGray8);
   picture.range = {};
-  const std::vector<std::uint8_t> rgb = rgb_of(color);
   luma_of_row(rgb.data(), PixelFormat::kRgb, picture.image.pixels.data(),
               static_cast<int>(picture.image.pixels.size()));
-  make_chroma(color, picture.chroma_u, picture.chroma_v);
+  make_chroma(
+      size,
+      [&rgb, size](int x, int y) {
+        const std::uint8_t* const pixel =
+            rgb.data() + 3 * (static_cast<std::ptrdiff_t>(y) * size.width + x);
+        return std::array<float, 3>{static_cast<float>(pixel[0]), static_cast<float>(pixel[1]),
+                                    static_cast<float>(pixel[2])};
+      },
+      picture.chroma_u, picture.chroma_v);
+}
+
+void widen_chroma(std::vector<std::uint8_t>& chroma) {
+  for (std::uint8_t& value : chroma)
+    value = nearest_byte(128.0 + (static_cast<double>(value) - 128.0) * 255.0 / 224.0);
 }
 
 }  // namespace ocellus::app

@@ -16,11 +16,6 @@ namespace ocellus::app {
 /// The bytes of an RGB image without padding. `color` is the red, green and blue planes.
 std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color);
 
-/// Adds the change of the luma to each plane, so that the differences between the planes stay.
-/// Returns planes of 8 bits.
-std::vector<GrayImage> with_luma(const std::vector<GrayImage>& color, const GrayImage& before,
-                                 const GrayImage& after);
-
 /// Writes a plane of half the size, rounded up: the means of up to four values `at(x, y)`.
 template <typename At>
 void make_half(ImageSize size, const At& at, std::vector<std::uint8_t>& half) {
@@ -59,7 +54,11 @@ void make_chroma(ImageSize size, const RgbAt& rgb, std::vector<std::uint8_t>& u,
 void make_chroma(const std::vector<GrayImage>& color, std::vector<std::uint8_t>& u,
                  std::vector<std::uint8_t>& v);
 
-/// Sets luma and chroma of a picture (BT.601, full range) from its color planes.
-void set_luma_and_chroma(InputFrame& picture, const std::vector<GrayImage>& color);
+/// Sets luma and chroma of a picture (BT.601, full range) from the bytes of an RGB image without
+/// padding.
+void set_luma_and_chroma(InputFrame& picture, ImageSize size, const std::vector<std::uint8_t>& rgb);
+
+/// Changes chroma of limited range to full range.
+void widen_chroma(std::vector<std::uint8_t>& chroma);
 
 }  // namespace ocellus::app

@@ -46,9 +46,11 @@ void FrameJob::process() {
   InputFrame frame;
   if (!input_.next(frame)) return;
   prepare(frame);
+  begin_input(frame);
+  make_ready(frame);
   config_ = command_.options.config();
   range_ = frame.range;
-  config_.set_input(frame.image.size, frame.image.format, range_);
+  config_.set_input(frame.image.size, input_format(frame), range_);
   run_ = std::make_unique<FrameRun>(engines_, config_);
   config_ = run_->config();
   first_ = frame.number;
@@ -57,6 +59,7 @@ void FrameJob::process() {
   const auto next = [this](InputFrame& read) {
     if (stop_signal() != 0 || output_.single() || !input_.next(read)) return false;
     prepare(read);
+    make_ready(read);
     return true;
   };
   run_->process(

@@ -37,6 +37,12 @@ class FrameJob {
   int run();
 
  protected:
+  /// Called with the first frame, before the operator exists.
+  virtual void begin_input(const InputFrame&) {}
+  /// The format of the views of `parts`.
+  virtual PixelFormat input_format(const InputFrame& frame) const { return frame.image.format; }
+  /// Makes a frame what the operator takes, behind `prepare`. Throws InputError.
+  virtual void make_ready(InputFrame&) const {}
   /// Called once, when the operator exists.
   virtual void begin(const InputFrame&) {}
   /// Changes a frame before it is submitted.
@@ -63,6 +69,8 @@ class FrameJob {
   std::string times_text() const;
   /// Exists while there are frames.
   FrameRun& frame_run() const { return *run_; }
+  const FrameCommand& command() const { return command_; }
+  const std::string& source_name() const { return input_.source().name(); }
   FrameOutput& output() { return output_; }
   const OperatorConfig& config() const { return config_; }
   const GrayRange& range() const { return range_; }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "apps/common/input_guard.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
 #include "apps/io/color.h"

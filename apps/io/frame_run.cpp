@@ -44,6 +44,15 @@ GrayImage ProcessedFrame::Result::image(int plane) const {
   return image;
 }
 
+std::vector<std::uint8_t> ProcessedFrame::Result::rgb() const {
+  const ImageView& view = output.planes[0];
+  const auto row = static_cast<std::size_t>(row_bytes(view.format, view.size.width));
+  std::vector<std::uint8_t> bytes(row * static_cast<std::size_t>(view.size.height));
+  for (int y = 0; y < view.size.height; ++y)
+    std::memcpy(bytes.data() + row * static_cast<std::size_t>(y), view.row<char>(y), row);
+  return bytes;
+}
+
 std::vector<Frame> whole_frame(const InputFrame& frame) {
   return {frame.image.view(static_cast<std::uint64_t>(frame.number), frame.timestamp_ns)};
 }

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/frames.h"
+#include "apps/io/operator_run.h"
 #include "ocellus/operator_group.h"
 
 namespace ocellus::app {
@@ -26,6 +26,10 @@ struct ProcessedFrame {
 
     /// A copy of a plane of 8 or 16 bits.
     GrayImage image(int plane = 0) const;
+    /// Whether the first plane is a picture in RGB.
+    bool has_color() const { return ocellus::has_color(output.planes[0].format); }
+    /// The bytes of that picture, without padding.
+    std::vector<std::uint8_t> rgb() const;
   };
 
   InputFrame frame;

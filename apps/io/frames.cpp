@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "apps/common/common.h"
+#include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
 #include "apps/io/digit_sequence.h"
 #include "apps/io/frame_stream.h"

@@ -31,7 +31,8 @@ inline constexpr const char* kSourceTimeout = "--source-timeout";
 
 struct InputFrame {
   GrayImage image;
-  std::vector<GrayImage> color;  ///< the red, green and blue planes of an image file, or empty
+  std::vector<GrayImage> color;   ///< the red, green and blue planes of an image file, or empty
+  std::vector<std::uint8_t> rgb;  ///< the same in 8 bits, for an operator that takes it, or empty
   std::vector<std::uint8_t> chroma_u;  ///< half the size, rounded up, without padding; empty when
                                        ///< the source has no color, and for image files
   std::vector<std::uint8_t> chroma_v;

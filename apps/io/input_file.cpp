@@ -13,6 +13,8 @@
 #include <streambuf>
 #include <utility>
 
+#include "apps/common/input_guard.h"
+#include "apps/common/printable.h"
 #include "apps/io/output_file.h"
 
 namespace ocellus::app {

@@ -79,7 +79,7 @@ class InputText : public std::istream {
   std::unique_ptr<Buffer> buffer_;
 };
 
-/// The size limit of templates as text or JSON.
+/// The size limit of templates as JSON.
 inline constexpr std::size_t kMostTemplateText = std::size_t{1} << 20;
 
 /// Reads a whole text. Throws InputError as soon as it has more than `most` bytes.

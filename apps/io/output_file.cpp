@@ -5,15 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
-#include <set>
 #include <utility>
 
+#include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
 #include "core/file_writer.h"
 
 namespace ocellus::app {
@@ -24,17 +23,6 @@ namespace fs = std::filesystem;
 /// The descriptor of standard output once it is reserved, or -1.
 int reserved_output = -1;
 
-/// The files that the process reads, by device and number of the file.
-struct Inputs {
-  std::mutex mutex;
-  bool protect = false;
-  std::set<std::pair<dev_t, ino_t>> files;
-};
-Inputs& inputs() {
-  static Inputs all;
-  return all;
-}
-
 }  // namespace
 
 void reserve_standard_output() {
@@ -44,28 +32,6 @@ void reserve_standard_output() {
   if (kept < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
     throw InputError(fmt::format("standard output: {}", std::strerror(errno)));
   reserved_output = kept;
-}
-
-void protect_inputs() {
-  const std::lock_guard<std::mutex> lock(inputs().mutex);
-  inputs().protect = true;
-}
-
-void note_input(const std::string& path) {
-  struct stat status = {};
-  const std::lock_guard<std::mutex> lock(inputs().mutex);
-  if (inputs().protect && stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode))
-    inputs().files.emplace(status.st_dev, status.st_ino);
-}
-
-void check_not_input(const std::string& path) {
-  struct stat status = {};
-  const std::lock_guard<std::mutex> lock(inputs().mutex);
-  if (!inputs().protect || stat(path.c_str(), &status) != 0) return;
-  if (inputs().files.count({status.st_dev, status.st_ino}) == 0) return;
-  throw InputError(fmt::format(
-      "{}: is an input of this command, and would be overwritten; give the output another name",
-      path));
 }
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -160,6 +126,12 @@ void OutputFile::fail() const {
   throw InputError(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
 }
 
+void write_file(const std::string& path, std::span<const std::uint8_t> bytes) {
+  OutputFile file(path);
+  file.write(bytes.data(), bytes.size());
+  file.commit();
+}
+
 void require_free_space(const std::string& path, std::uint64_t bytes) {
   char target[detail::FileWriter::kPathBytes];
   if (!detail::resolve_links(path.c_str(), target)) return;
@@ -175,15 +147,6 @@ bool is_special_file(const std::string& path) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr std::array<const char*, 7> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024.0 && unit + 1 < kUnits.size(); ++unit) value /= 1024.0;
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 }  // namespace ocellus::app

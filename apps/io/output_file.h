@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,9 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
+/// Writes a whole file. Throws InputError.
+void write_file(const std::string& path, std::span<const std::uint8_t> bytes);
+
 /// Whether the name means standard output or standard input.
 inline bool is_standard_stream(const std::string& path) {
   return path == "-";
@@ -61,13 +65,6 @@ inline bool is_standard_stream(const std::string& path) {
 /// error from now on. Called before the first print.
 void reserve_standard_output();
 
-/// From now on, no OutputFile replaces a file that the process has read or will read. Without this
-/// call, the following two functions do nothing.
-void protect_inputs();
-/// Marks a file as an input. Links and other spellings of the path mean the same file.
-void note_input(const std::string& path);
-/// Throws InputError if `path` is an input.
-void check_not_input(const std::string& path);
 /// Whether both paths lead to the same file, which need not exist.
 bool same_file(const std::string& a, const std::string& b);
 
@@ -88,8 +85,5 @@ void require_free_space(const std::string& path, std::uint64_t bytes);
 
 /// Whether `path` exists and is not a regular file.
 bool is_special_file(const std::string& path);
-
-/// For example "1.5 GiB".
-std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace ocellus::app

@@ -9,6 +9,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
+#include "apps/io/color.h"
 
 namespace ocellus::app {
 
@@ -37,21 +38,61 @@ OperatorOutput PictureRun::output_of(GrayImage& image) {
 
 // ---- PictureJob
 
+void PictureJob::make_ready(InputFrame& frame) const {
+  if (!in_color_ && takes_color(frame)) {
+    throw InputError(fmt::format(
+        "{}: frame {} has color, but the first frame has none; give the frame with color first, or "
+        "process both apart",
+        source_name(), frame.number));
+  }
+  frame.rgb.clear();
+  if (!in_color_) return;
+  const GrayImage& gray = frame.image;  // of a file without color
+  frame.rgb = rgb_of(frame.color.empty() ? std::vector<GrayImage>{gray, gray, gray} : frame.color);
+}
+
+std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
+  std::vector<Frame> whole = whole_frame(frame);
+  if (in_color_) {
+    whole.front().data = frame.rgb.data();
+    whole.front().format = PixelFormat::kRgb;
+    whole.front().stride = row_bytes(PixelFormat::kRgb, frame.image.size.width);
+  }
+  return whole;
+}
+
 void PictureJob::write_image(const ProcessedFrame& work, const std::string& path) const {
-  const GrayImage image = work.results.front().image();
+  const ProcessedFrame::Result& result = work.results.front();
+  if (result.has_color()) return write_image_rgb(path, work.frame.image.size, result.rgb().data());
+  const GrayImage image = result.image();
   const bool wide = image.format != PixelFormat::kGray8;
   const int levels = frame_run().info().planes[0].levels;
   const int bits = levels == 2 ? 1 : levels == 4 ? 2 : levels == 16 ? 4 : 8;
   write_image_gray(path, wide ? in_8_bits(image) : image, bits);
 }
 
+void PictureJob::make_picture(const ProcessedFrame& work, InputFrame& picture) const {
+  const ProcessedFrame::Result& result = work.results.front();
+  if (result.has_color()) return set_luma_and_chroma(picture, work.frame.image.size, result.rgb());
+  picture.image = result.image();
+  picture.chroma_u.clear();
+  picture.chroma_v.clear();
+  // Some sources give chroma although nobody needs it.
+  if (!command().frames.source.color) return;
+  picture.chroma_u = work.frame.chroma_u;
+  picture.chroma_v = work.frame.chroma_v;
+  if (picture.range == range()) return;
+  // The result has full range, and the frame has not.
+  widen_chroma(picture.chroma_u);
+  widen_chroma(picture.chroma_v);
+}
+
 void PictureJob::write(const ProcessedFrame& work, const std::string& path) {
   if (!output().video()) return write_image(work, path);
-  picture_.image = work.results.front().image();
   picture_.timestamp_ns = work.frame.timestamp_ns;
   picture_.timed = work.frame.timed;
   picture_.range = result_range(range());
-  add_color(work, picture_);
+  make_picture(work, picture_);
   output().video_picture(picture_);
   output().write_video_picture();
 }

@@ -1,4 +1,4 @@
-// The command of an operator whose output is one gray picture per frame.
+// The command of an operator whose output is one picture per frame.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "apps/common/common.h"
 #include "apps/common/operator_options.h"
-#include "apps/common/operator_run.h"
 #include "apps/io/frame_job.h"
+#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
 
@@ -41,17 +41,26 @@ class PictureJob : public FrameJob {
       : FrameJob(command, {".png", ".pgm", ".pbm", ".ppm"}) {}
 
  protected:
+  /// Whether the operator takes a frame with its color, in 8 bits. Otherwise it takes gray images.
+  virtual bool takes_color(const InputFrame& frame) const { return !frame.color.empty(); }
+  std::vector<Frame> parts(const InputFrame& frame) override;
   void write(const ProcessedFrame& work, const std::string& path) final;
   /// Writes the result of a frame as an image file.
   virtual void write_image(const ProcessedFrame& work, const std::string& path) const;
-  /// Adds the color of a frame's result to a picture of a video. The picture's image is the gray
-  /// result.
-  virtual void add_color(const ProcessedFrame&, InputFrame&) const {}
+  /// Sets image and color of a picture of a video. The picture has the range of the result.
+  virtual void make_picture(const ProcessedFrame& work, InputFrame& picture) const;
   /// Returns the gray values of a result that are black and white, for frames of this range.
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
 
  private:
-  InputFrame picture_;  // the next picture of the video
+  void begin_input(const InputFrame& frame) final { in_color_ = takes_color(frame); }
+  PixelFormat input_format(const InputFrame& frame) const final {
+    return in_color_ ? PixelFormat::kRgb : frame.image.format;
+  }
+  void make_ready(InputFrame& frame) const final;
+
+  bool in_color_ = false;  // the operator takes RGB
+  InputFrame picture_;     // the next picture of the video
 };
 
 /// The picture in 8 bits.

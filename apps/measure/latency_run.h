@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/operator_run.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/gpu_meter.h"
 #include "ocellus/latency_histogram.h"
 

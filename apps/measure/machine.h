@@ -1,4 +1,4 @@
-// The machine's names, its stolen CPU time and its measured limits.
+// The machine's names and its stolen CPU time.
 #pragma once
 
 #include <cstdint>
@@ -51,20 +51,5 @@ GpuMeter gpu_meter(const EngineInfo& info);
 /// The same for an engine's CUDA device. For the CPU: null and "".
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter);
 std::string gpu_line(const EngineInfo& info, const GpuMeter& meter);
-
-/// Size of the largest cache in bytes, or 0 if unknown.
-std::size_t last_cache_bytes();
-
-struct MachineLimits {
-  int threads = 1;
-  std::size_t block_bytes = 0;  ///< size of the block that was read, much larger than the caches
-  double read_bytes_per_s = 0.0;
-  double copy_bytes_per_s = 0.0;  ///< bytes read plus bytes written
-  double flops = 0.0;             ///< one fused multiply-add counts as two
-};
-
-/// Takes about two seconds. Each value is the best of several passes, because it is a limit and not
-/// an average.
-MachineLimits measure_limits(int threads);
 
 }  // namespace ocellus::app

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/operator_run.h"
 #include "apps/io/idx_file.h"
+#include "apps/io/operator_run.h"
 #include "apps/neocognitron/recognition_report.h"
 
 namespace ocellus::app {

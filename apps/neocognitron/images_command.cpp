@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "apps/common/operator_run.h"
 #include "apps/common/printable.h"
+#include "apps/io/operator_run.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/image_batches.h"
 

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/common/training.h"
 #include "apps/io/idx_file.h"
 #include "apps/io/output_file.h"
+#include "apps/io/training_files.h"
 #include "apps/neocognitron/labeled_frames.h"
 #include "ocellus/neocognitron_training.h"
 

@@ -16,8 +16,8 @@
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/io/input_file.h"
-#include "apps/optical_flow/kernel_bank_text.h"
-#include "apps/optical_flow/kernel_bank_writer.h"
+#include "apps/optical_flow/kernel_bank_json.h"
+#include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -98,11 +98,10 @@ void run_make(const CLI::App& command, const KernelMakeOptions& options) {
 }
 
 /// "-" is standard input.
-void run_conversion(const std::string& in, const std::string& out,
-                    void (*convert)(std::istream&, const std::string&)) {
+void run_conversion(const std::string& in, const std::string& out) {
   InputText text(in);
   try {
-    convert(text, out);
+    kernel_bank_from_json(text, out);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", text.name(), error.what()));
   }
@@ -116,34 +115,35 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
   // The writer is created at the first taps. By then the library has checked the configuration, so
   // its error texts come first.
   struct Copy {
-    KernelBankShape shape;
+    detail::KernelBankHeader bank;
     const std::string& out;
-    std::unique_ptr<KernelBankWriter> writer;
+    std::unique_ptr<detail::KernelBankWriter> writer;
     std::unique_ptr<Progress> progress;
     std::int64_t done;
     std::exception_ptr failure;
 
     void add(const float* wx, const float* wy, const float* wt) {
       if (!writer) {
-        writer = std::make_unique<KernelBankWriter>(out, shape);
-        fmt::print("{}: {} of taps\n", printable(out),
-                   bytes_text(KernelBankWriter::tap_bytes(shape)));
+        writer = open_kernel_bank(out, bank);
+        fmt::print("{}: {} of taps\n", printable(out), bytes_text(bank.tap_bytes()));
         std::fflush(stdout);  // flushed before the long work begins
-        progress = std::make_unique<Progress>(
-            "kernels", static_cast<std::int64_t>(KernelBankWriter::entries(shape)));
+        progress = std::make_unique<Progress>("kernels", static_cast<std::int64_t>(bank.entries()));
       }
-      writer->add(wx, wy, wt);
+      app::take(writer->add(wx, wy, wt), "kernels");
       constexpr std::int64_t kBetweenUpdates =
           4096;  // reading the clock takes longer than one kernel
       if (++done % kBetweenUpdates == 0) progress->update(done);
     }
-  } copy{{kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
-          per_pixel ? size : ImageSize{}, note},
-         out,
-         nullptr,
-         nullptr,
-         0,
-         nullptr};
+  } copy{{}, out, nullptr, nullptr, 0, nullptr};
+  detail::KernelBankHeader& bank = copy.bank;
+  bank.form = kernels.form;
+  bank.nx = kernels.nx;
+  bank.ny = kernels.ny;
+  bank.nt = kernels.nt;
+  bank.convolutions = kernels.convolutions;
+  bank.terms = kernels.terms;
+  bank.size = per_pixel ? size : ImageSize{1, 1};
+  detail::copy_note(bank.note, sizeof(bank.note), note.data(), note.size());
   const auto visited = visit_kernels(
       kernels, size,
       [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
@@ -159,7 +159,7 @@ void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::st
       &copy);
   if (copy.failure) std::rethrow_exception(copy.failure);
   take(visited, "kernels");
-  copy.writer->finish();
+  take(copy.writer->finish(), "kernels");
 }
 
 namespace {
@@ -244,28 +244,18 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
     std::string in;
     std::string out;
   };
-  const struct {
-    const char* name;
-    const char* what;
-    const char* help;
-    void (*convert)(std::istream&, const std::string&);
-  } conversions[] = {
-      {"from-text", "Write kernels given as text", kKernelTextHelp, &kernel_bank_from_text},
-      {"from-json", "Write kernels given as JSON", kKernelJsonHelp, &kernel_bank_from_json}};
-  for (const auto& conversion : conversions) {
-    auto* const command = kernels->add_subcommand(conversion.name, conversion.what);
-    const auto files = std::make_shared<Conversion>();
-    command->add_option("IN", files->in, "The file to read; - is standard input")->required();
-    command->add_option("-o,--output", files->out, "The file to write")
-        ->required()
-        ->type_name("FILE.ocellus");
-    command->footer(conversion.help);
-    command->callback([command, files, done, convert = conversion.convert] {
-      check_options(*command, {});
-      run_conversion(files->in, files->out, convert);
-      done();
-    });
-  }
+  auto* const convert = kernels->add_subcommand("from-json", "Write kernels given as JSON");
+  const auto files = std::make_shared<Conversion>();
+  convert->add_option("IN", files->in, "The file to read; - is standard input")->required();
+  convert->add_option("-o,--output", files->out, "The file to write")
+      ->required()
+      ->type_name("FILE.ocellus");
+  convert->footer(kKernelJsonHelp);
+  convert->callback([convert, files, done] {
+    check_options(*convert, {});
+    run_conversion(files->in, files->out);
+    done();
+  });
 
   auto* const info =
       kernels->add_subcommand("info", "Check a whole kernel bank and print its contents");

@@ -13,8 +13,8 @@ class App;
 
 namespace ocellus::app {
 
-/// Adds the subcommand with its own subcommands make, from-text, from-json and info. Their
-/// callbacks throw InputError on bad input.
+/// Adds the subcommand with its own subcommands make, from-json and info. Their callbacks
+/// throw InputError on bad input.
 void add_kernels_command(CLI::App& program, int& exit_code);
 
 /// Writes the kernels that the library would make for images of `size`.

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "apps/common/operator_run.h"
 #include "apps/io/flow_file.h"
 #include "apps/io/frames.h"
+#include "apps/io/operator_run.h"
 #include "ocellus/optical_flow.h"
 
 namespace ocellus::app {

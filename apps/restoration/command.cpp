@@ -42,6 +42,9 @@ class RestoreJob : public PictureJob {
     return command_.color == "luma" ? "luma" : "each";
   }
   bool each(const InputFrame& frame) const { return std::string_view(color_of(frame)) == "each"; }
+  bool takes_color(const InputFrame& frame) const override {
+    return PictureJob::takes_color(frame) && !each(frame);
+  }
 
   std::vector<Frame> parts(const InputFrame& frame) override {
     color_ = color_of(frame);
@@ -52,27 +55,21 @@ class RestoreJob : public PictureJob {
     return planes;
   }
 
-  /// The red, green and blue planes of a result.
-  std::vector<GrayImage> planes_of(const ProcessedFrame& work) const {
-    if (!each(work.frame))
-      return with_luma(work.frame.color, work.frame.image, work.results.front().image());
+  /// The picture of the restored red, green and blue planes.
+  static std::vector<std::uint8_t> rgb_of_planes(const ProcessedFrame& work) {
     std::vector<GrayImage> planes;
     for (const ProcessedFrame::Result& result : work.results) planes.push_back(result.image());
-    return planes;
+    return rgb_of(planes);
   }
 
   void write_image(const ProcessedFrame& work, const std::string& path) const override {
-    if (work.frame.color.empty()) return PictureJob::write_image(work, path);
-    write_image_rgb(path, work.frame.image.size, rgb_of(planes_of(work)).data());
+    if (!each(work.frame)) return PictureJob::write_image(work, path);
+    write_image_rgb(path, work.frame.image.size, rgb_of_planes(work).data());
   }
 
-  void add_color(const ProcessedFrame& work, InputFrame& picture) const override {
-    picture.chroma_u.clear();
-    picture.chroma_v.clear();
-    if (std::string_view(color_of(work.frame)) == "gray") return;
-    if (!work.frame.color.empty()) return set_luma_and_chroma(picture, planes_of(work));
-    picture.chroma_u = work.frame.chroma_u;
-    picture.chroma_v = work.frame.chroma_v;
+  void make_picture(const ProcessedFrame& work, InputFrame& picture) const override {
+    if (!each(work.frame)) return PictureJob::make_picture(work, picture);
+    set_luma_and_chroma(picture, work.frame.image.size, rgb_of_planes(work));
   }
 
   void add_totals(nlohmann::ordered_json& json) const override { json["color"] = color_; }

@@ -14,11 +14,12 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/input_guard.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
-#include "apps/restoration/filter_writer.h"
 #include "ocellus/identification.h"
+#include "restoration/filter_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -158,6 +159,16 @@ void check(const IdentifyOptions& options) {
     throw InputError(fmt::format("{}: the name must end in .ocellus", printable(options.out)));
 }
 
+/// Writes the file, if the library takes the filter. Returns what `analyze_filter` says of it.
+FilterProperties write_filter(const std::string& path, const RestorationFilter& filter,
+                              double residual) {
+  const auto file = std::make_unique<detail::FilterFileBytes>();
+  const FilterProperties properties =
+      take(detail::encode_filter(filter, static_cast<float>(residual), *file), path);
+  write_file(path, {file->bytes, file->count});
+  return properties;
+}
+
 std::string stability_text(const FilterProperties& properties) {
   return fmt::format("stable: largest root {:.4f}, margin {:.4f}, impulse response of {} pixels",
                      properties.largest_root, 1.0 - properties.largest_root, properties.response);
@@ -192,7 +203,7 @@ void run_blur(const IdentifyOptions& options) {
         fmt::format("-o is \"{}\"; the name must end in .ocellus", printable(options.out)));
   RestorationFilter filter = blur_filter(read_kernel(options.psf));
   std::snprintf(filter.note, sizeof(filter.note), "blurs with %s", options.psf.c_str());
-  write_filter_file(options.out, filter);
+  write_filter(options.out, filter, -1.0);
   fmt::print("{}: blurs with {}\n", printable(options.out), printable(options.psf));
 }
 
@@ -233,7 +244,7 @@ void run_identify(const IdentifyOptions& options) {
                                                      : options.psf;
   RestorationFilter& filter = found.filter;
   std::snprintf(filter.note, sizeof(filter.note), "identified from %s", source.c_str());
-  const FilterProperties properties = write_filter_file(options.out, filter, report.residual_rms);
+  const FilterProperties properties = write_filter(options.out, filter, report.residual_rms);
   if (options.json) {
     nlohmann::ordered_json object;
     object["filter"] = options.out;

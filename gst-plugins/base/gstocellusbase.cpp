@@ -134,13 +134,6 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
 }
 
-void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->keep_chroma, keep != FALSE);
-}
-gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self) {
-  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
-}
-
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
   if ((pspec->flags & GST_PARAM_MUTABLE_READY) == 0) return TRUE;
   GST_OBJECT_LOCK(self);

@@ -126,11 +126,6 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
 /// installs the property `save-location` and the action signal `save-model`.
 void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass);
 
-/// Whether a result that is a picture gets the chroma of the input. Set it before the caps are
-/// negotiated.
-void gst_ocellus_base_set_keep_chroma(GstOcellusBase* self, gboolean keep);
-gboolean gst_ocellus_base_get_keep_chroma(GstOcellusBase* self);
-
 /// For property setters: TRUE in the states NULL and READY, and for properties that may change
 /// later. Otherwise posts a warning that names the property, which then keeps its value.
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);

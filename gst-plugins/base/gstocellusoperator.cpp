@@ -8,7 +8,6 @@
 #include "apps/common/interlaced.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
-#include "ocellus/luma.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
@@ -49,14 +48,6 @@ bool ElementOperator::produces_video() const {
 
 bool ElementOperator::is_on_device() const {
   return caps_.cuda && engine_->info().backend == BackendKind::kCuda;
-}
-
-bool ElementOperator::writes_pixels(const VideoCaps& caps) const {
-  return produces_video() && ocellus::has_color(gst_ocellus_pixel_format(caps.video));
-}
-
-bool ElementOperator::maps_on_device() const {
-  return is_on_device() && !writes_pixels();
 }
 
 // Rows and planes begin at multiples of the library's alignment.
@@ -119,8 +110,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   const auto add_buffers = [&config](MemorySpace space, gsize bytes, guint count) {
     for (guint i = 0; bytes > 0 && i < count; ++i) config.memory += Buffer::footprint(space, bytes);
   };
-  const gsize gray_bytes = writes_pixels(caps) ? plane_bytes(info->planes[0]) : 0;
-  add_buffers(MemorySpace::kHost, gray_bytes, results.depth);
   gsize fetched_stride = 0;
   gsize fetched_bytes = 0;
   if (engine_info->backend == BackendKind::kCuda) {
@@ -130,7 +119,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
                      gsize{results.depth + kPinnedDownstream}));
     }
     add_buffers(MemorySpace::kPinned, results.result_bytes, results.pinned_results);
-    if (caps.cuda && !writes_pixels(caps)) {
+    if (caps.cuda) {
       fetched_stride =
           GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), ocellus::kMemoryAlignment);
       fetched_bytes = fetched_stride * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
@@ -146,9 +135,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   Expected<std::vector<Buffer>> fetched =
       make_buffers(*engine, MemorySpace::kCuda, fetched_bytes, info->depth);
   if (!fetched) return tl::unexpected(fetched.error());
-  Expected<std::vector<Buffer>> gray =
-      make_buffers(*engine, MemorySpace::kHost, gray_bytes, info->depth);
-  if (!gray) return tl::unexpected(gray.error());
   Expected<OperatorHandle> op = made->create(*engine);
   if (!op) return options.named(op.error());
   PoolSet pools(caps_, context_);
@@ -174,8 +160,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   info_ = *info;
   fetched_ = std::move(*fetched);
   fetched_stride_ = fetched_stride;
-  gray_ = std::move(*gray);
-  for (gsize i = 0; i < gray_.size(); ++i) slots_[i].gray = static_cast<guint8*>(gray_[i].data());
   pools_.take(pools);
   set_operator(std::move(*op));
   engine_ = std::move(*engine);
@@ -230,7 +214,6 @@ void ElementOperator::destroy() {
   set_operator(std::nullopt);
   changed_ = false;
   fetched_.clear();
-  gray_.clear();
   engine_.reset();
 }
 
@@ -238,7 +221,7 @@ void ElementOperator::destroy() {
 
 // Unmaps all planes and releases the result.
 void ElementOperator::unmap(FrameInFlight* frame) {
-  frame->luma.unmap();
+  frame->input.unmap();
   frame->target.unmap();
   if (!produces_video() && frame->result != nullptr)
     gst_buffer_unmap(frame->result, &frame->result_map);
@@ -294,17 +277,17 @@ void ElementOperator::go_on() {
   stopping_ = false;
 }
 
-// Maps the first `planes` planes of `picture` and sets the luma plane in `frame`. `copied`: set if
+// Maps the first `planes` planes of `picture` and sets the first one in `frame`. `copied`: set if
 // the element or GStreamer copies the pixels.
-Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint slot, Frame* frame,
-                                         bool* copied) {
-  GstOcellusPicture* luma = &slots_[slot].luma;
+Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint slot, Frame* frame,
+                                          bool* copied) {
+  GstOcellusPicture* input = &slots_[slot].input;
   if (!caps_.cuda) {
     *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
-    if (Expected<void> mapped = luma->map(picture, caps_.video, planes, GST_MAP_READ); !mapped)
+    if (Expected<void> mapped = input->map(picture, caps_.video, planes, GST_MAP_READ); !mapped)
       return mapped;
-    frame->data = luma->plane(0);
-    frame->stride = luma->stride(0);
+    frame->data = input->plane(0);
+    frame->stride = input->stride(0);
     return {};
   }
 
@@ -321,14 +304,14 @@ Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint s
         gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in",
         gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
   }
-  const bool on_device = maps_on_device();
+  const bool on_device = is_on_device();
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
   *copied = !on_device || place.stale;
-  if (Expected<void> mapped = luma->map(picture, caps_.video, planes, flags); !mapped)
+  if (Expected<void> mapped = input->map(picture, caps_.video, planes, flags); !mapped)
     return mapped;
-  frame->data = luma->plane(0);
-  frame->stride = luma->stride(0);
+  frame->data = input->plane(0);
+  frame->stride = input->stride(0);
   if (!on_device) return {};
   frame->space = MemorySpace::kCuda;
   if (place.ours) {
@@ -338,11 +321,11 @@ Expected<void> ElementOperator::map_luma(GstBuffer* picture, int planes, guint s
   *copied = true;
   Buffer& fetched = fetched_[slot];
   const Expected<ocellus::StreamHandle> ready =
-      cuda->fetch(picture, luma->plane(0), static_cast<gsize>(luma->stride(0)), fetched.data(),
+      cuda->fetch(picture, input->plane(0), static_cast<gsize>(input->stride(0)), fetched.data(),
                   fetched_stride_, GstOcellusPicture::row_bytes(caps_.video, 0),
                   static_cast<gsize>(GstOcellusPicture::rows(caps_.video, 0)));
   if (!ready) {
-    luma->unmap();
+    input->unmap();
     return tl::unexpected(ready.error());
   }
   frame->data = fetched.data();
@@ -365,7 +348,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
     }
     return {};
   }
-  const bool on_device = maps_on_device();
+  const bool on_device = is_on_device();
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? GstOcellusCuda::map_flag() : 0));
   if (Expected<void> mapped =
@@ -373,23 +356,19 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
                             static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), flags);
       !mapped)
     return mapped;
-  ImageView& luma = output->planes[0];
-  if (writes_pixels()) {
-    luma = plane(frame->gray, 0);
-    return {};
-  }
-  luma.data = frame->target.plane(0);
-  luma.size = info_.planes[0].size;
-  luma.stride = frame->target.stride(0);
-  luma.format = info_.planes[0].format;
+  ImageView& first = output->planes[0];
+  first.data = frame->target.plane(0);
+  first.size = info_.planes[0].size;
+  first.stride = frame->target.stride(0);
+  first.format = gst_ocellus_pixel_format(caps_.video);
   if (on_device) {
-    luma.space = MemorySpace::kCuda;
-    luma.stream = context_.get()->writable_after(frame->result);
+    first.space = MemorySpace::kCuda;
+    first.stream = context_.get()->writable_after(frame->result);
   }
   return {};
 }
 
-// Writes the chroma planes while the operator computes luma.
+// Writes the chroma planes of I420 and NV12 while the operator computes luma.
 Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   constexpr int kNeutral = 128;
   const GstVideoInfo& video = caps_.video;
@@ -398,9 +377,9 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
     const auto rows = static_cast<gsize>(GstOcellusPicture::rows(video, i));
     guint8* to = frame->target.plane(i);
     const auto stride = static_cast<gsize>(frame->target.stride(i));
-    const guint8* from = keep ? frame->luma.plane(i) : nullptr;
-    const gsize from_stride = keep ? static_cast<gsize>(frame->luma.stride(i)) : 0;
-    if (maps_on_device()) {
+    const guint8* from = keep ? frame->input.plane(i) : nullptr;
+    const gsize from_stride = keep ? static_cast<gsize>(frame->input.stride(i)) : 0;
+    if (is_on_device()) {
       frame->chroma_on_device = true;
       Expected<void> queued;
       if (keep) {
@@ -423,41 +402,28 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   return {};
 }
 
-// Writes the pixels of a result with color, once the operator has computed its luma.
-void ElementOperator::write_pixels(FrameInFlight* frame) {
-  const ImageView gray = plane(frame->gray, 0);
-  const auto color =
-      frame->keeps_color ? ocellus::PictureColor::kKept : ocellus::PictureColor::kNeutral;
-  for (int y = 0; y < gray.size.height; ++y) {
-    ocellus::replace_luma_row(
-        frame->luma.plane(0) + static_cast<gssize>(y) * frame->luma.stride(0),
-        gst_ocellus_pixel_format(caps_.video), gray.row<guint8>(y), color,
-        frame->target.plane(0) + static_cast<gssize>(y) * frame->target.stride(0), gray.size.width);
-  }
-}
-
 // Submits the frame at `index`. `bad_picture`: set if the buffer does not match the caps. The
 // operator may have the frame even after an error.
 Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   const guint slot = (first_ + index) % depth();
   FrameInFlight* next = &slots_[slot];
   GstBuffer* picture = next->task.picture;
-  const bool keep_chroma = produces_video() && keeps_chroma(element_);
+  const bool keep_chroma =
+      produces_video() && info_.planes[0].color == ocellus::PictureColor::kKept;
   const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)) : 1;
-  next->keeps_color = keep_chroma;
   if (ocellus::app::is_interlaced(caps_.video, picture)) {
     *bad_picture = true;
     return tl::unexpected(make_interlaced_error(caps_.video));
   }
   Frame frame;
   bool copied = false;
-  if (Expected<void> mapped = map_luma(picture, planes, slot, &frame, &copied); !mapped) {
+  if (Expected<void> mapped = map_input(picture, planes, slot, &frame, &copied); !mapped) {
     *bad_picture = mapped.error().status == Status::kInvalidArgument;
     return mapped;
   }
   next->result = pools_.acquire_result(GST_BASE_TRANSFORM_SRC_PAD(element_));
   if (next->result == nullptr) {
-    next->luma.unmap();
+    next->input.unmap();
     return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
                                               "there is no memory for a result of %zu bytes",
                                               pools_.result_bytes()));
@@ -465,7 +431,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   OperatorOutput output;
   if (info_.record != nullptr) output.record = next->record.data();
   if (Expected<void> mapped = map_result(next, &output); !mapped) {
-    next->luma.unmap();
+    next->input.unmap();
     gst_clear_buffer(&next->result);
     return mapped;
   }
@@ -536,7 +502,7 @@ GstFlowReturn ElementOperator::submit(const FrameTask& task) {
 // memory in pieces, and a call whose deadline has passed copies one of them.
 int ElementOperator::looks_at(const FrameInFlight& frame, Deadline deadline) const {
   constexpr gsize kSmallestPiece = gsize{256} << 10;
-  if (!deadline.passed() || engine_->info().backend != BackendKind::kCuda || maps_on_device())
+  if (!deadline.passed() || engine_->info().backend != BackendKind::kCuda || is_on_device())
     return 1;
   if (!produces_video() && gst_ocellus_result_space(frame.result) == MemorySpace::kPinned) return 1;
   return static_cast<int>(pools_.result_bytes() / kSmallestPiece) + 2;
@@ -562,7 +528,6 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
         oldest.chroma_on_device = false;
     }
     if (done) {
-      if (writes_pixels()) write_pixels(&oldest);
       *info = *done;
       return Outcome::kDone;
     }

@@ -40,13 +40,10 @@ struct FrameInFlight {
   FrameTask task;  // holds a reference to the picture
   ocellus::Ticket ticket;
   GstBuffer* result = nullptr;    // null if the operator does not have the frame
-  GstOcellusPicture luma;         // also chroma, if the result keeps it
+  GstOcellusPicture input;        // its first plane; also chroma planes, if the result keeps them
   GstMapInfo result_map{};        // for a result that is not a picture
   GstOcellusPicture target;       // for a result that is a picture
   bool chroma_on_device = false;  // the device may still write its chroma
-  bool keeps_color = false;       // the result is a picture with the color of the input
-  // The operator's result for a picture whose pixels have color, in memory of the engine.
-  guint8* gray = nullptr;
   GstOcellusRecord record{};
 };
 
@@ -114,11 +111,10 @@ class ElementOperator {
 
  private:
   ocellus::Expected<void> begin(guint index, bool* bad_picture);
-  ocellus::Expected<void> map_luma(GstBuffer* picture, int planes, guint slot,
-                                   ocellus::Frame* frame, bool* copied);
+  ocellus::Expected<void> map_input(GstBuffer* picture, int planes, guint slot,
+                                    ocellus::Frame* frame, bool* copied);
   ocellus::Expected<void> map_result(FrameInFlight* frame, ocellus::OperatorOutput* output);
   ocellus::Expected<void> write_chroma(FrameInFlight* frame, bool keep);
-  void write_pixels(FrameInFlight* frame);
   void unmap(FrameInFlight* frame);
   void release(FrameInFlight* frame);
   void take_back(FrameInFlight* frame);
@@ -133,12 +129,6 @@ class ElementOperator {
   int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;
   bool produces_video() const;
   bool is_on_device() const;
-  /// Whether results are pictures whose pixels have color, to which the operator cannot write.
-  bool writes_pixels() const { return writes_pixels(caps_); }
-  bool writes_pixels(const VideoCaps& caps) const;
-  /// Whether pictures are mapped for the device. If the host writes the pixels of results, they are
-  /// not.
-  bool maps_on_device() const;
 
   /// Lets one thread call the operator. A thread that waits for it is the next one, also if the
   /// other thread asks again at once.
@@ -165,10 +155,9 @@ class ElementOperator {
   std::mutex stop_mutex_;
   bool stopping_ = false;  // guarded by stop_mutex_
   ocellus::OperatorInfo info_;
-  // CUDA memory for the luma of pictures from another context, one buffer per slot.
+  // CUDA memory for the first plane of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;
   gsize fetched_stride_ = 0;
-  std::vector<ocellus::Buffer> gray_;  // FrameInFlight::gray
   std::array<FrameInFlight, ocellus::kMaxDepth> slots_;
   guint first_ = 0;
   guint count_ = 0;

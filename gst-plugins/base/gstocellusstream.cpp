@@ -51,10 +51,6 @@ FrameSettings get_settings(GstOcellusBase* self) {
   return get_locked(self, gst_ocellus_base_get_private(self)->settings);
 }
 
-bool keeps_chroma(GstOcellusBase* self) {
-  return get_locked(self, gst_ocellus_base_get_private(self)->keep_chroma);
-}
-
 bool is_live(GstOcellusBase* self) {
   return get_locked(self, gst_ocellus_base_get_private(self)->live);
 }

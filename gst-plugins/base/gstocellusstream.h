@@ -46,7 +46,6 @@ struct GstOcellusBasePrivate {
   ocellus::EngineConfig engine;  // its options and workers
   bool align = false;
   std::string save_location;
-  bool keep_chroma = false;
   gst_ocellus::FrameSettings settings;
 
   // State that other threads read while the stream runs; guarded by the object lock.
@@ -100,7 +99,6 @@ Value get_locked(GstOcellusBase* self, const Value& member) {
 ocellus::Expected<ocellus::EngineConfig> engine_config(GstOcellusBase* self);
 Options get_options(GstOcellusBase* self);
 FrameSettings get_settings(GstOcellusBase* self);
-bool keeps_chroma(GstOcellusBase* self);
 bool is_live(GstOcellusBase* self);
 Statistics& get_statistics(GstOcellusBase* self);
 void set_active_backend(GstOcellusBase* self, std::string name);

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "core/failure.h"
+
 namespace ocellus::cuda {
 namespace {
 
@@ -30,8 +32,7 @@ Expected<std::unique_ptr<detail::CopyStream>> CudaCopyStream::create(CudaDevice&
                                                                      int marks) noexcept {
   std::unique_ptr<CudaCopyStream> made(new (std::nothrow) CudaCopyStream(device));
   if (!made) return tl::unexpected(no_memory());
-  if (Expected<void> started = made->prepare(marks); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(made->prepare(marks));
   return std::unique_ptr<detail::CopyStream>(std::move(made));
 }
 
@@ -40,8 +41,7 @@ Expected<void> CudaCopyStream::prepare(int marks) noexcept {
   if (!marks_) return tl::unexpected(no_memory());
   mark_count_ = marks;
   Scope cuda(device_, Phase::kCreating, kWho);
-  const Expected<cudaStream_t> stream = device_.make_stream(cuda);
-  if (!stream) return tl::unexpected(stream.error());
+  OCELLUS_TRY_ASSIGN(stream, device_.make_stream(cuda));
   stream_ = *stream;
   for (int i = 0; i < marks; ++i) {
     if (Expected<void> done = cuda(kCudaCalls.create_event, &marks_[static_cast<std::size_t>(i)],

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/backend.h"
+#include "core/failure.h"
 #include "core/log.h"
 #include "core/scheduler.h"
 #include "kernels/core/copy_stream.h"
@@ -153,9 +154,7 @@ Error Scope::failed(const char* name, cudaError_t error) noexcept {
 }
 
 Expected<bool> Scope::query(cudaEvent_t event) noexcept {
-  if (Expected<void> allowed = allow(kCudaCalls.query_event.name, kCudaCalls.query_event.phase);
-      !allowed)
-    return tl::unexpected(allowed.error());
+  OCELLUS_TRY(allow(kCudaCalls.query_event.name, kCudaCalls.query_event.phase));
   const cudaError_t error = kCudaCalls.query_event.function(event);
   if (error == cudaSuccess) return true;
   if (error == cudaErrorNotReady) return false;
@@ -205,36 +204,32 @@ Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for the device"));
   device->zero_copy_ = info.zero_copy;
-  if (Expected<void> started = device->start(config); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(device->start(config));
   return std::unique_ptr<Device>(std::move(device));
 }
 
 Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
-  if (Expected<void> made = process_.create(); !made) return made;
+  OCELLUS_TRY(process_.create());
   {
     Scope cuda(*this, Phase::kCreating, kEngine);
     CUcontext context = nullptr;
-    if (Expected<void> done = cuda(kCudaCalls.retain_primary_context, &context, number_); !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.retain_primary_context, &context, number_));
     context_ = context;
   }
   Scope cuda(*this, Phase::kCreating, kEngine);
   cudaDeviceProp properties{};
-  if (Expected<void> done = cuda(kCudaCalls.get_device_properties, &properties, number_); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.get_device_properties, &properties, number_));
   traits_.compute_capability = properties.major * 10 + properties.minor;
   traits_.multiprocessors = properties.multiProcessorCount;
   traits_.shared_bytes_per_block = static_cast<int>(properties.sharedMemPerBlockOptin);
   traits_.l2_bytes = properties.l2CacheSize;
 
-  if (Expected<void> done = take_block(cuda, config.memory.device); !done) return done;
-  if (Expected<void> done = take_pinned_block(cuda, config.memory.pinned); !done) return done;
+  OCELLUS_TRY(take_block(cuda, config.memory.device));
+  OCELLUS_TRY(take_pinned_block(cuda, config.memory.pinned));
 
   int least = 0;
   int greatest = 0;
-  if (Expected<void> done = cuda(kCudaCalls.stream_priorities, &least, &greatest); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.stream_priorities, &least, &greatest));
   // Copies are short and computation waits for them, so they have the higher priority.
   const int copying = greatest;
   const int computing = computing_priority_ = std::min(least, greatest + 1);
@@ -277,10 +272,8 @@ Expected<void> CudaDevice::take_block(Scope& cuda, std::size_t bytes) noexcept {
 Expected<void> CudaDevice::take_pinned_block(Scope& cuda, std::size_t bytes) noexcept {
   if (bytes == 0) return {};
   void* base = nullptr;
-  if (Expected<void> done = cuda(kCudaCalls.malloc_host, &base, block_bytes(bytes),
-                                 static_cast<unsigned>(cudaHostAllocMapped));
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.malloc_host, &base, block_bytes(bytes),
+                   static_cast<unsigned>(cudaHostAllocMapped)));
   pinned_.base = static_cast<char*>(base);
   pinned_.pieces.begin(bytes, kDeviceAlignment);
   return {};
@@ -288,10 +281,8 @@ Expected<void> CudaDevice::take_pinned_block(Scope& cuda, std::size_t bytes) noe
 
 Expected<cudaStream_t> CudaDevice::make_stream(Scope& cuda) noexcept {
   cudaStream_t stream = nullptr;
-  if (Expected<void> done = cuda(kCudaCalls.create_stream, &stream,
-                                 static_cast<unsigned>(cudaStreamNonBlocking), computing_priority_);
-      !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(cuda(kCudaCalls.create_stream, &stream, static_cast<unsigned>(cudaStreamNonBlocking),
+                   computing_priority_));
   return stream;
 }
 
@@ -352,8 +343,7 @@ Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,
                                 cudaMemcpyKind kind) noexcept {
   Scope cuda(*this, Phase::kCreating, "a buffer");
   const cudaStream_t stream = stream_sets_[0].upload;
-  if (Expected<void> done = cuda(kCudaCalls.copy, to, from, bytes, kind, stream); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.copy, to, from, bytes, kind, stream));
   Expected<void> done = cuda(kCudaCalls.synchronize_stream, stream);
   // Wait even after an error, because the caller may then reuse the memory.
   if (!done) finish(cuda, stream);
@@ -424,7 +414,7 @@ Expected<std::unique_ptr<detail::PeerMemory>> CudaDevice::make_peer_memory(
   if (!memory)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for %s", kSharing));
-  if (Expected<void> opened = memory->open(piece); !opened) return tl::unexpected(opened.error());
+  OCELLUS_TRY(memory->open(piece));
   return std::unique_ptr<detail::PeerMemory>(std::move(memory));
 }
 

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/device.h"
+#include "core/failure.h"
 #include "core/piece_map.h"
 #include "core/process.h"
 #include "kernels/core/cuda_calls.h"
@@ -185,7 +186,7 @@ class Scope {
   /// Errors: DeviceLost, OutOfMemory, System.
   template <typename... Parameters, typename... Arguments>
   Expected<void> operator()(const Call<Parameters...>& call, Arguments... arguments) noexcept {
-    if (Expected<void> allowed = allow(call.name, call.phase); !allowed) return allowed;
+    OCELLUS_TRY(allow(call.name, call.phase));
     const cudaError_t error = call.function(static_cast<Parameters>(arguments)...);
     if (error == cudaSuccess) return {};
     return tl::unexpected(failed(call.name, error));

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/failure.h"
 #include "core/scheduler.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/core/trace.h"
@@ -42,7 +43,7 @@ Expected<void> CudaOperator::submit(int index, const Frame& in,
   slot.copy_in_ns = is_host(in.space) ? slot.queued_ns - begun : 0;
   Scope cuda(*device_, Phase::kRunning, name());
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Expected<void> queued = queue(cuda, slot); !queued) return queued;
+  OCELLUS_TRY(queue(cuda, slot));
   // The kernels advance the temporal state and cannot be canceled. The frame counts from here on,
   // and `wait` reports what fails now.
   if (const Expected<void> queued = queue_result(cuda, slot); !queued) {
@@ -95,8 +96,7 @@ Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle s
 Expected<void*> CudaOperator::device_address(Scope& cuda, const void* pinned,
                                              const char* what) noexcept {
   cudaPointerAttributes attributes{};
-  if (const Expected<void> done = cuda(kCudaCalls.pointer_attributes, &attributes, pinned); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(cuda(kCudaCalls.pointer_attributes, &attributes, pinned));
   if (attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer != nullptr)
     return attributes.devicePointer;
   return tl::unexpected(make_error(
@@ -116,8 +116,7 @@ Expected<void> CudaOperator::place_frame(Scope& cuda, const Slot& slot,
     params.image = slot.copies_in ? slot.device_in : slot.host_in;
     params.image_stride = static_cast<std::int64_t>(in_stride_);
   } else if (in.space == MemorySpace::kPinned) {
-    const Expected<void*> image = device_address(cuda, in.data, "the frame");
-    if (!image) return tl::unexpected(image.error());
+    OCELLUS_TRY_ASSIGN(image, device_address(cuda, in.data, "the frame"));
     params.image = *image;
   }
   params.host_reads_image = in.space != MemorySpace::kCuda && !makes_luma() ? 1 : 0;
@@ -134,13 +133,18 @@ Expected<void> CudaOperator::place_frame(Scope& cuda, const Slot& slot,
     params.out_stride[i] = plane.stride;
     if (slot.out_space == MemorySpace::kCuda) continue;
     if (zero_copy && slot.out_space == MemorySpace::kPinned) {
-      const Expected<void*> out = device_address(cuda, plane.data, info_.planes[i].name);
-      if (!out) return tl::unexpected(out.error());
+      OCELLUS_TRY_ASSIGN(out, device_address(cuda, plane.data, info_.planes[i].name));
       params.out[i] = *out;
       continue;
     }
-    params.out[i] = plane_of(zero_copy ? slot.host_out : slot.device_out, p);
-    params.out_stride[i] = static_cast<std::int64_t>(staged(p).stride);
+    const StagedPlane& place = staged_result(slot, p);
+    params.out[i] = (zero_copy ? slot.host_out : slot.device_out) + place.offset;
+    params.out_stride[i] = static_cast<std::int64_t>(place.stride);
+  }
+  if (has_color(slot.out.planes[0].format)) {
+    params.picture = std::exchange(params.out[0], slot.device_out + staged(0).offset);
+    params.picture_stride =
+        std::exchange(params.out_stride[0], static_cast<std::int64_t>(staged(0).stride));
   }
   return {};
 }
@@ -154,26 +158,22 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
 
   slot.copies_in = !in_on_device && !device_->zero_copy();
   FrameParams params{};
-  if (Expected<void> placed = place_frame(cuda, slot, params); !placed) return placed;
+  OCELLUS_TRY(place_frame(cuda, slot, params));
   outcomes_[&slot - slots_.data()] = FrameOutcome{};
   clear_record(slot);
   const bool new_params =
       !slot.params_known || std::memcmp(&params, &slot.last_params, sizeof(params)) != 0;
 
-  if (!state_stands_)
-    if (Expected<void> done = forget_on_device(cuda); !done) return done;
-  if (in_on_device)
-    if (Expected<void> done = await(cuda, slot, slot.in.stream); !done) return done;
+  if (!state_stands_) OCELLUS_TRY(forget_on_device(cuda));
+  if (in_on_device) OCELLUS_TRY(await(cuda, slot, slot.in.stream));
   if (out_on_device && !(in_on_device && out_stream == slot.in.stream))
-    if (Expected<void> done = await(cuda, slot, out_stream); !done) return done;
+    OCELLUS_TRY(await(cuda, slot, out_stream));
   // Nothing is uploaded if the kernels use the frame where it lies and the slot's parameters have
   // not changed.
   slot.uploading = slot.copies_in || new_params;
   const auto launched = [&]() -> Expected<void> {
-    if (slot.uploading)
-      if (Expected<void> done = queue_upload(cuda, slot, params, new_params); !done) return done;
-    if (Expected<void> done = cuda(kCudaCalls.record_event, slot.started, streams.compute); !done)
-      return done;
+    if (slot.uploading) OCELLUS_TRY(queue_upload(cuda, slot, params, new_params));
+    OCELLUS_TRY(cuda(kCudaCalls.record_event, slot.started, streams.compute));
     host_calls_.expect(slot.calls);
     Expected<void> done = cuda(kCudaCalls.launch_graph, slot.exec, streams.compute);
     if (!done) host_calls_.withdraw(slot.calls);
@@ -191,8 +191,7 @@ Expected<void> CudaOperator::queue(Scope& cuda, Slot& slot) noexcept {
 Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FrameParams& params,
                                           bool new_params) noexcept {
   const StreamSet& streams = device_->stream_set(stream_set_);
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.begun, streams.upload); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.record_event, slot.begun, streams.upload));
   if (new_params) {
     *slot.host_params = slot.last_params = params;
     FrameParams* const to = params_ + (&slot - slots_.data());
@@ -205,14 +204,11 @@ Expected<void> CudaOperator::queue_upload(Scope& cuda, Slot& slot, const FramePa
     const bool staged = is_host(slot.in.space);
     const void* from = staged ? slot.host_in : slot.in.data;
     const std::size_t from_stride = staged ? in_stride_ : static_cast<std::size_t>(slot.in.stride);
-    if (Expected<void> done = cuda(
-            kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride, in_row_bytes(),
-            static_cast<std::size_t>(info_.size.height), cudaMemcpyHostToDevice, streams.upload);
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.copy_2d, slot.device_in, in_stride_, from, from_stride,
+                     in_row_bytes(), static_cast<std::size_t>(info_.size.height),
+                     cudaMemcpyHostToDevice, streams.upload));
   }
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.uploaded, streams.upload); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.record_event, slot.uploaded, streams.upload));
   return cuda(kCudaCalls.wait_for_event, streams.compute, slot.uploaded, 0U);
 }
 
@@ -228,22 +224,19 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
   const bool on_device = slot.out_space == MemorySpace::kCuda;
   // With zero copy, a result in ordinary memory waits in `host_out` for the caller to copy it.
   slot.downloading = !on_device && (!device_->zero_copy() || is_host(slot.out_space));
-  if (Expected<void> done = cuda(kCudaCalls.record_event, slot.computed, streams.compute); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.record_event, slot.computed, streams.compute));
   if (!slot.downloading) {
     if (!on_device) return {};
     const StreamHandle stream = out.planes[0].stream;
     if (stream == nullptr || stream == streams.compute) return {};
     return cuda(kCudaCalls.wait_for_event, static_cast<cudaStream_t>(stream), slot.computed, 0U);
   }
-  if (Expected<void> done = cuda(kCudaCalls.wait_for_event, streams.download, slot.computed, 0U);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.wait_for_event, streams.download, slot.computed, 0U));
   if (is_host(slot.out_space)) {
-    if (Expected<void> queued = queue_chunks(cuda, slot); !queued) return queued;
+    OCELLUS_TRY(queue_chunks(cuda, slot));
   } else {
     for (int p = 0, next = 0; p < planes(); p = next) {
-      const StagedPlane& from = staged(p);
+      const StagedPlane& from = staged_result(slot, p);
       const ImageView& to = out.planes[static_cast<std::size_t>(p)];
       next = p + 1;
       if (to.data == nullptr) continue;
@@ -251,14 +244,17 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
       int rows = from.rows;
       for (; next < planes(); ++next) {
         const ImageView& plane = out.planes[static_cast<std::size_t>(next)];
-        const bool follows = plane.data == to.row<char>(rows) && plane.stride == to.stride &&
-                             staged(next).row_bytes == from.row_bytes;
+        const StagedPlane& place = staged(next);
+        const bool follows =
+            plane.data == to.row<char>(rows) && plane.stride == to.stride &&
+            place.row_bytes == from.row_bytes &&
+            place.offset == from.offset + static_cast<std::size_t>(rows) * from.stride;
         if (!follows) break;
         rows += staged(next).rows;
       }
       if (Expected<void> done =
               cuda(kCudaCalls.copy_2d, to.data, static_cast<std::size_t>(to.stride),
-                   plane_of(slot.device_out, p), from.stride, from.row_bytes,
+                   slot.device_out + from.offset, from.stride, from.row_bytes,
                    static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost, streams.download);
           !done)
         return done;
@@ -273,27 +269,26 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
   for (int p = 0; p < planes(); ++p) {
     const ImageView& plane = slot.out.planes[static_cast<std::size_t>(p)];
     if (plane.data == nullptr) continue;
-    const StagedPlane& place = staged(p);
+    const StagedPlane& place = staged_result(slot, p);
     for (int c = 0; c < chunks_per_plane_; ++c) {
       const int begin = place.rows * c / chunks_per_plane_;
       const int end = place.rows * (c + 1) / chunks_per_plane_;
       if (begin == end) continue;
       const std::size_t offset = static_cast<std::size_t>(begin) * place.stride;
-      char* const from = plane_of(slot.host_out, p) + offset;
+      char* const from = slot.host_out + place.offset + offset;
       Chunk& chunk = slot.chunks[static_cast<std::size_t>(slot.chunk_count++)];
       chunk.block = {
           plane.row<char>(begin), plane.stride, from, static_cast<std::ptrdiff_t>(place.stride),
           place.row_bytes,        end - begin};
       if (!device_->zero_copy()) {
         if (Expected<void> done =
-                cuda(kCudaCalls.copy_2d, from, place.stride, plane_of(slot.device_out, p) + offset,
-                     place.stride, place.row_bytes, static_cast<std::size_t>(end - begin),
-                     cudaMemcpyDeviceToHost, stream);
+                cuda(kCudaCalls.copy_2d, from, place.stride,
+                     slot.device_out + place.offset + offset, place.stride, place.row_bytes,
+                     static_cast<std::size_t>(end - begin), cudaMemcpyDeviceToHost, stream);
             !done)
           return done;
       }
-      if (Expected<void> done = cuda(kCudaCalls.record_event, chunk.arrived, stream); !done)
-        return done;
+      OCELLUS_TRY(cuda(kCudaCalls.record_event, chunk.arrived, stream));
     }
   }
   return {};
@@ -382,32 +377,22 @@ void CudaOperator::settle(Slot& slot) noexcept {
 Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept {
   float milliseconds = 0.0f;
   if (slot.uploading) {
-    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded);
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded));
     // Parameters alone are a part of the queue.
     (slot.copies_in ? result.copy_ns : result.queue_ns) = nanoseconds(milliseconds);
-    if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.uploaded, slot.started);
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.uploaded, slot.started));
     result.queue_ns += nanoseconds(milliseconds);
   }
-  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.started, slot.computed);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.started, slot.computed));
   result.compute_ns = nanoseconds(milliseconds);
   result.copy_ns += slot.copy_in_ns;
   if (!slot.downloading) return {};
-  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.computed, slot.done));
   result.copy_ns += nanoseconds(milliseconds);
   if (!is_host(slot.out_space)) return {};
   // Host copies that overlapped the device's work are already part of the device's time.
-  if (Expected<void> done = cuda(kCudaCalls.elapsed, &milliseconds,
-                                 slot.uploading ? slot.begun : slot.started, slot.done);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.uploading ? slot.begun : slot.started,
+                   slot.done));
   const std::int64_t copying = slot.copy_out_ended_ns - slot.copy_out_begun_ns;
   const std::int64_t beyond = slot.copy_out_ended_ns - slot.queued_ns - nanoseconds(milliseconds);
   result.copy_ns += std::max<std::int64_t>(0, std::min(copying, beyond));
@@ -471,16 +456,13 @@ Expected<CancelOutcome> CudaOperator::try_cancel(int index) noexcept {
   if (slot.failure.status != Status::kOk)
     return tl::unexpected(device_->lost() ? device_->loss() : slot.failure);
   Scope cuda(*device_, Phase::kRunning, name());
-  const Expected<bool> done = cuda.query(last_event(slot));
-  if (!done) return tl::unexpected(done.error());
+  OCELLUS_TRY_ASSIGN(done, cuda.query(last_event(slot)));
   return *done ? CancelOutcome::kDone : CancelOutcome::kBegun;
 }
 
 Expected<int> CudaOperator::create_event_fd() noexcept {
-  const Expected<int> made = done_event_.create();
-  if (!made) return made;
-  if (Expected<void> started = done_watch_.start(*device_, name()); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY_ASSIGN(made, done_event_.create());
+  OCELLUS_TRY(done_watch_.start(*device_, name()));
   return made;
 }
 

@@ -29,18 +29,27 @@ CudaOperator::CudaOperator(const OperatorInfo& info) noexcept
   std::size_t largest = 0;
   for (int p = 0; p < planes(); ++p) {
     const PlaneInfo& plane = info.planes[static_cast<std::size_t>(p)];
-    StagedPlane& staged = staged_[static_cast<std::size_t>(p)];
-    staged.offset = staged_bytes_;
-    staged.row_bytes = static_cast<std::size_t>(plane.size.width) *
-                       static_cast<std::size_t>(bytes_per_pixel(plane.format));
-    staged.stride = pitch(staged.row_bytes);
-    staged.rows = plane.size.height;
-    const std::size_t bytes = staged.stride * static_cast<std::size_t>(staged.rows);
-    staged_bytes_ += bytes;
-    largest = std::max(largest, bytes);
+    StagedPlane& made = staged_[static_cast<std::size_t>(p)];
+    made = stage(plane.size, plane.format);
+    largest = std::max(largest, made.stride * static_cast<std::size_t>(made.rows));
+  }
+  if (puts_luma()) {
+    staged_picture_ = stage(info.size, info.format);
+    largest =
+        std::max(largest, staged_picture_.stride * static_cast<std::size_t>(staged_picture_.rows));
   }
   const std::size_t most = static_cast<std::size_t>(HostCopyPool::kMaxBlocks / planes());
   chunks_per_plane_ = static_cast<int>(std::clamp<std::size_t>(largest / kChunkBytes, 1, most));
+}
+
+CudaOperator::StagedPlane CudaOperator::stage(ImageSize size, PixelFormat format) noexcept {
+  StagedPlane made;
+  made.offset = staged_bytes_;
+  made.row_bytes = static_cast<std::size_t>(row_bytes(format, size.width));
+  made.stride = pitch(made.row_bytes);
+  made.rows = size.height;
+  staged_bytes_ += made.stride * static_cast<std::size_t>(made.rows);
+  return made;
 }
 
 CudaOperator::~CudaOperator() {
@@ -130,11 +139,9 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   TraceRange::prepare();
   const TraceRange range(name(), "create", 0);
   device_ = static_cast<CudaDevice*>(engine.device());
-  const Expected<void*> device_piece = device_->take_device(device_bytes());
-  if (!device_piece) return tl::unexpected(device_piece.error());
+  OCELLUS_TRY_ASSIGN(device_piece, device_->take_device(device_bytes()));
   device_piece_ = *device_piece;
-  const Expected<void*> pinned_piece = device_->take_pinned(pinned_bytes());
-  if (!pinned_piece) return tl::unexpected(pinned_piece.error());
+  OCELLUS_TRY_ASSIGN(pinned_piece, device_->take_pinned(pinned_bytes()));
   pinned_piece_ = *pinned_piece;
   LayoutBuilder on_device(device_piece_, kDeviceAlignment);
   place_device(on_device);
@@ -143,8 +150,7 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   stream_set_ = device_->take_stream_set();
 
   Scope cuda(*device_, Phase::kCreating, name());
-  const Expected<cudaStream_t> stream = device_->make_stream(cuda);
-  if (!stream) return tl::unexpected(stream.error());
+  OCELLUS_TRY_ASSIGN(stream, device_->make_stream(cuda));
   creating_ = *stream;
   Expected<void> built = build(cuda, on_device.bytes());
   // Work that was queued before the failure may still use the memory that is about to be released.
@@ -155,19 +161,17 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
 
 Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // This includes the ring, which must contain valid numbers before the first frame.
-  if (Expected<void> done = cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.set, device_piece_, 0, bytes, creating_));
   // Wait, because the first upload uses another stream. Otherwise a device that is busy with other
   // work might clear the memory after that upload.
-  if (Expected<void> done = synchronize(cuda); !done) return done;
-  if (makes_luma())
-    if (Expected<void> done = load_kernel(cuda, luma_kernel(), 0); !done) return done;
-  if (Expected<void> done = prepare(cuda); !done) return done;
-  for (int i = 0; i < info_.depth; ++i)
-    if (Expected<void> made = make_slot(cuda, i); !made) return made;
+  OCELLUS_TRY(synchronize(cuda));
+  if (makes_luma()) OCELLUS_TRY(load_kernel(cuda, luma_kernel(), 0));
+  if (puts_luma()) OCELLUS_TRY(load_kernel(cuda, put_luma_kernel(), 0));
+  OCELLUS_TRY(prepare(cuda));
+  for (int i = 0; i < info_.depth; ++i) OCELLUS_TRY(make_slot(cuda, i));
   // A frame of the warm-up makes one sweep.
   set_stop_flag(1);
-  if (Expected<void> done = warm_up(cuda); !done) return done;
+  OCELLUS_TRY(warm_up(cuda));
   set_stop_flag(0);
   return begin(cuda);
 }
@@ -187,8 +191,7 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
                 {&slot.computed, sleeping},
                 {&slot.done, sleeping}};
   for (const auto& made : events)
-    if (Expected<void> done = cuda(kCudaCalls.create_event, made.event, made.flags); !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.create_event, made.event, made.flags));
   for (int c = 0; c < planes() * chunks_per_plane_; ++c)
     if (Expected<void> done =
             cuda(kCudaCalls.create_event, &slot.chunks[static_cast<std::size_t>(c)].arrived,
@@ -202,13 +205,13 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
     return done;
   Expected<void> recorded = launch_luma(cuda, index, creating_);
   if (recorded) recorded = record(cuda, index, creating_);
+  if (recorded) recorded = launch_put_luma(cuda, index, creating_);
   // Must be called in any case; otherwise the stream remains in capture mode.
   const Expected<void> ended = cuda(kCudaCalls.end_capture, creating_, &slot.graph);
   if (!recorded) return recorded;
   if (!ended) return ended;
-  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph); !done)
-    return done;
-  if (Expected<void> done = cuda(kCudaCalls.upload_graph, slot.exec, creating_); !done) return done;
+  OCELLUS_TRY(cuda(kCudaCalls.instantiate_graph, &slot.exec, slot.graph));
+  OCELLUS_TRY(cuda(kCudaCalls.upload_graph, slot.exec, creating_));
   return synchronize(cuda);
 }
 
@@ -228,23 +231,20 @@ Expected<void> CudaOperator::warm_up(Scope& cuda) noexcept {
     slot.out_space = MemorySpace::kHost;
     for (int p = 0; p < planes(); ++p) {
       const PlaneInfo& plane = info_.planes[static_cast<std::size_t>(p)];
-      slot.out.planes[static_cast<std::size_t>(p)] = {plane_of(slot.host_out, p),
+      slot.out.planes[static_cast<std::size_t>(p)] = {slot.host_out + staged(p).offset,
                                                       plane.size,
                                                       static_cast<std::ptrdiff_t>(staged(p).stride),
                                                       plane.format,
                                                       MemorySpace::kHost,
                                                       nullptr};
     }
-    if (Expected<void> done = queue(cuda, slot); !done) return done;
-    if (Expected<void> done = queue_result(cuda, slot); !done) return done;
-    if (Expected<void> done = cuda(kCudaCalls.synchronize_event, slot.done); !done) return done;
-    if (const Expected<bool> done = cuda.query(slot.done); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(queue(cuda, slot));
+    OCELLUS_TRY(queue_result(cuda, slot));
+    OCELLUS_TRY(cuda(kCudaCalls.synchronize_event, slot.done));
+    OCELLUS_TRY(cuda.query(slot.done));
     slot.busy = false;
   }
-  if (Expected<void> done = cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), creating_);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.set, state_, 0, sizeof(TemporalState), creating_));
   return synchronize(cuda);
 }
 
@@ -263,13 +263,19 @@ Expected<void> CudaOperator::load_kernel_code(Scope& cuda, const void* kernel,
   static std::mutex limits;
   const std::lock_guard<std::mutex> lock(limits);
   cudaFuncAttributes attributes{};
-  if (Expected<void> done = cuda(kCudaCalls.function_attributes, &attributes, kernel); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.function_attributes, &attributes, kernel));
   if (attributes.maxDynamicSharedSizeBytes >= 0 &&
       shared_bytes <= static_cast<std::size_t>(attributes.maxDynamicSharedSizeBytes))
     return {};
   return cuda(kCudaCalls.set_function_attribute, kernel,
               cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
+}
+
+dim3 CudaOperator::luma_grid() const noexcept {
+  const unsigned along = block_count(info_.size.width, kLumaThreads * kLumaPixels);
+  const auto resident = static_cast<unsigned>(16 * device_->traits().multiprocessors);
+  const auto rows = static_cast<unsigned>(info_.size.height);
+  return dim3(along, std::clamp(resident / along, 1U, rows));
 }
 
 Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -280,17 +286,21 @@ Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t str
                         info_.format,
                         info_.size.width,
                         info_.size.height};
-  const unsigned along = block_count(info_.size.width, kLumaThreads * kLumaPixels);
-  const auto resident = static_cast<unsigned>(16 * device_->traits().multiprocessors);
-  const unsigned down = std::clamp(resident / along, 1U, static_cast<unsigned>(a.height));
-  return launch(cuda, stream, luma_kernel(), dim3(along, down), dim3(kLumaThreads), 0, a);
+  return launch(cuda, stream, luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
+}
+
+Expected<void> CudaOperator::launch_put_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  if (!puts_luma()) return {};
+  const PutLumaArguments a{params(slot), info_.format, info_.planes[0].color, info_.size.width,
+                           info_.size.height};
+  return launch(cuda, stream, put_luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
 }
 
 Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {
   for (int i = 0; i < info_.depth; ++i)
     std::fill_n(slots_[static_cast<std::size_t>(i)].call_words, HostCalls::kMaxCalls,
                 HostCallWords{});
-  if (Expected<void> done = load_kernel(cuda, host_call_kernel(), 0); !done) return done;
+  OCELLUS_TRY(load_kernel(cuda, host_call_kernel(), 0));
   return host_calls_.start(*device_);
 }
 

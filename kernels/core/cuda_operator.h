@@ -18,6 +18,7 @@
 #include <mutex>
 
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "core/frame_history.h"
 #include "core/layout_builder.h"
 #include "core/operator_instance.h"
@@ -74,7 +75,8 @@ class CudaOperator : public OperatorInstance {
   /// that they have changed to its begin.
   virtual Expected<void> begin(Scope& /*cuda*/) noexcept { return {}; }
   /// Launches the kernels of a frame for capture into a graph. The image is available in
-  /// params(slot). The last kernel must call finish_frame() of frame_params.h.
+  /// params(slot). The last kernel must call finish_frame() of frame_params.h. Kernels write the
+  /// luma of a picture with color, which this class then puts into the pixels of the frame.
   virtual Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
 
   /// Launches a kernel with one argument of plain data. With `overlap` it may start before the
@@ -120,9 +122,8 @@ class CudaOperator : public OperatorInstance {
   Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
                                 std::size_t shared_bytes) noexcept {
     int blocks = 0;
-    const Expected<void> asked = cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
-                                      reinterpret_cast<const void*>(kernel), threads, shared_bytes);
-    if (!asked) return tl::unexpected(asked.error());
+    OCELLUS_TRY_ASSIGN(asked, cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
+                                   reinterpret_cast<const void*>(kernel), threads, shared_bytes));
     return blocks;
   }
   /// Copies to the device and waits, so that the caller may release `from`. For `prepare`.
@@ -226,11 +227,20 @@ class CudaOperator : public OperatorInstance {
     return static_cast<std::size_t>(row_bytes(info_.format, info_.size.width));
   }
   bool makes_luma() const noexcept { return has_color(info_.format); }
+  /// Whether the caller may want a picture with color.
+  bool puts_luma() const noexcept { return makes_luma() && info_.planes[0].follows_frame; }
+  dim3 luma_grid() const noexcept;
   Expected<void> launch_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept;
+  Expected<void> launch_put_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept;
+  /// Places a plane behind those that are placed already.
+  StagedPlane stage(ImageSize size, PixelFormat format) noexcept;
   const StagedPlane& staged(int plane) const noexcept {
     return staged_[static_cast<std::size_t>(plane)];
   }
-  char* plane_of(char* planes, int plane) const noexcept { return planes + staged(plane).offset; }
+  /// The plane that leaves the device: of a picture with color, that with color.
+  const StagedPlane& staged_result(const Slot& slot, int plane) const noexcept {
+    return plane == 0 && has_color(slot.out.planes[0].format) ? staged_picture_ : staged(plane);
+  }
   std::size_t pinned_bytes() noexcept;
   std::size_t device_bytes() noexcept;
   /// The part of creation that uses the creation stream. `bytes` is the size of the device memory.
@@ -302,6 +312,7 @@ class CudaOperator : public OperatorInstance {
   std::size_t luma_stride_ = 0;   // bytes
   std::size_t staged_bytes_ = 0;  // size of all planes
   std::array<StagedPlane, kMaxOutputPlanes> staged_{};
+  StagedPlane staged_picture_;  // the picture with color, if the caller may want one
   int chunks_per_plane_ = 1;
   std::array<Slot, kMaxDepth> slots_;
   std::array<int, kMaxDepth> order_{};  // slots in flight, oldest first

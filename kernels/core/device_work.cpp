@@ -1,5 +1,7 @@
 #include "kernels/core/device_work.h"
 
+#include "core/failure.h"
+
 namespace ocellus::cuda {
 
 DeviceWork::~DeviceWork() {
@@ -23,13 +25,11 @@ Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
   who_ = who;
   engine_ = detail::EngineAccess::share(engine);
   device_ = static_cast<CudaDevice*>(engine_->device());
-  const Expected<void*> device_piece = device_->take_device(bytes.device);
-  if (!device_piece) return tl::unexpected(device_piece.error());
+  OCELLUS_TRY_ASSIGN(device_piece, device_->take_device(bytes.device));
   device_piece_ = *device_piece;
   device_bytes_ = bytes.device;
   if (bytes.pinned > 0) {
-    const Expected<void*> pinned_piece = device_->take_pinned(bytes.pinned);
-    if (!pinned_piece) return tl::unexpected(pinned_piece.error());
+    OCELLUS_TRY_ASSIGN(pinned_piece, device_->take_pinned(bytes.pinned));
     pinned_piece_ = *pinned_piece;
   }
   stream_set_ = device_->take_stream_set();
@@ -37,8 +37,7 @@ Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
 }
 
 Expected<void> DeviceWork::start(Scope& cuda) noexcept {
-  for (cudaEvent_t& event : events_)
-    if (Expected<void> made = cuda(kCudaCalls.create_event, &event, 0U); !made) return made;
+  for (cudaEvent_t& event : events_) OCELLUS_TRY(cuda(kCudaCalls.create_event, &event, 0U));
   return clear(cuda, device_piece_, device_bytes_);
 }
 
@@ -81,13 +80,13 @@ Expected<void> DeviceWork::copy_to_peer(Scope& cuda, DeviceWork& peer, void* to,
 
 Expected<void> DeviceWork::upload(Scope& cuda, void* to, const void* from,
                                   std::size_t bytes) noexcept {
-  if (Expected<void> done = copy(cuda, to, from, bytes, cudaMemcpyHostToDevice); !done) return done;
+  OCELLUS_TRY(copy(cuda, to, from, bytes, cudaMemcpyHostToDevice));
   return finished(cuda, cuda(kCudaCalls.synchronize_stream, stream()));
 }
 
 Expected<void> DeviceWork::download(Scope& cuda, void* to, const void* from,
                                     std::size_t bytes) noexcept {
-  if (Expected<void> done = copy(cuda, to, from, bytes, cudaMemcpyDeviceToHost); !done) return done;
+  OCELLUS_TRY(copy(cuda, to, from, bytes, cudaMemcpyDeviceToHost));
   return finished(cuda, cuda(kCudaCalls.synchronize_stream, stream()));
 }
 
@@ -100,10 +99,8 @@ Expected<void> DeviceWork::begin_graph(Scope& cuda) noexcept {
 }
 
 Expected<void> DeviceWork::end_graph(Scope& cuda, WorkGraph& graph) noexcept {
-  if (Expected<void> done = cuda(kCudaCalls.end_capture, stream(), &graph.graph); !done)
-    return done;
-  if (Expected<void> done = cuda(kCudaCalls.instantiate_graph, &graph.exec, graph.graph); !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.end_capture, stream(), &graph.graph));
+  OCELLUS_TRY(cuda(kCudaCalls.instantiate_graph, &graph.exec, graph.graph));
   return cuda(kCudaCalls.upload_graph, graph.exec, stream());
 }
 
@@ -126,8 +123,7 @@ Expected<void> DeviceWork::wait_for(Scope& cuda, std::size_t event) noexcept {
 
 Expected<double> DeviceWork::elapsed(Scope& cuda, std::size_t from, std::size_t to) noexcept {
   float ms = 0.0f;
-  if (Expected<void> asked = cuda(kCudaCalls.elapsed, &ms, events_[from], events_[to]); !asked)
-    return tl::unexpected(asked.error());
+  OCELLUS_TRY(cuda(kCudaCalls.elapsed, &ms, events_[from], events_[to]));
   return static_cast<double>(ms);
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/core/launch.h"
@@ -75,7 +76,7 @@ class DeviceWork {
   /// Records what `launch` queues as a graph, for run_graph(). At most once for each graph.
   template <typename Launch>
   Expected<void> make_graph(Scope& cuda, WorkGraph& graph, const Launch& launch) noexcept {
-    if (Expected<void> done = begin_graph(cuda); !done) return done;
+    OCELLUS_TRY(begin_graph(cuda));
     const Expected<void> launched = launch();
     // Must be called in any case; otherwise the stream remains in capture mode.
     const Expected<void> ended = end_graph(cuda, graph);
@@ -104,16 +105,14 @@ class DeviceWork {
   template <typename Launch>
   Expected<double> time(Scope& cuda, int repeats, const Launch& launch) noexcept {
     const auto queue = [&]() -> Expected<void> {
-      if (Expected<void> done = launch(); !done) return done;
-      if (Expected<void> done = record(cuda, 0); !done) return done;
-      for (int i = 0; i < repeats; ++i)
-        if (Expected<void> done = launch(); !done) return done;
-      if (Expected<void> done = record(cuda, 1); !done) return done;
+      OCELLUS_TRY(launch());
+      OCELLUS_TRY(record(cuda, 0));
+      for (int i = 0; i < repeats; ++i) OCELLUS_TRY(launch());
+      OCELLUS_TRY(record(cuda, 1));
       return wait_for(cuda, 1);
     };
-    if (Expected<void> done = finished(cuda, queue()); !done) return tl::unexpected(done.error());
-    const Expected<double> ms = elapsed(cuda, 0, 1);
-    if (!ms) return ms;
+    OCELLUS_TRY(finished(cuda, queue()));
+    OCELLUS_TRY_ASSIGN(ms, elapsed(cuda, 0, 1));
     return *ms / repeats;
   }
 

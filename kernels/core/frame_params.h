@@ -22,6 +22,8 @@ struct FrameParams {
   std::int64_t out_stride[kMaxOutputPlanes];
   const void* color;  ///< the frame as it came, if it has color; otherwise null
   std::int64_t color_stride;
+  void* picture;  ///< the picture with color that is made of `color` and out[0]; otherwise null
+  std::int64_t picture_stride;
   /// Not 0 if the host can read `image`, or a copy of it; see CudaOperator::host_frame.
   std::uint64_t host_reads_image;
 };

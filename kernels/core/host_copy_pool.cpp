@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/failure.h"
 #include "core/scheduler.h"
 #include "core/thread.h"
 
@@ -41,10 +42,8 @@ Expected<void> HostCopyPool::start(int threads, int realtime_priority) noexcept 
                                            .number = threads_,
                                            .name = "ocellus-copy",
                                            .realtime_priority = realtime_priority};
-    if (Expected<void> made = detail::start_thread(options, &HostCopyPool::thread_main, this,
-                                                   thread_[static_cast<std::size_t>(threads_)]);
-        !made)
-      return made;
+    OCELLUS_TRY(detail::start_thread(options, &HostCopyPool::thread_main, this,
+                                     thread_[static_cast<std::size_t>(threads_)]));
   }
   return {};
 }

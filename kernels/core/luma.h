@@ -1,4 +1,4 @@
-// The kernel that makes the luma of a frame with color.
+// The kernels that take the luma out of a frame with color and put it into a picture with color.
 #pragma once
 
 #include "kernels/core/frame_params.h"
@@ -18,5 +18,16 @@ inline constexpr int kLumaPixels = 4;
 inline constexpr int kLumaThreads = 128;
 /// Blocks of the grid: x along a row, y takes rows in turn.
 Kernel<LumaArguments> luma_kernel() noexcept;
+
+struct PutLumaArguments {
+  const FrameParams* frame;  ///< out[0] is the luma of the picture, at a multiple of kLumaPixels
+  PixelFormat format;
+  PictureColor color;
+  int width;
+  int height;
+};
+/// replace_luma_row for the rows of FrameParams::picture; does nothing if that is null. Threads and
+/// grid are those of luma_kernel.
+Kernel<PutLumaArguments> put_luma_kernel() noexcept;
 
 }  // namespace ocellus::cuda

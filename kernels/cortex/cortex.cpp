@@ -68,14 +68,14 @@ class CudaCortex final : public CudaOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, stretch(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, cell_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, compete_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, cortex_read_out_kernel(), 0); !done) return done;
+    OCELLUS_TRY(load_check_kernel(cuda));
+    OCELLUS_TRY(load_kernel(cuda, stretch(), 0));
+    OCELLUS_TRY(load_kernel(cuda, cell_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, compete_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, cortex_read_out_kernel(), 0));
     if (plan_.learns) {
-      if (Expected<void> done = load_kernel(cuda, learn_kernel(), 0); !done) return done;
-      if (Expected<void> done = load_tables(cuda); !done) return done;
+      OCELLUS_TRY(load_kernel(cuda, learn_kernel(), 0));
+      OCELLUS_TRY(load_tables(cuda));
     }
     return load_model(cuda);
   }
@@ -102,11 +102,9 @@ class CudaCortex final : public CudaOperator {
         static_cast<std::uint8_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
     const std::unique_ptr<std::uint32_t[]> begins(new (std::nothrow) std::uint32_t[hypercolumns()]);
     if (model == nullptr || begins == nullptr) return detail::no_memory_for_operator();
-    if (Expected<void> read = read_cortex_arrays(plan_, model.get()); !read) return read;
-    if (Expected<void> done = upload(cuda, model_, model.get(), bytes); !done) return done;
-    if (Expected<void> done = upload(cuda, shares_, shape().shares.data(), sizeof(shape().shares));
-        !done)
-      return done;
+    OCELLUS_TRY(read_cortex_arrays(plan_, model.get()));
+    OCELLUS_TRY(upload(cuda, model_, model.get(), bytes));
+    OCELLUS_TRY(upload(cuda, shares_, shape().shares.data(), sizeof(shape().shares)));
     for (int level = 0; level < shape().hierarchy.level_count; ++level) {
       const LevelPlan& l = shape().hierarchy.level(level);
       for (int h = 0; h < l.hypercolumns(); ++h)
@@ -117,12 +115,12 @@ class CudaCortex final : public CudaOperator {
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
-    if (Expected<void> done = launch_patches(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_check(cuda, slot, stream));
+    OCELLUS_TRY(launch_patches(cuda, slot, stream));
     for (int level = 0; level < shape().hierarchy.level_count; ++level)
-      if (Expected<void> done = launch_level(cuda, level, stream); !done) return done;
+      OCELLUS_TRY(launch_level(cuda, level, stream));
     for (int level = 0; plan_.learns && level < shape().hierarchy.level_count; ++level)
-      if (Expected<void> done = launch_learning(cuda, level, stream); !done) return done;
+      OCELLUS_TRY(launch_learning(cuda, level, stream));
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
     const ReadOutArguments result{.frame = params(slot),
                                   .state = state(),

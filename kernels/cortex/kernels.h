@@ -9,7 +9,7 @@
 #include "cortex/hebbian_features.h"
 #include "cortex/patch_arithmetic.h"
 #include "kernels/core/frame_params.h"
-#include "kernels/cortex/grid_level.h"
+#include "kernels/cortical_network/grid_level.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::cuda {

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/failure.h"
 #include "halftone/backend.h"
 
 namespace ocellus::cuda {
@@ -133,9 +134,8 @@ Expected<void> CudaCellularNetwork::choose(Scope& cuda, Run& run) noexcept {
     run.shared_bytes = bytes();
     if (run.shared_bytes > limit) continue;
     const Kernel<BandArguments> kernel = kernel_for(place, radius);
-    if (Expected<void> done = load_kernel(cuda, kernel, run.shared_bytes); !done) return done;
-    const Expected<int> resident = resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes);
-    if (!resident) return tl::unexpected(resident.error());
+    OCELLUS_TRY(load_kernel(cuda, kernel, run.shared_bytes));
+    OCELLUS_TRY_ASSIGN(resident, resident_blocks(cuda, kernel, kBandThreads, run.shared_bytes));
     run.in_bands = *resident > 0;
     if (run.in_bands) break;
   }
@@ -164,8 +164,7 @@ Expected<void> CudaCellularNetwork::load_planes(Scope& cuda) noexcept {
                                    [&](float value) { return detail::threshold_of(value, bits); });
         !done)
       return done;
-    if (Expected<void> done = load(sources.start[at(s)], start_[at(s)], detail::start_of); !done)
-      return done;
+    OCELLUS_TRY(load(sources.start[at(s)], start_[at(s)], detail::start_of));
   }
   return {};
 }
@@ -190,23 +189,23 @@ Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
   // Words of messages that were never sent contain the sweep number 0.
   BandShared shared{};
   shared.sweep = 1;
-  if (Expected<void> done = upload(cuda, shared_, &shared, sizeof(shared)); !done) return done;
-  if (Expected<void> done = load_planes(cuda); !done) return done;
-  if (Expected<void> done = load_groups(cuda); !done) return done;
-  if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+  OCELLUS_TRY(upload(cuda, shared_, &shared, sizeof(shared)));
+  OCELLUS_TRY(load_planes(cuda));
+  OCELLUS_TRY(load_groups(cuda));
+  OCELLUS_TRY(load_check_kernel(cuda));
   bool general = false;
   for (int r = 0; r < run_count_; ++r) {
     Run& run = runs_[at(r)];
     if (run.group != nullptr) continue;
-    if (Expected<void> done = choose(cuda, run); !done) return done;
+    OCELLUS_TRY(choose(cuda, run));
     general |= !run.in_bands;
     const Kernel<StartArguments> starter = plan_of(run.first).start == CellStart::kErrorDiffusion
                                                ? diffusion_kernel()
                                                : start_kernel();
-    if (Expected<void> done = load_kernel(cuda, starter, 0); !done) return done;
+    OCELLUS_TRY(load_kernel(cuda, starter, 0));
   }
   if (!general) return {};
-  if (Expected<void> done = load_kernel(cuda, bias_kernel(), 0); !done) return done;
+  OCELLUS_TRY(load_kernel(cuda, bias_kernel(), 0));
   return load_kernel(cuda, general_kernel(), 0);
 }
 
@@ -344,10 +343,8 @@ Expected<void> CudaCellularNetwork::record_general(Scope& cuda, int slot, cudaSt
     a.stage = plan_of(s);
     a.end = end_of(slot, run, s);
     a.end.first = s == 0;
-    if (Expected<void> done = launch_together(cuda, stream, general_kernel(),
-                                              dim3(general_blocks()), dim3(kGeneralThreads), 0, a);
-        !done)
-      return done;
+    OCELLUS_TRY(launch_together(cuda, stream, general_kernel(), dim3(general_blocks()),
+                                dim3(kGeneralThreads), 0, a));
   }
   return {};
 }
@@ -380,24 +377,21 @@ Expected<void> CudaCellularNetwork::record_group(Scope& cuda, int slot, cudaStre
 }
 
 Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-  if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+  OCELLUS_TRY(launch_check(cuda, slot, stream));
   int before = -1;
   for (int r = 0; r < run_count_; ++r) {
     const Run& run = runs_[at(r)];
     const int plane = before == 0 ? 1 : 0;
     if (run.group != nullptr) {
-      if (Expected<void> done = record_group(cuda, slot, stream, run, before, plane); !done)
-        return done;
+      OCELLUS_TRY(record_group(cuda, slot, stream, run, before, plane));
       before = plane;
       continue;
     }
     const int other = 3 - plane - std::max(before, plane == 0 ? 1 : 0);
-    if (Expected<void> done = record_start(cuda, slot, stream, run, before, plane); !done)
-      return done;
-    const Expected<void> done = run.in_bands
-                                    ? record_bands(cuda, slot, stream, run, before, plane, other)
-                                    : record_general(cuda, slot, stream, run, before, plane, other);
-    if (!done) return done;
+    OCELLUS_TRY(record_start(cuda, slot, stream, run, before, plane));
+    OCELLUS_TRY_ASSIGN(done, run.in_bands
+                                 ? record_bands(cuda, slot, stream, run, before, plane, other)
+                                 : record_general(cuda, slot, stream, run, before, plane, other));
     before = run.in_bands ? other : plane;
   }
   return {};

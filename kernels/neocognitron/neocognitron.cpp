@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "core/failure.h"
 #include "image/gray_rows.h"
 #include "kernels/neocognitron/network_operator.h"
 #include "neocognitron/backend.h"
@@ -37,11 +38,9 @@ class TileNeocognitron final : public NetworkOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = load_kernel(cuda, tile_contrast_kernel(plan_.format), 0); !done)
-      return done;
-    if (Expected<void> done = load_kernel(cuda, tile_record_kernel(), 0); !done) return done;
-    if (Expected<void> done = upload(cuda, present_, &candidates_.count, sizeof(int)); !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, tile_contrast_kernel(plan_.format), 0));
+    OCELLUS_TRY(load_kernel(cuda, tile_record_kernel(), 0));
+    OCELLUS_TRY(upload(cuda, present_, &candidates_.count, sizeof(int)));
     return load_network(cuda);
   }
 
@@ -50,11 +49,9 @@ class TileNeocognitron final : public NetworkOperator {
     contrast.tile = plan_.tile;
     contrast.columns = plan_.tile_columns();
     contrast.ink = plan_.ink;
-    if (Expected<void> done = launch(cuda, stream, tile_contrast_kernel(plan_.format),
-                                     contrast_grid(), dim3(kContrastThreads), 0, contrast);
-        !done)
-      return done;
-    if (Expected<void> done = launch_layers(cuda, stream, nullptr); !done) return done;
+    OCELLUS_TRY(launch(cuda, stream, tile_contrast_kernel(plan_.format), contrast_grid(),
+                       dim3(kContrastThreads), 0, contrast));
+    OCELLUS_TRY(launch_layers(cuda, stream, nullptr));
     RecordArguments result{};
     result.frame = params(slot);
     result.state = state();
@@ -113,21 +110,19 @@ class FindingNeocognitron final : public NetworkOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = prepare_host_calls(cuda); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, copy_frame_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, fetch_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, image_contrast_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, row_kernel(), 0); !done) return done;
+    OCELLUS_TRY(prepare_host_calls(cuda));
+    OCELLUS_TRY(load_kernel(cuda, copy_frame_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, fetch_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, image_contrast_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, row_kernel(), 0));
     return load_network(cuda);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     Context& context = contexts_[static_cast<std::size_t>(slot)];
     context = {this, slot};
-    if (Expected<void> done = launch_copy(cuda, slot, stream); !done) return done;
-    if (Expected<void> done = launch_host(cuda, slot, stream, &FindingNeocognitron::find, &context);
-        !done)
-      return done;
+    OCELLUS_TRY(launch_copy(cuda, slot, stream));
+    OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::find, &context));
     const FetchArguments fetch{.host = host_,
                                .from = images_,
                                .to = device_images_,
@@ -141,11 +136,9 @@ class FindingNeocognitron final : public NetworkOperator {
     ContrastArguments contrast = contrast_arguments(slot);
     contrast.images = device_images_;
     contrast.sizes = device_sizes_;
-    if (Expected<void> done = launch(cuda, stream, image_contrast_kernel(), contrast_grid(),
-                                     dim3(kContrastThreads), 0, contrast, true);
-        !done)
-      return done;
-    if (Expected<void> done = launch_layers(cuda, stream, complete_); !done) return done;
+    OCELLUS_TRY(launch(cuda, stream, image_contrast_kernel(), contrast_grid(),
+                       dim3(kContrastThreads), 0, contrast, true));
+    OCELLUS_TRY(launch_layers(cuda, stream, complete_));
     if (Expected<void> done =
             launch_host(cuda, slot, stream, &FindingNeocognitron::finish, &context);
         !done)

@@ -99,32 +99,29 @@ void NetworkOperator::place_network(LayoutBuilder& device) noexcept {
 // ---- the model
 
 Expected<void> NetworkOperator::load_kernels(Scope& cuda) noexcept {
-  if (Expected<void> done = load_kernel(cuda, edge_kernel(), 0); !done) return done;
-  if (Expected<void> done = load_kernel(cuda, narrow_kernel(), 0); !done) return done;
-  if (Expected<void> done = load_kernel(cuda, simple_kernel(), 0); !done) return done;
-  if (Expected<void> done = load_kernel(cuda, reference_kernel(), 0); !done) return done;
+  OCELLUS_TRY(load_kernel(cuda, edge_kernel(), 0));
+  OCELLUS_TRY(load_kernel(cuda, narrow_kernel(), 0));
+  OCELLUS_TRY(load_kernel(cuda, simple_kernel(), 0));
+  OCELLUS_TRY(load_kernel(cuda, reference_kernel(), 0));
   for (std::size_t i = 0; i < complex_windows_.size(); ++i)
-    if (Expected<void> done = load_kernel(cuda, complex_kernel(table().planes[i]), 0); !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, complex_kernel(table().planes[i]), 0));
   return load_kernel(cuda, readout_kernel(), 0);
 }
 
 Expected<void> NetworkOperator::load_network(Scope& cuda) noexcept {
-  if (Expected<void> done = load_kernels(cuda); !done) return done;
+  OCELLUS_TRY(load_kernels(cuda));
   const auto upload_taps = [&](WindowTap* to, const detail::CellWindow& window) {
     return upload(cuda, to, window.tap.data(),
                   static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
   };
-  if (Expected<void> done = upload_taps(contrast_taps_, contrast_window_); !done) return done;
+  OCELLUS_TRY(upload_taps(contrast_taps_, contrast_window_));
   for (std::size_t i = 0; i < complex_windows_.size(); ++i)
-    if (Expected<void> done = upload_taps(complex_taps_[i], complex_windows_[i]); !done)
-      return done;
+    OCELLUS_TRY(upload_taps(complex_taps_[i], complex_windows_[i]));
   detail::ModelArrays arrays;
-  if (Expected<void> read = arrays.read_arrays(plan_.model); !read) return read;
+  OCELLUS_TRY(arrays.read_arrays(plan_.model));
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (Expected<void> done = upload_taps(simple_taps_[i], simple_windows_[i]); !done) return done;
-    if (Expected<void> done = load_weights(cuda, i, arrays.weights(static_cast<int>(i))); !done)
-      return done;
+    OCELLUS_TRY(upload_taps(simple_taps_[i], simple_windows_[i]));
+    OCELLUS_TRY(load_weights(cuda, i, arrays.weights(static_cast<int>(i))));
   }
   return load_references(cuda, arrays.weights(3));
 }
@@ -170,8 +167,7 @@ Expected<void> NetworkOperator::load_references(Scope& cuda,
                                             own.stride,
                                             references_.first(c)};
   }
-  if (Expected<void> done = upload(cuda, reference_arrays_, arrays.data(), counting.bytes()); !done)
-    return done;
+  OCELLUS_TRY(upload(cuda, reference_arrays_, arrays.data(), counting.bytes()));
   return upload(cuda, classes_, classes.get(),
                 static_cast<std::size_t>(table().classes) * sizeof(DeviceClass));
 }
@@ -256,20 +252,16 @@ Expected<void> NetworkOperator::launch_layers(Scope& cuda, cudaStream_t stream,
     if (i + 1 == kStages) {
       dim3 blocks = grid(positions);
       blocks.z = block_count(simple.octets, simple.block_octets);
-      if (Expected<void> done = launch(cuda, stream, reference_kernel(), blocks,
-                                       dim3(kReferenceThreads), 0, simple, true);
-          !done)
-        return done;
+      OCELLUS_TRY(launch(cuda, stream, reference_kernel(), blocks, dim3(kReferenceThreads), 0,
+                         simple, true));
       break;
     }
-    if (Expected<void> done = launch_simple(cuda, stream, i, simple); !done) return done;
+    OCELLUS_TRY(launch_simple(cuda, stream, i, simple));
     const ComplexArguments complex = complex_arguments(i);
     const unsigned blocks =
         block_count(complex.side_out * complex.side_out, kComplexBlockPositions);
-    if (Expected<void> done = launch(cuda, stream, complex_kernel(complex.planes), grid(blocks),
-                                     dim3(kComplexThreads), 0, complex, true);
-        !done)
-      return done;
+    OCELLUS_TRY(launch(cuda, stream, complex_kernel(complex.planes), grid(blocks),
+                       dim3(kComplexThreads), 0, complex, true));
   }
   const ReadoutArguments readout{.candidates = candidates_,
                                  .classes = classes_,

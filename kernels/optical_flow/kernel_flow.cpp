@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "core/failure.h"
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/window_launch.h"
@@ -75,7 +76,7 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
 
 Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels,
                                         detail::KernelNoise& noise) noexcept {
-  if (Expected<void> loaded = uniform_.load(plan_, kernels, noise); !loaded) return loaded;
+  OCELLUS_TRY(uniform_.load(plan_, kernels, noise));
   const std::unique_ptr<UniformTaps> taps(new (std::nothrow) UniformTaps{});
   if (!taps)
     return tl::unexpected(
@@ -91,8 +92,7 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
 
 Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels,
                                           detail::KernelNoise& noise) noexcept {
-  auto source = detail::KernelSource::open(kernels, plan_.kernel_image);
-  if (!source) return tl::unexpected(source.error());
+  OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, plan_.kernel_image));
   const int pairs = plan_.convolutions * plan_.terms;
   const int taps = plan_.nx + plan_.ny + plan_.nt;
   const int tile_rows = tile_height(ring_variant_.lane_pixels);
@@ -111,16 +111,15 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
     const int in_y = y - support.y;
     // A file is read to its end, because it has one checksum.
     const bool row_inside = in_y >= 0 && in_y < support.height;
-    if (Expected<void> read = (*source)->skip(row_inside ? support.x : width); !read) return read;
+    OCELLUS_TRY((*source)->skip(row_inside ? support.x : width));
     if (!row_inside) continue;
     if (in_y % tile_rows == 0) std::memset(row.get(), 0, row_bytes);
     for (int in_x = 0; in_x < support.width; ++in_x) {
       const int x = support.x + in_x;
       for (int pair = 0; pair < pairs; ++pair) {
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-        if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-        if (Expected<void> fits = detail::check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
-          return fits;
+        OCELLUS_TRY((*source)->next(wx, wy, wt));
+        OCELLUS_TRY(detail::check_storage_range(plan_, x, y, pair, wx, wy, wt));
         noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
         const int pixel = in_y % tile_rows * kTileWidth + in_x % kTileWidth;
         std::size_t at =
@@ -139,11 +138,10 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
         for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
       }
     }
-    if (Expected<void> read = (*source)->skip(width - support.x - support.width); !read)
-      return read;
+    OCELLUS_TRY((*source)->skip(width - support.x - support.width));
     if (in_y % tile_rows == tile_rows - 1 || in_y == support.height - 1) {
       char* to = bank_ + static_cast<std::size_t>(in_y / tile_rows) * row_bytes;
-      if (Expected<void> done = upload(cuda, to, row.get(), row_bytes); !done) return done;
+      OCELLUS_TRY(upload(cuda, to, row.get(), row_bytes));
     }
   }
   return {};
@@ -194,10 +192,8 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
     ring_variant_.copy = copy;
     ring_kernel_ = ring_filter_kernel(ring_variant_);
     cudaFuncAttributes code{};
-    if (Expected<void> done = cuda(kCudaCalls.function_attributes, &code,
-                                   reinterpret_cast<const void*>(ring_kernel_));
-        !done)
-      return done;
+    OCELLUS_TRY(
+        cuda(kCudaCalls.function_attributes, &code, reinterpret_cast<const void*>(ring_kernel_)));
     if (std::min(code.ptxVersion, traits.compute_capability) < ring_copy_capability(copy)) continue;
     ring_warps_ = kRingWarps;
     const auto room = static_cast<std::size_t>(std::max(0, traits.shared_bytes_per_block));
@@ -205,9 +201,8 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
     if (ring_warps_ >= kLeastWarps) break;
   }
   const std::size_t shared = ring_shared_bytes(ring_variant_, ring_warps_);
-  if (Expected<void> done = load_kernel(cuda, ring_kernel_, shared); !done) return done;
-  const Expected<int> at_once = resident_blocks(cuda, ring_kernel_, 32 * ring_warps_, shared);
-  if (!at_once) return tl::unexpected(at_once.error());
+  OCELLUS_TRY(load_kernel(cuda, ring_kernel_, shared));
+  OCELLUS_TRY_ASSIGN(at_once, resident_blocks(cuda, ring_kernel_, 32 * ring_warps_, shared));
   const std::int64_t items = static_cast<std::int64_t>(tiles_) * plan_.convolutions;
   const std::int64_t most = std::max(1, *at_once * traits.multiprocessors);
   ring_blocks_ = static_cast<unsigned>(std::min(items, most));
@@ -215,11 +210,10 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
 }
 
 Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
-  if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+  OCELLUS_TRY(load_check_kernel(cuda));
   if (!plan_.filter_only) {
     const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
-    if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, window.kernel, window.shared_bytes));
   }
   if (plan_.deviation) {
     if (Expected<void> done =
@@ -229,21 +223,19 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
   }
   detail::KernelNoise noise;
   if (per_pixel()) {
-    if (Expected<void> done = choose_ring_filter(cuda); !done) return done;
-    if (Expected<void> done = load_per_pixel(cuda, kernels, noise); !done) return done;
+    OCELLUS_TRY(choose_ring_filter(cuda));
+    OCELLUS_TRY(load_per_pixel(cuda, kernels, noise));
   } else {
-    if (Expected<void> done = load_kernel(cuda, temporal_sums_kernel(plan_.format), 0); !done)
-      return done;
-    if (Expected<void> done = load_uniform(cuda, kernels, noise); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, spatial_sums_kernel(), spatial_bytes()); !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, temporal_sums_kernel(plan_.format), 0));
+    OCELLUS_TRY(load_uniform(cuda, kernels, noise));
+    OCELLUS_TRY(load_kernel(cuda, spatial_sums_kernel(), spatial_bytes()));
   }
   deviation_ = detail::kernel_deviation(plan_, noise);
   return {};
 }
 
 Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-  if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+  OCELLUS_TRY(launch_check(cuda, slot, stream));
   if (Expected<void> done =
           per_pixel() ? record_per_pixel(cuda, slot, stream) : record_uniform(cuda, slot, stream);
       !done)
@@ -326,10 +318,8 @@ Expected<void> KernelFlow::record_uniform(Scope& cuda, int slot, cudaStream_t st
   t.sums_plane = static_cast<std::int64_t>(sums_stride_) * reach_.height;
   const dim3 grid(block_count(t.width, kTemporalWidth), block_count(t.height, kTemporalHeight),
                   block_count(t.profiles, kTemporalProfiles));
-  if (Expected<void> done = launch(cuda, stream, temporal_sums_kernel(plan_.format), grid,
-                                   dim3(kTemporalThreads), 0, t);
-      !done)
-    return done;
+  OCELLUS_TRY(
+      launch(cuda, stream, temporal_sums_kernel(plan_.format), grid, dim3(kTemporalThreads), 0, t));
 
   SpatialArguments s{};
   s.frame = params(slot);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/failure.h"
 #include "image/pixel_rows.h"
 #include "image/warp.h"
 #include "kernels/optical_flow/deviation_kernels.h"
@@ -100,7 +101,7 @@ Expected<void> PyramidFlow::record(Scope& cuda, int slot, cudaStream_t stream) n
 }
 
 Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
-  if (Expected<void> done = record_frame(frame); !done) return done;
+  OCELLUS_TRY(record_frame(frame));
   const PyramidConfig& pyramid = plan_.pyramid;
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const PyramidStep& step = pyramid_.steps[s];
@@ -152,10 +153,8 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
 }
 
 Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
-  if (Expected<void> done = frame.loading ? load_check_kernel(frame.cuda)
-                                          : launch_check(frame.cuda, frame.slot, frame.stream);
-      !done)
-    return done;
+  OCELLUS_TRY(frame.loading ? load_check_kernel(frame.cuda)
+                            : launch_check(frame.cuda, frame.slot, frame.stream));
   frame.first = plan_.format != PixelFormat::kFloat32;
   for (int l = 1; l < plan_.levels; ++l) {
     ReduceArguments a{};
@@ -169,10 +168,8 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     a.width = plan_.level_size[at(l)].width;
     a.height = plan_.level_size[at(l)].height;
     a.scale = detail::gray_scale(plan_.format);
-    if (Expected<void> done = add(frame, reduce_kernel(plan_.format, l == 1),
-                                  grid_of(a.width, a.height, kReduceTileHeight), 0, a);
-        !done)
-      return done;
+    OCELLUS_TRY(add(frame, reduce_kernel(plan_.format, l == 1),
+                    grid_of(a.width, a.height, kReduceTileHeight), 0, a));
   }
   PrepareArguments a{};
   a.frame = params(frame.slot);

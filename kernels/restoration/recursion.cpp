@@ -99,8 +99,8 @@ class CudaRecursion final : public RecursionOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = load_image_kernels(cuda); !done) return done;
-    if (Expected<void> done = choose_tiles(cuda); !done) return done;
+    OCELLUS_TRY(load_image_kernels(cuda));
+    OCELLUS_TRY(choose_tiles(cuda));
     const std::unique_ptr<float[]> table(new (std::nothrow) float[table_floats()]);
     if (!table) return detail::no_memory_for_operator();
     write_recursion_table(plan_.filter, variant_.support, table.get());
@@ -128,9 +128,8 @@ class CudaRecursion final : public RecursionOperator {
       return done;
     ResidentBlocks resident{};
     for (int t = least_threads; t <= threads; t += 32) {
-      const Expected<int> blocks =
-          resident_blocks(cuda, variant_.kernel, t, recursion_shared_bytes(variant_, t));
-      if (!blocks) return tl::unexpected(blocks.error());
+      OCELLUS_TRY_ASSIGN(
+          blocks, resident_blocks(cuda, variant_.kernel, t, recursion_shared_bytes(variant_, t)));
       resident[static_cast<std::size_t>(t / 32 - 1)] = *blocks;
     }
     tiles_ =
@@ -144,17 +143,15 @@ class CudaRecursion final : public RecursionOperator {
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_continue(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_continue(cuda, slot, stream));
     const RecursionArguments arguments{image_,         tables_,      planes_,
                                        plane_pixels(), plane_width_, plan_.size.height,
                                        tiles_.width,   tiles_.height};
-    if (Expected<void> done = launch(cuda, stream, variant_.kernel,
-                                     dim3(static_cast<unsigned>(tiles_.across),
-                                          static_cast<unsigned>(tiles_.down), kFilterQuadrants),
-                                     dim3(static_cast<unsigned>(tiles_.threads)),
-                                     recursion_shared_bytes(variant_, tiles_.threads), arguments);
-        !done)
-      return done;
+    OCELLUS_TRY(launch(cuda, stream, variant_.kernel,
+                       dim3(static_cast<unsigned>(tiles_.across),
+                            static_cast<unsigned>(tiles_.down), kFilterQuadrants),
+                       dim3(static_cast<unsigned>(tiles_.threads)),
+                       recursion_shared_bytes(variant_, tiles_.threads), arguments));
     return launch_add(cuda, slot, stream, planes_, plane_pixels(), plane_width_);
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "core/failure.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/restoration/recursion_kernels.h"
 
@@ -26,14 +27,13 @@ class RecursionOperator : public CudaOperator {
     image_.pixels = device.take<float>(image_pixels());
   }
   Expected<void> load_image_kernels(Scope& cuda) noexcept {
-    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, continue_kernel(plan_.format), 0); !done)
-      return done;
+    OCELLUS_TRY(load_check_kernel(cuda));
+    OCELLUS_TRY(load_kernel(cuda, continue_kernel(plan_.format), 0));
     return load_kernel(cuda, add_quadrants_kernel(plan_.format), 0);
   }
   /// The first kernels of a frame.
   Expected<void> launch_continue(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_check(cuda, slot, stream));
     const ContinueArguments arguments{params(slot), plan_.size, plan_.border, image_};
     return launch(cuda, stream, continue_kernel(plan_.format),
                   dim3(static_cast<unsigned>(image_.height)), dim3(kContinueThreads), 0, arguments);

@@ -62,15 +62,9 @@ class CudaRestoration final : public CudaOperator {
           plan_.size.width, plan_.size.height, plan_.padding,
           row_bytes() > column_bytes() ? row_bytes() : column_bytes(), most));
     }
-    if (Expected<void> done = load_kernel(cuda, forward_rows_kernel(plan_.format), row_bytes());
-        !done)
-      return done;
-    if (Expected<void> done = load_kernel(cuda, columns_kernel(block_columns_), column_bytes());
-        !done)
-      return done;
-    if (Expected<void> done = load_kernel(cuda, inverse_rows_kernel(plan_.format), row_bytes());
-        !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, forward_rows_kernel(plan_.format), row_bytes()));
+    OCELLUS_TRY(load_kernel(cuda, columns_kernel(block_columns_), column_bytes()));
+    OCELLUS_TRY(load_kernel(cuda, inverse_rows_kernel(plan_.format), row_bytes()));
     return upload_tables(cuda);
   }
 
@@ -96,10 +90,8 @@ class CudaRestoration final : public CudaOperator {
               ? detail::border_position(x, plan_.size.width, plan_.border)
               : -1;
     }
-    if (Expected<void> done = upload(cuda, source_columns_, columns.get(),
-                                     static_cast<std::size_t>(rows_.length) * sizeof(int));
-        !done)
-      return done;
+    OCELLUS_TRY(upload(cuda, source_columns_, columns.get(),
+                       static_cast<std::size_t>(rows_.length) * sizeof(int)));
     // Columns that no row has: a block may transform them.
     std::fill_n(values.get(), spectrum_values(), Complex32{0.0f, 0.0f});
     if (Expected<void> done =
@@ -170,14 +162,10 @@ class CudaRestoration final : public CudaOperator {
     const dim3 row_threads(static_cast<unsigned>(threads_for(rows_, 1, rows)));
     const dim3 column_threads(
         static_cast<unsigned>(threads_for(columns_, block_columns_, columns)));
-    if (Expected<void> done = launch(cuda, stream, forward_rows_kernel(plan_.format), dim3(rows),
-                                     row_threads, row_bytes(), arguments);
-        !done)
-      return done;
-    if (Expected<void> done = launch(cuda, stream, columns_kernel(block_columns_), dim3(columns),
-                                     column_threads, column_bytes(), arguments, true);
-        !done)
-      return done;
+    OCELLUS_TRY(launch(cuda, stream, forward_rows_kernel(plan_.format), dim3(rows), row_threads,
+                       row_bytes(), arguments));
+    OCELLUS_TRY(launch(cuda, stream, columns_kernel(block_columns_), dim3(columns), column_threads,
+                       column_bytes(), arguments, true));
     return launch(cuda, stream, inverse_rows_kernel(plan_.format), dim3(block_count(half_, 1)),
                   row_threads, row_bytes(), arguments, true);
   }

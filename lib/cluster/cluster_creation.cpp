@@ -21,8 +21,7 @@ using detail::invalid_argument;
 /// The checks that need no other rank.
 Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
   const OpticalFlowConfig& flow = config.flow;
-  if (const Expected<OperatorInfo> info = OpticalFlow::info_for(flow); !info)
-    return tl::unexpected(info.error());
+  OCELLUS_TRY(OpticalFlow::info_for(flow));
   if (flow.method != FlowMethod::kKernels) {
     return invalid_argument(
         "flow.method is kPyramid; a cluster needs kKernels, because the coarse levels of a pyramid "
@@ -163,8 +162,7 @@ FlowCluster::State::~State() {
 }
 
 Expected<void> FlowCluster::State::connect() {
-  Expected<Peers> peers = connect_peers(*flow, config.halo_transfer, communicator);
-  if (!peers) return tl::unexpected(peers.error());
+  OCELLUS_TRY_ASSIGN(peers, connect_peers(*flow, config.halo_transfer, communicator));
   report.peers = peers->count;
   peer_bytes = peers->border_bytes;
   shared = peers->count > 0;
@@ -196,7 +194,7 @@ Expected<void> FlowCluster::State::make(MPI_Comm parent, const EngineConfig& eng
   MPI_Comm_dup(parent, &communicator);
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &ranks);
-  if (Expected<void> all = agree(communicator, check_same(communicator, config)); !all) return all;
+  OCELLUS_TRY(agree(communicator, check_same(communicator, config)));
   const int columns = config.columns == 0 ? 1 : config.columns;
   std::vector<double> speeds(static_cast<std::size_t>(ranks), 1.0);
   regions = cut_regions(config.flow.size, columns, ranks / columns, speeds);
@@ -204,14 +202,14 @@ Expected<void> FlowCluster::State::make(MPI_Comm parent, const EngineConfig& eng
     MPI_Barrier(communicator);  // ranks of one host are measured together
     const Expected<double> speed =
         RegionFlow::measure_speed(engine, config, regions[static_cast<std::size_t>(rank)]);
-    if (Expected<void> all = agree(communicator, result_of(speed)); !all) return all;
+    OCELLUS_TRY(agree(communicator, result_of(speed)));
     report.speed = *speed;
     MPI_Allgather(&report.speed, 1, MPI_DOUBLE, speeds.data(), 1, MPI_DOUBLE, communicator);
     regions = cut_regions(config.flow.size, columns, ranks / columns, speeds);
   }
   node = tree_node(rank, ranks, config.fan_out);
   auto made = RegionFlow::create(engine, config, RegionPlaces::of(config, regions, rank, node));
-  if (Expected<void> all = agree(communicator, result_of(made)); !all) return all;
+  OCELLUS_TRY(agree(communicator, result_of(made)));
   flow = std::move(*made);
   gethostname(report.host, sizeof(report.host) - 1);
   report.region = regions[static_cast<std::size_t>(rank)];
@@ -238,10 +236,9 @@ Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineCon
       state && state->slots
           ? check(config, ranks)
           : tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory"));
-  if (Expected<void> all = agree(communicator, mine); !all) return tl::unexpected(all.error());
+  OCELLUS_TRY(agree(communicator, mine));
   state->config = config;
-  if (Expected<void> made = state->make(communicator, engine); !made)
-    return tl::unexpected(made.error());
+  OCELLUS_TRY(state->make(communicator, engine));
   return FlowCluster(std::move(state));
 }
 

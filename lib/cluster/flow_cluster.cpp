@@ -134,7 +134,7 @@ Expected<void> FlowCluster::finish() noexcept {
   State& s = *state_;
   if (!s.is_root() || s.finished)
     return invalid_argument("finish is called once, on rank 0; this is rank %d", s.rank);
-  if (Expected<void> done = s.run_until_quiet(); !done) return done;
+  OCELLUS_TRY(s.run_until_quiet());
   // The other ranks receive into all slots.
   for (int i = 0; i < s.config.frames_in_flight; ++i) {
     const std::uint64_t frame = s.next_frame + static_cast<std::uint64_t>(i);
@@ -144,7 +144,7 @@ Expected<void> FlowCluster::finish() noexcept {
     slot.progress = Progress::kFree;
   }
   s.oldest = s.next_frame;
-  if (Expected<void> done = s.run_until_quiet(); !done) return done;
+  OCELLUS_TRY(s.run_until_quiet());
   return s.collect();
 }
 
@@ -153,7 +153,7 @@ Expected<void> FlowCluster::serve() noexcept {
   if (s.is_root() || s.finished)
     return invalid_argument("serve is called once, on every rank but 0; this is rank %d", s.rank);
   for (int i = 0; i < s.config.frames_in_flight; ++i) s.begin_receive(s.slot_at(i));
-  if (Expected<void> done = s.run_until_quiet(); !done) return done;
+  OCELLUS_TRY(s.run_until_quiet());
   return s.collect();
 }
 

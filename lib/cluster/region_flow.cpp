@@ -40,8 +40,7 @@ struct Wanted {
 Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
   SlotPlanes& planes = wanted.planes;
   if (planes.rect.empty()) return {};
-  Expected<Buffer> memory = Buffer::create(engine, wanted.space, bytes_of(planes, slots));
-  if (!memory) return tl::unexpected(memory.error());
+  OCELLUS_TRY_ASSIGN(memory, Buffer::create(engine, wanted.space, bytes_of(planes, slots)));
   planes.memory = std::move(*memory);
   planes.data = static_cast<char*>(planes.memory->data());
   planes.space = wanted.space;
@@ -49,7 +48,7 @@ Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
   const std::size_t size = planes.memory->size();
   for (std::size_t at = 0; at < size; at += sizeof(kZeros)) {
     const std::size_t bytes = std::min(sizeof(kZeros), size - at);
-    if (Expected<void> cleared = planes.memory->write(at, kZeros, bytes); !cleared) return cleared;
+    OCELLUS_TRY(planes.memory->write(at, kZeros, bytes));
   }
   return {};
 }
@@ -132,8 +131,7 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   window.depth = slots;
 
   EngineConfig sized = engine;
-  const Expected<EngineInfo> info = Engine::probe(engine);
-  if (!info) return tl::unexpected(info.error());
+  OCELLUS_TRY_ASSIGN(info, Engine::probe(engine));
   const bool on_device = info->backend == BackendKind::kCuda;
   const MemorySpace host = on_device ? MemorySpace::kPinned : MemorySpace::kHost;
   Wanted frames = {planes_of(places.frames, 1, config.flow.format), host};
@@ -150,10 +148,8 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   Wanted results = {
       planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32),
       on_device && config.results_on_device && !config.gather ? MemorySpace::kCuda : host};
-  const Expected<Footprint> filter_bytes = SpatioTemporalFilter::footprint(*info, filter);
-  if (!filter_bytes) return tl::unexpected(filter_bytes.error());
-  const Expected<Footprint> window_bytes = WindowFlow::footprint(*info, window);
-  if (!window_bytes) return tl::unexpected(window_bytes.error());
+  OCELLUS_TRY_ASSIGN(filter_bytes, SpatioTemporalFilter::footprint(*info, filter));
+  OCELLUS_TRY_ASSIGN(window_bytes, WindowFlow::footprint(*info, window));
   sized.memory = *filter_bytes + *window_bytes;
   for (const Wanted* wanted : {&frames, &derivatives, &results}) {
     if (!wanted->planes.rect.empty())
@@ -163,32 +159,26 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   // remains without use.
   for (const Wanted& wanted : exchange)
     sized.memory += Buffer::footprint(wanted.space, bytes_of(wanted.planes, slots));
-  Expected<Engine> made = Engine::create(sized);
-  if (!made) return tl::unexpected(made.error());
-  Expected<SpatioTemporalFilter> filter_made = SpatioTemporalFilter::create(*made, filter);
-  if (!filter_made) return tl::unexpected(filter_made.error());
-  Expected<WindowFlow> window_made = WindowFlow::create(*made, window);
-  if (!window_made) return tl::unexpected(window_made.error());
+  OCELLUS_TRY_ASSIGN(made, Engine::create(sized));
+  OCELLUS_TRY_ASSIGN(filter_made, SpatioTemporalFilter::create(*made, filter));
+  OCELLUS_TRY_ASSIGN(window_made, WindowFlow::create(*made, window));
   std::unique_ptr<RegionFlow> flow(new (std::nothrow) RegionFlow(
       std::move(*made), std::move(*filter_made), std::move(*window_made)));
   if (!flow) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory"));
   for (Wanted* wanted : {&frames, &derivatives, &results}) {
-    if (Expected<void> taken = take_memory(flow->engine_, *wanted, slots); !taken)
-      return tl::unexpected(taken.error());
+    OCELLUS_TRY(take_memory(flow->engine_, *wanted, slots));
   }
   if (on_device) {
-    const Expected<bool> direct = sends_directly(flow->engine_, config.halo_transfer);
-    if (!direct) return tl::unexpected(direct.error());
+    OCELLUS_TRY_ASSIGN(direct, sends_directly(flow->engine_, config.halo_transfer));
     for (std::unique_ptr<CopyStream>* stream : {&flow->outward_, &flow->inward_}) {
-      auto copies = detail::EngineAccess::state(flow->engine_).device()->make_copy_stream(slots);
-      if (!copies) return tl::unexpected(copies.error());
+      OCELLUS_TRY_ASSIGN(
+          copies, detail::EngineAccess::state(flow->engine_).device()->make_copy_stream(slots));
       *stream = std::move(*copies);
     }
     flow->staged_ = !*direct;
     for (Wanted& wanted : exchange) {
       if (!flow->staged_) break;
-      if (Expected<void> taken = take_memory(flow->engine_, wanted, slots); !taken)
-        return tl::unexpected(taken.error());
+      OCELLUS_TRY(take_memory(flow->engine_, wanted, slots));
       flow->exchange_.push_back(std::move(wanted.planes));
     }
   }
@@ -213,7 +203,7 @@ Expected<void> RegionFlow::copy(CopyStream& stream, int slot, const SlotPlanes& 
     rows.row_bytes = static_cast<std::size_t>(part.width) * sizeof(float);
     rows.rows = static_cast<std::size_t>(part.height);
     rows.direction = direction;
-    if (Expected<void> done = stream.copy(rows); !done) return done;
+    OCELLUS_TRY(stream.copy(rows));
   }
   return {};
 }
@@ -224,8 +214,8 @@ Expected<detail::SharedPiece> RegionFlow::share_derivatives() noexcept {
 
 Expected<void> RegionFlow::add_peer(const RegionPlaces::Neighbor& neighbor,
                                     const detail::SharedPiece& derivatives) noexcept {
-  auto memory = detail::EngineAccess::state(engine_).device()->make_peer_memory(derivatives);
-  if (!memory) return tl::unexpected(memory.error());
+  OCELLUS_TRY_ASSIGN(memory,
+                     detail::EngineAccess::state(engine_).device()->make_peer_memory(derivatives));
   Peer peer;
   peer.rank = neighbor.rank;
   peer.planes = planes_of(neighbor.halo, kDerivatives, PixelFormat::kFloat32);
@@ -270,18 +260,15 @@ Expected<void> RegionFlow::start_derivatives(int slot, const ImageView& slab,
     plane = derivatives_.view(slot, p, places_.region, PixelFormat::kFloat32);
     if (outward_) plane.stream = outward_->handle();
   }
-  Expected<Ticket> ticket = filter_.submit(frame, out);
-  if (!ticket) return tl::unexpected(ticket.error());
+  OCELLUS_TRY_ASSIGN(ticket, filter_.submit(frame, out));
   derivative_tickets_[slot] = *ticket;
   derivative_infos_[slot].reset();
   if (!staged_) return {};
   // The stream waits for the derivatives.
   for (const RegionPlaces::Neighbor& neighbor : places_.neighbors) {
     if (is_peer(neighbor.rank)) continue;
-    if (Expected<void> queued = copy(*outward_, slot, exchanged(neighbor.border), derivatives_,
-                                     neighbor.border, detail::CopyDirection::kToHost);
-        !queued)
-      return queued;
+    OCELLUS_TRY(copy(*outward_, slot, exchanged(neighbor.border), derivatives_, neighbor.border,
+                     detail::CopyDirection::kToHost));
   }
   return outward_->set_mark(slot);
 }
@@ -298,19 +285,14 @@ Expected<void> RegionFlow::start_solution(int slot) {
   // The solution waits for the stream.
   for (const RegionPlaces::Neighbor& neighbor : places_.neighbors) {
     if (!staged_ || is_peer(neighbor.rank)) continue;
-    if (Expected<void> queued = copy(*inward_, slot, derivatives_, exchanged(neighbor.from),
-                                     neighbor.from, detail::CopyDirection::kToDevice);
-        !queued)
-      return queued;
+    OCELLUS_TRY(copy(*inward_, slot, derivatives_, exchanged(neighbor.from), neighbor.from,
+                     detail::CopyDirection::kToDevice));
   }
   for (const Peer& peer : peers_) {
-    if (Expected<void> queued = copy(*inward_, slot, derivatives_, peer.planes, peer.part,
-                                     detail::CopyDirection::kBetweenDevices);
-        !queued)
-      return queued;
+    OCELLUS_TRY(copy(*inward_, slot, derivatives_, peer.planes, peer.part,
+                     detail::CopyDirection::kBetweenDevices));
   }
-  Expected<Ticket> ticket = window_.submit(frame, field(slot, places_.region));
-  if (!ticket) return tl::unexpected(ticket.error());
+  OCELLUS_TRY_ASSIGN(ticket, window_.submit(frame, field(slot, places_.region)));
   solution_tickets_[slot] = *ticket;
   return {};
 }
@@ -318,13 +300,11 @@ Expected<void> RegionFlow::start_solution(int slot) {
 Expected<FrameInfo> RegionFlow::wait_derivatives(int slot, Deadline deadline) {
   std::optional<FrameInfo>& info = derivative_infos_[slot];
   if (!info) {
-    const Expected<FrameInfo> done = filter_.wait(derivative_tickets_[slot], deadline);
-    if (!done) return done;
+    OCELLUS_TRY_ASSIGN(done, filter_.wait(derivative_tickets_[slot], deadline));
     info = *done;
   }
   while (staged_) {
-    const Expected<bool> copied = outward_->reached(slot);
-    if (!copied) return tl::unexpected(copied.error());
+    OCELLUS_TRY_ASSIGN(copied, outward_->reached(slot));
     if (*copied) break;
     if (deadline.passed()) {
       return tl::unexpected(make_error(Status::kDeadlineMissed,
@@ -352,8 +332,7 @@ Expected<double> RegionFlow::measure_speed(const EngineConfig& engine,
                                            const Rect& region) noexcept {
   // A sample is small enough to be quick, and larger than the caches with per-pixel kernels. A
   // device needs a larger one, because launches and copies take a time of their own.
-  const Expected<EngineInfo> info = Engine::probe(engine);
-  if (!info) return tl::unexpected(info.error());
+  OCELLUS_TRY_ASSIGN(info, Engine::probe(engine));
   const ImageSize most =
       info->backend == BackendKind::kCuda ? ImageSize{1024, 512} : ImageSize{256, 128};
   FlowClusterConfig sample = config;
@@ -363,22 +342,17 @@ Expected<double> RegionFlow::measure_speed(const EngineConfig& engine,
   const Rect part = {region.x, region.y, std::min(region.width, most.width),
                      std::min(region.height, most.height)};
   const RegionPlaces places = RegionPlaces::of(sample, std::span(&part, 1), 0, TreeNode{-1, 1, {}});
-  auto flow = create(engine, sample, places);
-  if (!flow) return tl::unexpected(flow.error());
+  OCELLUS_TRY_ASSIGN(flow, create(engine, sample, places));
   // The first frames fill the history and the caches.
   constexpr int kFrames = 9;
   constexpr int kWarmUp = 2;
   double best = 0.0;
   for (int i = 0; i < kFrames; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    if (Expected<void> done = (*flow)->start_derivatives(0, (*flow)->slab(0), 0, 0); !done)
-      return tl::unexpected(done.error());
-    if (auto done = (*flow)->wait_derivatives(0, Deadline::never()); !done)
-      return tl::unexpected(done.error());
-    if (Expected<void> done = (*flow)->start_solution(0); !done)
-      return tl::unexpected(done.error());
-    if (auto done = (*flow)->wait_solution(0, Deadline::never()); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY((*flow)->start_derivatives(0, (*flow)->slab(0), 0, 0));
+    OCELLUS_TRY((*flow)->wait_derivatives(0, Deadline::never()));
+    OCELLUS_TRY((*flow)->start_solution(0));
+    OCELLUS_TRY((*flow)->wait_solution(0, Deadline::never()));
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
     if (i >= kWarmUp) best = std::max(best, 1.0 / std::max(time.count(), 1e-9));
   }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/failure.h"
 #include "core/simd.h"
 
 namespace ocellus {
@@ -91,8 +92,7 @@ Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& inf
                      spec.device));
     }
   }
-  const Expected<void> usable = kCpuBackend.probe(0, info);
-  if (!usable) return tl::unexpected(usable.error());
+  OCELLUS_TRY_ASSIGN(usable, kCpuBackend.probe(0, info));
   return &kCpuBackend;
 }
 

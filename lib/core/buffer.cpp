@@ -33,17 +33,16 @@ Footprint Buffer::footprint(MemorySpace space, std::size_t bytes) noexcept {
 Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept {
   if (bytes == 0) return detail::invalid_argument("bytes is 0; a buffer has at least 1");
   detail::EngineState& state = detail::EngineAccess::state(engine);
-  if (Expected<void> here = state.check_process(); !here) return tl::unexpected(here.error());
+  OCELLUS_TRY(state.check_process());
   if (space != MemorySpace::kHost && state.device() == nullptr) {
     return tl::unexpected(make_error(Status::kUnsupported,
                                      "%s memory was asked for, but the backend is cpu, which has "
                                      "host memory only",
                                      space == MemorySpace::kCuda ? "cuda" : "pinned"));
   }
-  const Expected<void*> data = space == MemorySpace::kHost     ? state.take_host(bytes)
-                               : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)
-                                                               : state.device()->take_device(bytes);
-  if (!data) return tl::unexpected(data.error());
+  OCELLUS_TRY_ASSIGN(data, space == MemorySpace::kHost     ? state.take_host(bytes)
+                           : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)
+                                                           : state.device()->take_device(bytes));
   return Buffer(detail::EngineAccess::share(engine).release(), space, *data, bytes);
 }
 
@@ -97,7 +96,7 @@ Expected<void> Buffer::check(std::size_t offset, std::size_t bytes) const noexce
 }
 
 Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t bytes) noexcept {
-  if (Expected<void> good = check(offset, bytes); !good) return good;
+  OCELLUS_TRY(check(offset, bytes));
   char* const to = static_cast<char*>(data_) + offset;
   if (space_ == MemorySpace::kCuda) return engine_->device()->write(to, from, bytes);
   std::memcpy(to, from, bytes);
@@ -105,7 +104,7 @@ Expected<void> Buffer::write(std::size_t offset, const void* from, std::size_t b
 }
 
 Expected<void> Buffer::read(std::size_t offset, void* to, std::size_t bytes) const noexcept {
-  if (Expected<void> good = check(offset, bytes); !good) return good;
+  OCELLUS_TRY(check(offset, bytes));
   const char* const from = static_cast<const char*>(data_) + offset;
   if (space_ == MemorySpace::kCuda) return engine_->device()->read(to, from, bytes);
   std::memcpy(to, from, bytes);

@@ -90,11 +90,9 @@ inline Expected<ImageView> view_of(const ocellus_plane& plane, std::size_t index
   if (plane.data == nullptr) return ImageView{};
   char what[40];
   std::snprintf(what, sizeof(what), "planes[%zu].format", index);
-  const Expected<PixelFormat> format = enum_of<PixelFormat>(what, plane.format);
-  if (!format) return tl::unexpected(format.error());
+  OCELLUS_TRY_ASSIGN(format, enum_of<PixelFormat>(what, plane.format));
   std::snprintf(what, sizeof(what), "planes[%zu].memory", index);
-  const Expected<MemorySpace> space = enum_of<MemorySpace>(what, plane.memory);
-  if (!space) return tl::unexpected(space.error());
+  OCELLUS_TRY_ASSIGN(space, enum_of<MemorySpace>(what, plane.memory));
   return ImageView{plane.data,  {plane.width, plane.height}, plane.stride, *format, *space,
                    plane.stream};
 }

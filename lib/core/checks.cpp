@@ -82,18 +82,23 @@ Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int de
   return check_range("depth", depth, 1, kMaxDepth);
 }
 
-Check check_plane(const char* what, const PlaneInfo& info, const ImageView& plane) noexcept {
+Check check_plane(const char* what, const PlaneInfo& info, const ImageView& plane,
+                  PixelFormat frame) noexcept {
   const char* const name = info.name;
   if (plane.size != info.size) {
     return invalid_argument("%s %s is %dx%d; it must be %dx%d", what, name, plane.size.width,
                             plane.size.height, info.size.width, info.size.height);
   }
-  if (plane.format != info.format) {
-    return invalid_argument("%s %s has the format %s; it must have %s", what, name,
-                            format_name(plane.format), format_name(info.format));
+  const bool may_have_color = info.follows_frame && has_color(frame);
+  if (plane.format != info.format && !(may_have_color && plane.format == frame)) {
+    return invalid_argument("%s %s has the format %s; it must have %s%s%s", what, name,
+                            format_name(plane.format), format_name(info.format),
+                            may_have_color ? " or that of the frames, " : "",
+                            may_have_color ? format_name(frame) : "");
   }
-  const std::ptrdiff_t element = bytes_per_pixel(info.format);
-  const std::ptrdiff_t least = info.size.width * element;
+  // Pixels with color are written byte by byte.
+  const std::ptrdiff_t element = has_color(plane.format) ? 1 : bytes_per_pixel(plane.format);
+  const std::ptrdiff_t least = row_bytes(plane.format, info.size.width);
   if (plane.stride < least || plane.stride % element != 0) {
     if (element == 1)
       return invalid_argument("%s %s: stride is %td bytes; it must be at least %td", what, name,

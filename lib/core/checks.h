@@ -22,8 +22,9 @@ Check check_not_negative(const char* field, float value) noexcept;
 Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept;
 
 /// Checks size, format, stride and alignment of a plane that is not null. `what`: in words, such as
-/// "output plane".
-Check check_plane(const char* what, const PlaneInfo& info, const ImageView& plane) noexcept;
+/// "output plane". `frame`: the format of the frames.
+Check check_plane(const char* what, const PlaneInfo& info, const ImageView& plane,
+                  PixelFormat frame = PixelFormat::kGray8) noexcept;
 
 /// Returns `roi`, or the whole image if `roi` is empty.
 Rect whole_or(const Rect& roi, ImageSize size) noexcept;

@@ -10,7 +10,7 @@
 namespace ocellus::detail {
 namespace {
 
-/// Bands of rows in which the luma of a frame with color is computed.
+/// Bands of rows in which the luma of a frame with color is taken out and put back.
 Bands luma_bands(ImageSize size, int workers) noexcept {
   constexpr int kLeastPixels = 32768;  // about 10 us
   return Bands::cut(size.height, workers, 2, std::max(1, kLeastPixels / size.width));
@@ -29,15 +29,15 @@ void CpuOperator::place(LayoutBuilder& builder) noexcept {
   const auto count = static_cast<std::size_t>(step_count());
   for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
-    steps_[i] = builder.take<JobStep>(luma_steps() + count + 1);
+    steps_[i] = builder.take<JobStep>(luma_steps() + count + 1 + put_luma_steps());
     contexts_[i] = builder.take<StepContext>(count);
     if (info_.record != nullptr) frames_[i].record = builder.take<char>(info_.record->bytes);
-    if (luma_steps() > 0) {
-      const std::size_t stride =
-          align_up(static_cast<std::size_t>(info_.size.width), kMemoryAlignment);
-      luma_stride_ = static_cast<std::ptrdiff_t>(stride);
-      luma_[i] = builder.take<std::uint8_t>(stride * static_cast<std::size_t>(info_.size.height));
-    }
+    const std::size_t stride =
+        align_up(static_cast<std::size_t>(info_.size.width), kMemoryAlignment);
+    const std::size_t luma_bytes = stride * static_cast<std::size_t>(info_.size.height);
+    luma_stride_ = static_cast<std::ptrdiff_t>(stride);
+    if (luma_steps() > 0) luma_[i] = builder.take<std::uint8_t>(luma_bytes);
+    if (put_luma_steps() > 0) picture_luma_[i] = builder.take<std::uint8_t>(luma_bytes);
   }
   layout(builder);
 }
@@ -55,13 +55,12 @@ Footprint CpuOperator::footprint() noexcept {
 }
 
 Expected<void> CpuOperator::start(EngineState& engine) noexcept {
-  const Expected<void*> piece = engine.take_host(bytes());
-  if (!piece) return tl::unexpected(piece.error());
+  OCELLUS_TRY_ASSIGN(piece, engine.take_host(bytes()));
   engine_ = &engine;
   piece_ = *piece;
   LayoutBuilder builder(piece_);
   place(builder);
-  if (Expected<void> ready = prepare(); !ready) return ready;
+  OCELLUS_TRY(prepare());
   const int count = step_count();
   for (int slot = 0; slot < info_.depth; ++slot) {
     const auto i = static_cast<std::size_t>(slot);
@@ -77,8 +76,9 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     build_steps(own, contexts_[i]);
     frame.bad_step = &own[count];
     *frame.bad_step = {&CpuOperator::run_bad, &frame, 0};
+    if (put_luma_steps() > 0) frame.bad_step[1] = {&CpuOperator::run_put_luma, &frame, 0};
     frame.job.steps = steps_[i];
-    frame.job.step_count = static_cast<int>(luma_steps()) + count + 1;
+    frame.job.step_count = static_cast<int>(luma_steps() + put_luma_steps()) + count + 1;
     // What an operator has learned must not hold a part of a frame.
     if (!info_.learns) frame.job.stop = &stop_;
     frame.job.finished = &CpuOperator::finished;
@@ -97,6 +97,16 @@ Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutp
     frame.in.format = luma_format(in.format);
   }
   frame.out = out;
+  if (put_luma_steps() > 0) {
+    const bool colored = has_color(out.planes[0].format);
+    frame.bad_step[1].parts = colored ? luma_bands(info_.size, workers_).count() : 0;
+    if (colored) {
+      frame.picture = out.planes[0];
+      frame.out.planes[0].data = picture_luma_[static_cast<std::size_t>(slot)];
+      frame.out.planes[0].stride = luma_stride_;
+      frame.out.planes[0].format = info_.planes[0].format;
+    }
+  }
   clear_record(frame);
   frame.bad.store(false, std::memory_order_relaxed);
   frame.bad_step->parts = 0;
@@ -121,6 +131,17 @@ void CpuOperator::run_luma(void* context, int part, int) noexcept {
   for (int y = bands.begin(part); y < bands.end(part); ++y) {
     luma_of_row(static_cast<const char*>(frame.color.data) + y * frame.color.stride,
                 frame.color.format, luma + y * self.luma_stride_, self.info_.size.width);
+  }
+}
+
+void CpuOperator::run_put_luma(void* context, int part, int) noexcept {
+  const FrameJob& frame = *static_cast<const FrameJob*>(context);
+  const CpuOperator& self = *frame.owner;
+  const Bands bands = luma_bands(self.info_.size, self.workers_);
+  for (int y = bands.begin(part); y < bands.end(part); ++y) {
+    replace_luma_row(static_cast<const char*>(frame.color.data) + y * frame.color.stride,
+                     frame.color.format, frame.out_row<std::uint8_t>(0, y),
+                     self.info_.planes[0].color, frame.picture.row<void>(y), self.info_.size.width);
   }
 }
 

@@ -12,7 +12,8 @@
 namespace ocellus::detail {
 
 /// A frame with color becomes its luma in the first step, so the operators see frames without
-/// color.
+/// color. If the caller wants a picture with color, the operators write its luma to memory of this
+/// class, and the last step puts it into the pixels of the frame.
 class CpuOperator : public OperatorInstance {
  public:
   ~CpuOperator() override;
@@ -35,14 +36,15 @@ class CpuOperator : public OperatorInstance {
   struct FrameJob {
     CpuOperator* owner = nullptr;
     Job job;
-    Frame in;     // without color: the luma of a frame that has it
-    Frame color;  // the frame as it came, if it has color
-    OperatorOutput out;
+    Frame in;            // without color: the luma of a frame that has it
+    Frame color;         // the frame as it came, if it has color
+    OperatorOutput out;  // without color: its first plane is the luma of `picture`
+    ImageView picture;   // the caller's picture with color, or null
     FrameResult result;
     // Owned by the operator, and zero before the first step; `wait` copies it to the output.
     void* record = nullptr;
     std::atomic<bool> bad{false};
-    JobStep* bad_step = nullptr;  // the last step; it has no parts unless the frame is bad
+    JobStep* bad_step = nullptr;  // after those of the operator; no parts unless the frame is bad
 
     /// Pointer to the first element of a row of an output plane.
     template <typename T>
@@ -95,6 +97,7 @@ class CpuOperator : public OperatorInstance {
  private:
   static void run_bad(void* context, int part, int worker) noexcept;
   static void run_luma(void* context, int part, int worker) noexcept;
+  static void run_put_luma(void* context, int part, int worker) noexcept;
   static void finished(void* context) noexcept;
   void place(LayoutBuilder& builder) noexcept;
   /// Also the bytes between the members, so that equal records have equal bytes.
@@ -102,6 +105,10 @@ class CpuOperator : public OperatorInstance {
   std::size_t bytes() noexcept;
   /// Steps before those of the operator.
   std::size_t luma_steps() const noexcept { return has_color(info_.format) ? 1 : 0; }
+  /// Steps after those of the operator and that of bad frames.
+  std::size_t put_luma_steps() const noexcept {
+    return has_color(info_.format) && info_.planes[0].follows_frame ? 1 : 0;
+  }
 
   std::atomic<bool> stop_{false};
   std::uint32_t frame_number_ = 1;
@@ -110,8 +117,9 @@ class CpuOperator : public OperatorInstance {
   std::array<FrameJob, kMaxDepth> frames_;
   std::array<JobStep*, kMaxDepth> steps_{};
   std::array<StepContext*, kMaxDepth> contexts_{};
-  // The luma of frames with color.
+  // The luma of frames with color, and that of pictures with color.
   std::array<std::uint8_t*, kMaxDepth> luma_{};
+  std::array<std::uint8_t*, kMaxDepth> picture_luma_{};
   std::ptrdiff_t luma_stride_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/backend.h"
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "core/log.h"
 #include "core/option_table.h"
 #include "ocellus/cpus.h"
@@ -52,8 +53,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
                    "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
                    config.realtime_priority));
   }
-  if (Expected<void> good = detail::check_options(EngineConfig::options(), &config); !good)
-    return tl::unexpected(good.error());
+  OCELLUS_TRY(detail::check_options(EngineConfig::options(), &config));
   EngineInfo info;
   info.workers = config.workers > 0 ? config.workers : std::min(usable_cpus().count, kMaxWorkers);
   info.realtime_priority = config.realtime_priority;
@@ -74,8 +74,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
     }
     info.affinity = true;
   }
-  const Expected<const detail::Backend*> backend = detail::choose_backend(config.backend, info);
-  if (!backend) return tl::unexpected(backend.error());
+  OCELLUS_TRY_ASSIGN(backend, detail::choose_backend(config.backend, info));
   if (info.backend == BackendKind::kCpu) return info;
   info.workers = 0;
   if (config.zero_copy == ZeroCopy::kOn && !info.reads_host_memory) {
@@ -90,8 +89,7 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
 }
 
 Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
-  const Expected<EngineInfo> info = probe(config);
-  if (!info) return tl::unexpected(info.error());
+  OCELLUS_TRY_ASSIGN(info, probe(config));
   if (info->backend == BackendKind::kCpu &&
       (config.memory.pinned != 0 || config.memory.device != 0)) {
     return tl::unexpected(make_error(
@@ -103,8 +101,7 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   if (!state)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
-  if (Expected<void> started = state->start(config); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(state->start(config));
   detail::log_message(LogLevel::kInfo,
                       "engine: backend %s (%s), %d workers, SIMD %s, zero copy %s, memory: host "
                       "%zu, pinned %zu, device %zu bytes",
@@ -136,13 +133,11 @@ namespace detail {
 EngineState::EngineState(const EngineInfo& info) noexcept : info_(info) {}
 
 Expected<void> EngineState::start(const EngineConfig& config) noexcept {
-  if (Expected<void> made = process_.create(); !made) return made;
-  if (Expected<void> made = host_.create(config.memory.host, config.lock_memory); !made)
-    return made;
+  OCELLUS_TRY(process_.create());
+  OCELLUS_TRY(host_.create(config.memory.host, config.lock_memory));
   const Backend* backend = find_backend(info_.backend);
   if (backend->open != nullptr) {
-    Expected<std::unique_ptr<Device>> device = backend->open(config, info_);
-    if (!device) return tl::unexpected(device.error());
+    OCELLUS_TRY_ASSIGN(device, backend->open(config, info_));
     device_ = std::move(*device);
     return {};  // operators on a device compute nothing on the CPU
   }

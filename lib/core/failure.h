@@ -7,6 +7,20 @@
 
 #include "ocellus/status.h"
 
+/// Evaluates an Expected<void>. Returns its error from the function if it has one.
+#define OCELLUS_TRY(...)                                       \
+  do {                                                         \
+    if (const auto tried = (__VA_ARGS__); !tried) [[unlikely]] \
+      return tl::unexpected(tried.error());                    \
+  } while (false)
+
+/// Declares `name`, an Expected of a value. Returns its error from the function if it has one; so
+/// `*name` is the value behind it.
+#define OCELLUS_TRY_ASSIGN(name, ...) \
+  auto name = (__VA_ARGS__);          \
+  if (!name) [[unlikely]]             \
+  return tl::unexpected(name.error())
+
 namespace ocellus::detail {
 
 /// Returns the precision for printf's "%.*s", which limits the length of a text from the user.

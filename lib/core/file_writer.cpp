@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -113,7 +115,7 @@ Expected<void> FileWriter::open(const char* path, const Options& options) noexce
   if (path[0] == '\0') return failed(ENOENT);
   if (exists && (!S_ISREG(status.st_mode) || is_standard_output(status)))
     return open_in_place(path, status);
-  if (Expected<void> done = resolve_links(path, target_); !done) return done;
+  OCELLUS_TRY(resolve_links(path, target_));
   if (exists) {
     if (!may_write(target_)) return failed(errno);
     replaces_ = true;
@@ -230,7 +232,7 @@ Expected<void> FileWriter::keep_attributes() noexcept {
 
 Expected<void> FileWriter::commit() noexcept {
   if (!in_place_) {
-    if (Expected<void> done = keep_attributes(); !done) return done;
+    OCELLUS_TRY(keep_attributes());
     if ((replaces_ || options_.durable) && fsync(descriptor_) != 0) return failed(errno);
   }
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) return failed(errno);

@@ -100,6 +100,118 @@ void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int wi
   }
 }
 
+/// Adding one number to R, G and B changes Y by it and leaves Cb and Cr. `to` may be `row`.
+template <int kBytes, bool kRedFirst, bool kKept>
+HWY_INLINE void replace_luma_of_rgb_row(const std::uint8_t* row,
+                                        const std::uint8_t* HWY_RESTRICT luma, std::uint8_t* to,
+                                        int width) {
+  const Words words;
+  const hn::RebindToSigned<Words> numbers;
+  const Bytes bytes;
+  using V = hn::VFromD<Bytes>;
+  const int lanes = static_cast<int>(hn::Lanes(words));
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) {
+    const std::ptrdiff_t at = std::ptrdiff_t{kBytes} * x;
+    const V gray = hn::LoadU(bytes, luma + x);
+    V first = gray;
+    V green = gray;
+    V third = gray;
+    V unused = gray;
+    if constexpr (kBytes == 4) hn::LoadInterleaved4(bytes, row + at, first, green, third, unused);
+    if constexpr (kKept) {
+      if constexpr (kBytes == 3) hn::LoadInterleaved3(bytes, row + at, first, green, third);
+      const auto a = hn::PromoteTo(words, first);
+      const auto g = hn::PromoteTo(words, green);
+      const auto c = hn::PromoteTo(words, third);
+      const auto y = kRedFirst ? luma_of(a, g, c) : luma_of(c, g, a);
+      const auto change = hn::Sub(hn::PromoteTo(words, gray), y);  // modulo 2^16
+      const auto moved = [&](auto value) HWY_ATTR {  // narrowing limits it to 0 to 255
+        return hn::DemoteTo(bytes, hn::BitCast(numbers, hn::Add(value, change)));
+      };
+      first = moved(a);
+      green = moved(g);
+      third = moved(c);
+    } else {
+      first = green = third = gray;
+    }
+    if constexpr (kBytes == 3)
+      hn::StoreInterleaved3(first, green, third, bytes, to + at);
+    else
+      hn::StoreInterleaved4(first, green, third, unused, bytes, to + at);
+  }
+  for (; x < width; ++x) {
+    const std::uint8_t* const from = row + std::ptrdiff_t{kBytes} * x;
+    std::uint8_t* const pixel = to + std::ptrdiff_t{kBytes} * x;
+    const int gray = luma[x];
+    const int change =
+        gray - luma_of_rgb(from[kRedFirst ? 0 : 2], from[1], from[kRedFirst ? 2 : 0]);
+    for (int c = 0; c < 3; ++c)
+      pixel[c] = static_cast<std::uint8_t>(kKept ? std::clamp(from[c] + change, 0, 255) : gray);
+    if constexpr (kBytes == 4) pixel[3] = from[3];
+  }
+}
+
+/// `kAt`: the place of Y in its two bytes. `to` may be `row`.
+template <int kAt, bool kKept>
+HWY_INLINE void replace_luma_of_yuv_row(const std::uint8_t* row,
+                                        const std::uint8_t* HWY_RESTRICT luma, std::uint8_t* to,
+                                        int width) {
+  constexpr std::uint8_t kNeutralChroma = 128;
+  const hn::ScalableTag<std::uint8_t> d;
+  using V = hn::VFromD<decltype(d)>;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  int x = 0;
+  for (; x + lanes <= width; x += lanes) {
+    const std::ptrdiff_t at = std::ptrdiff_t{2} * x;
+    V even = hn::Set(d, kNeutralChroma);
+    V odd = even;
+    if constexpr (kKept) hn::LoadInterleaved2(d, row + at, even, odd);
+    const V y = hn::LoadU(d, luma + x);
+    hn::StoreInterleaved2(kAt == 0 ? y : even, kAt == 0 ? odd : y, d, to + at);
+  }
+  for (; x < width + width % 2; ++x) {
+    const std::ptrdiff_t y = std::ptrdiff_t{2} * x + kAt;
+    const std::ptrdiff_t chroma = std::ptrdiff_t{2} * x + 1 - kAt;
+    // The second pixel of the last pair may be outside the picture.
+    to[y] = x < width ? luma[x] : row[y];
+    to[chroma] = kKept ? row[chroma] : kNeutralChroma;
+  }
+}
+
+template <bool kKept>
+HWY_INLINE void replace_luma(const std::uint8_t* row, PixelFormat format, const std::uint8_t* luma,
+                             std::uint8_t* to, int width) {
+  switch (format) {
+    case PixelFormat::kYuy2:
+      return replace_luma_of_yuv_row<0, kKept>(row, luma, to, width);
+    case PixelFormat::kUyvy:
+      return replace_luma_of_yuv_row<1, kKept>(row, luma, to, width);
+    case PixelFormat::kBgr:
+      return replace_luma_of_rgb_row<3, false, kKept>(row, luma, to, width);
+    case PixelFormat::kRgb:
+      return replace_luma_of_rgb_row<3, true, kKept>(row, luma, to, width);
+    case PixelFormat::kBgrx:
+      return replace_luma_of_rgb_row<4, false, kKept>(row, luma, to, width);
+    case PixelFormat::kRgbx:
+      return replace_luma_of_rgb_row<4, true, kKept>(row, luma, to, width);
+    case PixelFormat::kGray8:
+    case PixelFormat::kGray16:
+    case PixelFormat::kFloat32:
+      break;
+  }
+}
+
+void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
+                      PictureColor color, void* to, int width) {
+  const auto* const from = static_cast<const std::uint8_t*>(row);
+  auto* const out = static_cast<std::uint8_t*>(to);
+  if (color == PictureColor::kKept)
+    replace_luma<true>(from, format, luma, out, width);
+  else
+    replace_luma<false>(from, format, luma, out, width);
+}
+
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -109,6 +221,7 @@ namespace ocellus {
 namespace detail {
 
 HWY_EXPORT(luma_of_row);
+HWY_EXPORT(replace_luma_row);
 
 namespace {
 
@@ -116,31 +229,9 @@ void dispatch(const void* row, PixelFormat format, std::uint8_t* luma, int width
   HWY_DYNAMIC_DISPATCH(luma_of_row)(row, format, luma, width);
 }
 
-/// `at`: the place of Y in its two bytes.
-void replace_yuv(const std::uint8_t* row, int at, const std::uint8_t* luma, PictureColor color,
-                 std::uint8_t* to, int width) noexcept {
-  constexpr std::uint8_t kNeutralChroma = 128;
-  for (std::ptrdiff_t x = 0; x < width + width % 2; ++x) {
-    const std::ptrdiff_t y = 2 * x + at;
-    const std::ptrdiff_t chroma = 2 * x + 1 - at;
-    // The second pixel of the last pair may be outside the picture.
-    to[y] = x < width ? luma[x] : row[y];
-    to[chroma] = color == PictureColor::kKept ? row[chroma] : kNeutralChroma;
-  }
-}
-
-/// Adding one number to R, G and B changes Y by it and leaves Cb and Cr.
-void replace_rgb(const std::uint8_t* row, int bytes, int red, const std::uint8_t* luma,
-                 PictureColor color, std::uint8_t* to, int width) noexcept {
-  for (int x = 0; x < width; ++x, row += bytes, to += bytes) {
-    const int gray = luma[x];
-    const int change = gray - luma_of_rgb(row[red], row[1], row[2 - red]);
-    for (int c = 0; c < 3; ++c) {
-      to[c] = static_cast<std::uint8_t>(
-          color == PictureColor::kKept ? std::clamp(row[c] + change, 0, 255) : gray);
-    }
-    if (bytes == 4) to[3] = row[3];
-  }
+void dispatch_replace(const void* row, PixelFormat format, const std::uint8_t* luma,
+                      PictureColor color, void* to, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(replace_luma_row)(row, format, luma, color, to, width);
 }
 
 }  // namespace
@@ -152,13 +243,7 @@ void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int wi
 
 void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
                       PictureColor color, void* to, int width) noexcept {
-  const auto* const from = static_cast<const std::uint8_t*>(row);
-  auto* const out = static_cast<std::uint8_t*>(to);
-  const bool red_first = format == PixelFormat::kRgb || format == PixelFormat::kRgbx;
-  if (format == PixelFormat::kYuy2 || format == PixelFormat::kUyvy)
-    detail::replace_yuv(from, format == PixelFormat::kYuy2 ? 0 : 1, luma, color, out, width);
-  else if (has_color(format))
-    detail::replace_rgb(from, bytes_per_pixel(format), red_first ? 0 : 2, luma, color, out, width);
+  detail::dispatch_replace(row, format, luma, color, to, width);
 }
 
 }  // namespace ocellus

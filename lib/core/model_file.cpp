@@ -12,6 +12,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -161,10 +163,8 @@ Expected<void> ModelFile::open(const ModelKind& kind, const char* path) noexcept
 
 Expected<ModelHeader> ModelFile::header(void* buffer, std::size_t capacity) noexcept {
   const auto available = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_, capacity));
-  if (const Expected<void> got = read_at(buffer, available, 0); !got)
-    return tl::unexpected(got.error());
-  Expected<ModelHeader> header = parse_model_header(*kind_, buffer, available, bytes_);
-  if (!header) return header;
+  OCELLUS_TRY(read_at(buffer, available, 0));
+  OCELLUS_TRY_ASSIGN(header, parse_model_header(*kind_, buffer, available, bytes_));
   arrays_at_ = header->arrays_at;
   array_bytes_ = header->array_bytes;
   array_hash_ = header->array_hash;
@@ -182,7 +182,7 @@ Expected<void> ModelFile::verify_arrays() noexcept {
   std::uint8_t piece[16384];
   while (left_ > 0) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), left_));
-    if (Expected<void> got = read(piece, bytes); !got) return got;
+    OCELLUS_TRY(read(piece, bytes));
   }
   begin_arrays();
   return {};
@@ -193,7 +193,7 @@ Expected<void> ModelFile::read(void* buffer, std::size_t bytes) noexcept {
     return tl::unexpected(
         make_error(Status::kInvalidArgument, "%s: all arrays have been read", kind_->name));
   }
-  if (Expected<void> got = read_at(buffer, bytes, at_); !got) return got;
+  OCELLUS_TRY(read_at(buffer, bytes, at_));
   XXH64_update(&hash_, buffer, bytes);
   at_ += bytes;
   left_ -= bytes;

@@ -44,7 +44,7 @@ Expected<void> ModelWriter::write(const void* bytes, std::size_t count) noexcept
     from += part;
     count -= part;
     if (buffered_ < kBufferBytes) continue;
-    if (Expected<void> done = flush(); !done) return done;
+    OCELLUS_TRY(flush());
   }
   return {};
 }
@@ -56,7 +56,7 @@ Expected<void> ModelWriter::align() noexcept {
 }
 
 Expected<void> ModelWriter::finish() noexcept {
-  if (Expected<void> done = flush(); !done) return done;
+  OCELLUS_TRY(flush());
   std::uint8_t head[model_arrays_at(kMaxTableBytes)];
   write_model_header(*kind_, table_, table_bytes_, array_bytes_, XXH64_digest(&hash_), head);
   if (Expected<void> done = file_.write_at(head, model_arrays_at(table_bytes_), 0); !done)

@@ -9,12 +9,41 @@
 
 namespace ocellus::detail {
 
+/// The builder of a table that lies in the object itself. `builder` allocates nothing as long as
+/// the table has at most kMaxBytes bytes; a longer one is a bug and ends the program.
+class ModelTable {
+ public:
+  static constexpr std::uint32_t kMaxBytes = 16320;
+
+  ModelTable() noexcept : builder(kMaxBytes, &memory_) {}
+  ModelTable(const ModelTable&) = delete;
+  ModelTable& operator=(const ModelTable&) = delete;
+
+ private:
+  class Memory final : public flatbuffers::Allocator {
+   public:
+    std::uint8_t* allocate(std::size_t bytes) override {
+      if (bytes > sizeof(bytes_)) __builtin_trap();
+      return bytes_;
+    }
+    void deallocate(std::uint8_t*, std::size_t) override {}
+
+   private:
+    alignas(8) std::uint8_t bytes_[kMaxBytes];
+  };
+
+  Memory memory_;
+
+ public:
+  flatbuffers::FlatBufferBuilder builder;
+};
+
 /// Call `open`, then `write` and `align`, then `finish`. `path` is always a complete file
 /// (FileWriter); without `finish`, nothing changes. The header is written last, so the target must
 /// be a regular file or a device that can be written out of order. Does not allocate.
 class ModelWriter {
  public:
-  static constexpr std::uint32_t kMaxTableBytes = 16320;
+  static constexpr std::uint32_t kMaxTableBytes = ModelTable::kMaxBytes;
 
   ModelWriter() noexcept = default;
   ModelWriter(const ModelWriter&) = delete;

@@ -112,10 +112,10 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
       if (info.planes[p].optional) continue;
       return invalid_argument("output plane %s is null", info.planes[p].name);
     }
-    if (Check c = check_plane("output plane", info.planes[p], out.planes[p]); !c) return c;
+    OCELLUS_TRY(check_plane("output plane", info.planes[p], out.planes[p], info.format));
     for (std::size_t other = 0; other < p; ++other) {
       if (out.planes[other].data == nullptr) continue;
-      if (Check c = check_pair(info, out, other, p); !c) return c;
+      OCELLUS_TRY(check_pair(info, out, other, p));
     }
   }
   for (std::size_t p = count; p < out.planes.size(); ++p) {
@@ -126,6 +126,16 @@ Check check_output(const OperatorInfo& info, const OperatorOutput& out) noexcept
   if (out.record != nullptr && info.record == nullptr)
     return invalid_argument("output.record is not null, but the operator has no record");
   return {};
+}
+
+/// A picture with color may replace its frame, because each pixel is read before it is written.
+Check check_in_place(const Frame& in, const ImageView& picture, const char* name) noexcept {
+  if (picture.data != in.data || !has_color(picture.format) || picture.stride == in.stride)
+    return {};
+  return invalid_argument(
+      "output plane %s is the memory of the frame and has a stride of %td bytes; it must have that "
+      "of the frame, %td bytes",
+      name, picture.stride, in.stride);
 }
 
 }  // namespace
@@ -206,7 +216,7 @@ Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance,
     std::memcpy(class_names_.get(), names, count * sizeof(ClassName));
     info_.class_names = class_names_.get();
   }
-  if (Expected<void> started = instance->start(*engine_); !started) return started;
+  OCELLUS_TRY(instance->start(*engine_));
   instance_ = std::move(instance);
   return {};
 }
@@ -233,7 +243,7 @@ int OperatorState::slot_with(std::uint64_t ticket, std::uint64_t first) const no
 }
 
 Check OperatorState::check_usable() const noexcept {
-  if (Check here = engine_->check_process(); !here) return here;
+  OCELLUS_TRY(engine_->check_process());
   if (!half_learned_) [[likely]]
     return {};
   return tl::unexpected(make_error(
@@ -244,14 +254,15 @@ Check OperatorState::check_usable() const noexcept {
 }
 
 Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
-  if (Check good = check_usable(); !good) return tl::unexpected(good.error());
+  OCELLUS_TRY(check_usable());
   if (instance_->is_stopped()) [[unlikely]] {
     return tl::unexpected(make_error(
         Status::kStopped, "%s was stopped; call reset before the next frame", info_.name));
   }
-  if (Check good = check_frame(info_, in); !good) return tl::unexpected(good.error());
-  if (Check good = check_spaces(in, out); !good) return tl::unexpected(good.error());
-  if (Check good = check_output(info_, out); !good) return tl::unexpected(good.error());
+  OCELLUS_TRY(check_frame(info_, in));
+  OCELLUS_TRY(check_spaces(in, out));
+  OCELLUS_TRY(check_output(info_, out));
+  OCELLUS_TRY(check_in_place(in, out.planes[0], info_.planes[0].name));
   const std::uint64_t number = submitted_ + 1;
   // Slots are taken in turn. A caller that cycles through `depth` buffers thus always uses the same
   // buffer with the same slot, and the slot keeps what it prepared for this buffer.
@@ -276,7 +287,7 @@ Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& ou
 }
 
 Expected<int> OperatorState::slot_of(Ticket ticket) const noexcept {
-  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  OCELLUS_TRY(engine_->check_process());
   if (ticket.number == kFree) {
     return tl::unexpected(
         make_error(Status::kInvalidTicket, "ticket 0 was not given out; submit counts from 1"));
@@ -292,8 +303,7 @@ Expected<int> OperatorState::slot_of(Ticket ticket) const noexcept {
 }
 
 Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexcept {
-  const Expected<int> found = slot_of(ticket);
-  if (!found) return tl::unexpected(found.error());
+  OCELLUS_TRY_ASSIGN(found, slot_of(ticket));
   const int index = *found;
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   FrameResult result;
@@ -333,8 +343,7 @@ Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexce
 }
 
 Expected<CancelOutcome> OperatorState::cancel(Ticket ticket) noexcept {
-  const Expected<int> found = slot_of(ticket);
-  if (!found) return tl::unexpected(found.error());
+  OCELLUS_TRY_ASSIGN(found, slot_of(ticket));
   Expected<CancelOutcome> outcome = instance_->try_cancel(*found);
   if (outcome && *outcome == CancelOutcome::kCanceled) {
     ++canceled_frames_;
@@ -344,7 +353,7 @@ Expected<CancelOutcome> OperatorState::cancel(Ticket ticket) noexcept {
 }
 
 Expected<int> OperatorState::create_event_fd() noexcept {
-  if (Expected<void> here = engine_->check_process(); !here) return tl::unexpected(here.error());
+  OCELLUS_TRY(engine_->check_process());
   return instance_->create_event_fd();
 }
 
@@ -381,15 +390,15 @@ Expected<void> OperatorInstance::save_learned(const char*) noexcept {
 }
 
 Check OperatorState::save_model(const char* path) noexcept {
-  if (Check good = check_usable(); !good) return good;
+  OCELLUS_TRY(check_usable());
   if (instance_->learned().bytes == 0) return does_not_learn(info_.name);
-  if (Check finished = instance_->finish_frames(); !finished) return finished;
+  OCELLUS_TRY(instance_->finish_frames());
   return instance_->save_learned(path);
 }
 
 Check OperatorState::take_learned(OperatorState& from) noexcept {
-  if (Check here = engine_->check_process(); !here) return here;
-  if (Check good = from.check_usable(); !good) return good;
+  OCELLUS_TRY(engine_->check_process());
+  OCELLUS_TRY(from.check_usable());
   const OperatorInstance::Learned own = instance_->learned();
   const OperatorInstance::Learned other = from.instance_->learned();
   if (own.bytes == 0) return does_not_learn(info_.name);
@@ -399,8 +408,8 @@ Check OperatorState::take_learned(OperatorState& from) noexcept {
         "%s cannot take over what another operator has learned: their models have different shapes",
         info_.name);
   }
-  if (Check finished = from.instance_->finish_frames(); !finished) return finished;
-  if (Check finished = instance_->finish_frames(); !finished) return finished;
+  OCELLUS_TRY(from.instance_->finish_frames());
+  OCELLUS_TRY(instance_->finish_frames());
   return copy_learned(*from.instance_, own.bytes);
 }
 
@@ -408,9 +417,9 @@ Check OperatorState::copy_learned(OperatorInstance& from, std::uint64_t all) noe
   alignas(8) char piece[32768];
   for (std::uint64_t at = 0; at < all; at += sizeof(piece)) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), all - at));
-    if (Check read = from.read_learned(piece, at, bytes); !read) return read;
+    OCELLUS_TRY(from.read_learned(piece, at, bytes));
     half_learned_ = true;
-    if (Check written = instance_->write_learned(piece, at, bytes); !written) return written;
+    OCELLUS_TRY(instance_->write_learned(piece, at, bytes));
   }
   half_learned_ = false;
   return {};
@@ -445,11 +454,10 @@ Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
                                        const ClassName* names) noexcept {
   if (instance == nullptr) return no_memory_for_operator();
   EngineRef shared = EngineAccess::share(engine);
-  if (Check here = shared->check_process(); !here) return tl::unexpected(here.error());
+  OCELLUS_TRY(shared->check_process());
   std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
   if (!state) return no_memory_for_operator();
-  if (Expected<void> started = state->start(std::move(instance), names); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(state->start(std::move(instance), names));
   return OperatorAccess::handle(std::move(state));
 }
 

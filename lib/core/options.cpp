@@ -101,15 +101,13 @@ Expected<void> set_one(const Option& option, void* config, std::string_view text
       return {};
     case OptionType::kInt:
     case OptionType::kFloat: {
-      const Expected<double> value = read_number(option, text);
-      if (!value) return tl::unexpected(value.error());
-      if (Expected<void> good = check_number(option, *value); !good) return good;
+      OCELLUS_TRY_ASSIGN(value, read_number(option, text));
+      OCELLUS_TRY(check_number(option, *value));
       option.set(config, *value);
       return {};
     }
     case OptionType::kChoice: {
-      const Expected<double> value = read_choice(option, text);
-      if (!value) return tl::unexpected(value.error());
+      OCELLUS_TRY_ASSIGN(value, read_choice(option, text));
       option.set(config, *value);
       return {};
     }
@@ -205,7 +203,7 @@ Expected<void> set_options(OptionTable table, void* config,
       if (!same_name(option.name, setting.name)) continue;
       if (!option.means_something(config))
         return invalid_argument("%s has no meaning here: it needs %s", option.name, option.needs);
-      if (Expected<void> set = set_one(option, config, setting.value); !set) return set;
+      OCELLUS_TRY(set_one(option, config, setting.value));
     }
   }
   // A later row may have changed the condition under which an earlier row has a meaning.
@@ -252,7 +250,7 @@ Expected<void> check_options(OptionTable table, const void* config) noexcept {
     if (option.type == OptionType::kText || !option.means_something(config)) continue;
     const double value = option.get(config);
     if (option.type == OptionType::kInt || option.type == OptionType::kFloat) {
-      if (Expected<void> good = check_number(option, value); !good) return good;
+      OCELLUS_TRY(check_number(option, value));
     } else if (option.type == OptionType::kChoice) {
       const bool known = std::any_of(option.choices.begin(), option.choices.end(),
                                      [value](const OptionChoice& choice) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/failure.h"
 #include "core/thread.h"
 
 namespace ocellus::detail {
@@ -112,9 +113,7 @@ Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
                                  .name = "ocellus",
                                  .cpus = named ? &cpus : nullptr,
                                  .realtime_priority = config.realtime_priority};
-  if (Expected<void> made = start_thread(options, &Scheduler::thread_main, &worker, worker.thread);
-      !made)
-    return made;
+  OCELLUS_TRY(start_thread(options, &Scheduler::thread_main, &worker, worker.thread));
   ++started_;
   // Nobody asked for a share of the CPUs, so the worker does without where a sandbox forbids it.
   if (!named &&
@@ -130,8 +129,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   workers_only_ = config.workers_only;
   free_workers_ = workers == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << workers) - 1;
   const WorkerCpus cpus(config, workers);
-  for (int i = 0; i < workers; ++i)
-    if (Expected<void> made = start_worker(i, config, cpus.sets[i]); !made) return made;
+  for (int i = 0; i < workers; ++i) OCELLUS_TRY(start_worker(i, config, cpus.sets[i]));
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);

@@ -27,8 +27,7 @@ Expected<CortexShape> make_cortex_shape(const CortexParameters& parameters, int 
       {"classes", classes, 1, kMaxCortexClasses},
   };
   for (const auto& number : numbers) {
-    if (Expected<void> c = check_number(number.name, number.value, number.low, number.high); !c)
-      return tl::unexpected(c.error());
+    OCELLUS_TRY(check_number(number.name, number.value, number.low, number.high));
   }
   // Comparisons with NaN are false.
   if (!(parameters.softness >= kLeastSoftness && parameters.softness <= 10.0f)) {
@@ -193,8 +192,7 @@ CortexDecision decide(const std::int64_t* evidence, int classes, float sharpness
 }  // namespace detail
 
 Expected<void> check_parameters(const CortexParameters& parameters) noexcept {
-  const Expected<detail::CortexShape> shape = detail::make_cortex_shape(parameters, 1);
-  if (!shape) return tl::unexpected(shape.error());
+  OCELLUS_TRY_ASSIGN(shape, detail::make_cortex_shape(parameters, 1));
   return {};
 }
 

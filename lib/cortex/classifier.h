@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/layout_builder.h"
-#include "cortex/hierarchy.h"
+#include "cortical_network/hierarchy.h"
 #include "ocellus/cortex_model.h"
 
 namespace ocellus::detail {

@@ -15,8 +15,7 @@ Expected<std::unique_ptr<detail::CortexPlan>> make_cortex_plan(
     const CortexConfig& config) noexcept {
   std::unique_ptr<detail::CortexPlan> plan(new (std::nothrow) detail::CortexPlan);
   if (plan == nullptr) return detail::no_memory_for_operator();
-  if (Expected<void> made = detail::make_plan(config, *plan); !made)
-    return tl::unexpected(made.error());
+  OCELLUS_TRY(detail::make_plan(config, *plan));
   return plan;
 }
 
@@ -33,8 +32,7 @@ Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
   const std::unique_ptr<detail::CortexTable> table(new (std::nothrow) detail::CortexTable);
   if (table == nullptr) return detail::no_memory_for_operator();
   std::uint64_t hash = 0;
-  if (Expected<void> read = detail::read_cortex_table(model, *table, hash); !read)
-    return tl::unexpected(read.error());
+  OCELLUS_TRY(detail::read_cortex_table(model, *table, hash));
   CortexModelInfo info;
   info.parameters = table->shape.parameters;
   info.classes = table->shape.classes;
@@ -46,27 +44,22 @@ Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
 }
 
 Expected<OperatorInfo> Cortex::info_for(const CortexConfig& config) noexcept {
-  const auto plan = make_cortex_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
   return detail::info_of(**plan);
 }
 
 Expected<Footprint> Cortex::footprint(const EngineInfo& engine,
                                       const CortexConfig& config) noexcept {
-  const auto plan = make_cortex_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
-  if (const Expected<void> verified = detail::verify_cortex_file(**plan); !verified)
-    return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
+  OCELLUS_TRY(detail::verify_cortex_file(**plan));
   return detail::footprint_of(make_cortex(engine, **plan));
 }
 
 Expected<Cortex> Cortex::create(Engine& engine, const CortexConfig& config) noexcept {
-  const auto plan = make_cortex_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
-  Expected<OperatorHandle> made =
-      detail::make_operator(engine, detail::info_of(**plan), make_cortex(engine.info(), **plan),
-                            (*plan)->table.names.data());
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
+  OCELLUS_TRY_ASSIGN(
+      made, detail::make_operator(engine, detail::info_of(**plan),
+                                  make_cortex(engine.info(), **plan), (*plan)->table.names.data()));
   return Cortex(std::move(*made));
 }
 

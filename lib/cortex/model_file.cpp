@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/failure.h"
 #include "cortex_model_generated.h"
 
 namespace ocellus::detail {
@@ -134,13 +135,9 @@ Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays
     return corrupt_file("cortex model: a bias of %s is %d; it must be %d to %d", name, *bad, -most,
                         most);
   };
-  if (Expected<void> c = check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias);
-      !c)
-    return c;
-  if (Expected<void> c = check("a class", arrays.class_bias,
-                               static_cast<std::size_t>(shape.classes), kMostClassBias);
-      !c)
-    return c;
+  OCELLUS_TRY(check("a minicolumn", arrays.bias, shape.hierarchy.minicolumns, kMostBias));
+  OCELLUS_TRY(
+      check("a class", arrays.class_bias, static_cast<std::size_t>(shape.classes), kMostClassBias));
   return check_fields(shape, arrays.fields);
 }
 
@@ -154,13 +151,12 @@ Expected<void> check_probabilities(const std::uint32_t* values, std::size_t coun
 
 Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
                                   CortexTable& table) noexcept {
-  const auto verified = model_table<file::Cortex>(kCortexKind, bytes, header);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::Cortex>(kCortexKind, bytes, header));
   const file::Cortex& from = **verified;
   int classes = 0;
-  if (Expected<void> parsed = parse_classes(from, table, classes); !parsed) return parsed;
+  OCELLUS_TRY(parse_classes(from, table, classes));
   CortexParameters parameters;
-  if (Expected<void> parsed = parse_parameters(from, parameters); !parsed) return parsed;
+  OCELLUS_TRY(parse_parameters(from, parameters));
   const Expected<CortexShape> shape = make_cortex_shape(parameters, classes);
   if (!shape) return corrupt_file("cortex model: %s", shape.error().text);
   table.shape = *shape;
@@ -185,6 +181,35 @@ Expected<void> parse_cortex_table(const void* bytes, const ModelHeader& header,
   if (const flatbuffers::String* note = from.note())
     copy_note(table.note, sizeof(table.note), note->c_str(), note->size());
   return {};
+}
+
+void build_cortex_table(flatbuffers::FlatBufferBuilder& builder, const CortexParameters& parameters,
+                        CortexRule rule, float sharpness, std::span<const std::string_view> names,
+                        std::string_view note, bool probabilities) noexcept {
+  std::array<flatbuffers::Offset<file::CortexLevel>, kMaxCortexLevels> levels;
+  const auto level_count = static_cast<std::size_t>(parameters.level_count);
+  for (std::size_t i = 0; i < level_count; ++i) {
+    const CorticalLevel& level = parameters.levels[i];
+    levels[i] = file::CreateCortexLevel(
+        builder, static_cast<std::uint16_t>(level.window_width),
+        static_cast<std::uint16_t>(level.window_height), static_cast<std::uint16_t>(level.stride_x),
+        static_cast<std::uint16_t>(level.stride_y), static_cast<std::uint16_t>(level.minicolumns));
+  }
+  std::array<flatbuffers::Offset<flatbuffers::String>, kMaxCortexClasses> classes;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    classes[i] = builder.CreateString(names[i].data(), names[i].size());
+  // The order decides where they lie, and so the bytes of the file.
+  const auto note_at = builder.CreateString(note.data(), note.size());
+  const auto classes_at = builder.CreateVector(classes.data(), names.size());
+  const auto levels_at = builder.CreateVector(levels.data(), level_count);
+  builder.Finish(file::CreateCortex(
+      builder, static_cast<std::uint16_t>(parameters.width),
+      static_cast<std::uint16_t>(parameters.height),
+      static_cast<std::uint8_t>(parameters.lgn_threshold), parameters.deslant, levels_at,
+      static_cast<std::uint8_t>(parameters.competitors), parameters.softness, sharpness, classes_at,
+      note_at, static_cast<std::uint16_t>(parameters.fields),
+      static_cast<std::uint16_t>(parameters.fields > 0 ? parameters.field_inputs : 0),
+      probabilities, static_cast<std::uint8_t>(rule)));
 }
 
 }  // namespace ocellus::detail

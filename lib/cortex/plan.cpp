@@ -43,15 +43,11 @@ tl::unexpected<Error> no_memory_for_model() noexcept {
 Expected<ModelHeader> read_model_table(const char* model, CortexTable& table,
                                        ModelFile& file) noexcept {
   if (const auto own = library_cortex_model(model); !own.empty()) {
-    const Expected<ModelHeader> header =
-        parse_model_header(kCortexKind, own.data(), own.size(), own.size());
-    if (!header) return header;
-    if (Expected<void> parsed = parse_cortex_table(own.data(), *header, table); !parsed)
-      return tl::unexpected(parsed.error());
+    OCELLUS_TRY_ASSIGN(header, parse_model_header(kCortexKind, own.data(), own.size(), own.size()));
+    OCELLUS_TRY(parse_cortex_table(own.data(), *header, table));
     return header;
   }
-  if (Expected<void> opened = file.open(kCortexKind, model); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(kCortexKind, model));
   const std::unique_ptr<TableBytes> bytes(new (std::nothrow) TableBytes);
   if (bytes == nullptr) return no_memory_for_model();
   const Expected<ModelHeader> header = file.header(bytes.get(), sizeof(*bytes));
@@ -64,13 +60,12 @@ Expected<ModelHeader> read_model_table(const char* model, CortexTable& table,
 /// Reads P of a file where nobody needs it: its checksum and its values are checked all the same.
 Expected<void> skip_probabilities(ModelFile& file, std::uint64_t gap) noexcept {
   std::uint32_t piece[2048];
-  if (Expected<void> read = file.read(piece, gap); !read) return read;
+  OCELLUS_TRY(file.read(piece, gap));
   while (file.left() > 0) {
     const auto bytes =
         static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), file.left()));
-    if (Expected<void> read = file.read(piece, bytes); !read) return read;
-    if (Expected<void> checked = check_probabilities(piece, bytes / sizeof(*piece)); !checked)
-      return checked;
+    OCELLUS_TRY(file.read(piece, bytes));
+    OCELLUS_TRY(check_probabilities(piece, bytes / sizeof(*piece)));
   }
   return {};
 }
@@ -86,13 +81,11 @@ Expected<void> read_arrays(const CortexTable& table, const char* model, const Mo
   if (const auto own = library_cortex_model(model); !own.empty()) {
     std::memcpy(to, own.data() + header.arrays_at, reads_all ? places.bytes : without);
   } else {
-    if (Expected<void> read = file.read(to, reads_all ? places.bytes : without); !read) return read;
+    OCELLUS_TRY(file.read(to, reads_all ? places.bytes : without));
     if (table.probabilities && !learns)
-      if (Expected<void> skipped = skip_probabilities(file, places.probabilities - without);
-          !skipped)
-        return skipped;
+      OCELLUS_TRY(skip_probabilities(file, places.probabilities - without));
   }
-  if (Expected<void> checked = check_arrays(shape, arrays_at(shape, to)); !checked) return checked;
+  OCELLUS_TRY(check_arrays(shape, arrays_at(shape, to)));
   if (!learns) return {};
   if (reads_all) return check_probabilities(learning.probabilities, shape.hierarchy.weights);
   // The gap goes to files.
@@ -110,8 +103,7 @@ Expected<void> read_cortex_table(const char* model, CortexTable& table,
         "model is empty; it must be digits, or the path of a model file "
         "(*.ocellus)");
   ModelFile file;
-  const Expected<ModelHeader> header = read_model_table(model, table, file);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(header, read_model_table(model, table, file));
   array_hash = header->array_hash;
   return {};
 }
@@ -122,8 +114,7 @@ Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept {
   const std::unique_ptr<CortexTable> table(new (std::nothrow) CortexTable);
   if (table == nullptr) return no_memory_for_model();
   ModelFile file;
-  if (const Expected<ModelHeader> header = read_model_table(model, *table, file); !header)
-    return tl::unexpected(header.error());
+  OCELLUS_TRY(read_model_table(model, *table, file));
   if (const Expected<void> verified = file.verify_arrays(); !verified)
     return with_path(kCortexKind, model, verified.error());
   return {};
@@ -134,8 +125,7 @@ Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noex
   const std::unique_ptr<CortexTable> table(new (std::nothrow) CortexTable);
   if (table == nullptr) return no_memory_for_model();
   ModelFile file;
-  const Expected<ModelHeader> header = read_model_table(model, *table, file);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(header, read_model_table(model, *table, file));
   const std::uint64_t bytes = places_of(plan.table.shape, plan.table.probabilities).bytes;
   if (header->array_hash != plan.array_hash || header->array_bytes != bytes) {
     return with_path(
@@ -150,7 +140,7 @@ Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noex
 
 Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept {
   // The fields that are options are checked by their rows.
-  if (Check c = check_options(CortexConfig::options(), &config); !c) return c;
+  OCELLUS_TRY(check_options(CortexConfig::options(), &config));
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
   plan.size = config.size;
   plan.input_format = config.format;
@@ -173,9 +163,7 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   plan.model = config.model;
   plan.learns = config.learn;
   plan.rate = fixed_rate(config.learn_rate);
-  if (Expected<void> read = read_cortex_table(config.model.c_str(), plan.table, plan.array_hash);
-      !read)
-    return read;
+  OCELLUS_TRY(read_cortex_table(config.model.c_str(), plan.table, plan.array_hash));
   if (plan.learns && plan.table.rule != CortexRule::kHebb) {
     return invalid_argument(
         "learn is true, but the features of the model '%s' were learned by the rule bcpnn; an "

@@ -1,28 +1,11 @@
 // Model files of operators that learn.
 #include <algorithm>
 
+#include "core/failure.h"
 #include "core/model_writer.h"
 #include "cortex/plan.h"
 
 namespace ocellus::detail {
-namespace {
-
-/// Memory for one buffer of a FlatBufferBuilder.
-class FixedAllocator final : public flatbuffers::Allocator {
- public:
-  std::uint8_t* allocate(std::size_t bytes) override {
-    if (bytes > sizeof(memory_)) __builtin_trap();  // a bug: a table has less than 12 KiB
-    return memory_;
-  }
-  void deallocate(std::uint8_t*, std::size_t) override {}
-
-  static constexpr std::size_t kBytes = ModelWriter::kMaxTableBytes;
-
- private:
-  alignas(8) std::uint8_t memory_[kBytes];
-};
-
-}  // namespace
 
 Expected<void> save_cortex(const char* path, const CortexPlan& plan,
                            OperatorInstance& instance) noexcept {
@@ -32,21 +15,18 @@ Expected<void> save_cortex(const char* path, const CortexPlan& plan,
     std::array<std::string_view, kMaxCortexClasses> names;
     const auto classes = static_cast<std::size_t>(table.shape.classes);
     for (std::size_t i = 0; i < classes; ++i) names[i] = table.names[i];
-    FixedAllocator memory;
-    flatbuffers::FlatBufferBuilder builder(FixedAllocator::kBytes, &memory);
-    build_cortex_table(builder, table.shape.parameters, table.rule, table.sharpness,
+    ModelTable bytes;  // a table has less than 12 KiB
+    build_cortex_table(bytes.builder, table.shape.parameters, table.rule, table.sharpness,
                        {names.data(), classes}, table.note, true);
-    if (Expected<void> done =
-            writer.open(kCortexKind, path, builder.GetBufferPointer(), builder.GetSize());
-        !done)
-      return done;
+    OCELLUS_TRY(
+        writer.open(kCortexKind, path, bytes.builder.GetBufferPointer(), bytes.builder.GetSize()));
   }
   const std::uint64_t bytes = places_of(table.shape, true).bytes;
   alignas(8) std::uint8_t piece[16384];
   for (std::uint64_t at = 0; at < bytes; at += sizeof(piece)) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), bytes - at));
-    if (Expected<void> done = instance.read_learned(piece, at, count); !done) return done;
-    if (Expected<void> done = writer.write(piece, count); !done) return done;
+    OCELLUS_TRY(instance.read_learned(piece, at, count));
+    OCELLUS_TRY(writer.write(piece, count));
   }
   return writer.finish();
 }

@@ -65,7 +65,11 @@ OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   info.name = plan.name;
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"image", plan.size, plan.output_format, false};
+  info.planes[0] = {.name = "image",
+                    .size = plan.size,
+                    .format = plan.output_format,
+                    .follows_frame = plan.output_format == plan.format,
+                    .color = plan.chroma};
   info.record = &kRecord;
   info.depth = plan.depth;
   // The previous frame matters only with a warm start.

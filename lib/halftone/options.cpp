@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/checks.h"
+#include "core/failure.h"
 #include "core/option_table.h"
 #include "halftone/backend.h"
 #include "halftone/plan.h"
@@ -37,6 +38,10 @@ constexpr OptionChoice kStarts[] = {
 constexpr OptionChoice kPolarities[] = {
     {"black", static_cast<int>(CellPolarity::kBlackIsOne), "+1 is black, as in the literature"},
     {"white", static_cast<int>(CellPolarity::kWhiteIsOne), "+1 is white"},
+};
+constexpr OptionChoice kChromas[] = {
+    {"neutral", static_cast<int>(PictureColor::kNeutral), "gray"},
+    {"keep", static_cast<int>(PictureColor::kKept), "the color of the frame"},
 };
 constexpr OptionChoice kUpdates[] = {
     {"template", static_cast<int>(ChainUpdate::kTemplate), "as each template defines"},
@@ -85,6 +90,10 @@ struct ChainRows {
     return R::template choice<[](auto& c) { return &c.polarity; }>(
         "polarity", kPolarities, "Color that a cell of +1 stands for");
   }
+  static constexpr Option chroma() {
+    return R::template choice<[](auto& c) { return &c.chroma; }>(
+        "chroma", kChromas, "Color of the output picture, if its format has color");
+  }
 };
 
 using HalftoneRows = detail::Rows<HalftoneConfig>;
@@ -106,6 +115,7 @@ constexpr Option kHalftoneOptions[] = {
         "a template; the presets have levels of their own", HalftoneChainRows::levels()),
     HalftoneChainRows::max_sweeps(),
     HalftoneChainRows::polarity(),
+    HalftoneChainRows::chroma(),
     detail::depth_option<HalftoneConfig>(),
 };
 
@@ -127,6 +137,7 @@ constexpr Option kCnnOptions[] = {
     CnnChainRows::levels(),
     CnnChainRows::max_sweeps(),
     CnnChainRows::polarity(),
+    CnnChainRows::chroma(),
     CnnRows::text<[](auto& c) { return &c.boundary; }>(
         "boundary",
         "State of the cells beyond the image: zero-flux, periodic or a number, -1 to 1; empty = "
@@ -236,6 +247,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   to.output_format = config.output_format;
   to.input_range = config.input_range;
   to.output_range = config.output_range;
+  to.chroma = config.chroma;
   to.depth = config.depth;
   to.warm_start = config.warm_start;
   to.polarity = config.polarity;
@@ -252,8 +264,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
 
 /// Checks the stages. The templates themselves are valid, so an error comes from an option.
 Expected<void> check_stages(Network& network) noexcept {
-  for (const CellStage& stage : network.stages())
-    if (Expected<void> good = detail::check_cell_stage(stage); !good) return good;
+  for (const CellStage& stage : network.stages()) OCELLUS_TRY(detail::check_cell_stage(stage));
   return {};
 }
 
@@ -263,8 +274,7 @@ NetworkPointer make_empty_network() noexcept {
 
 /// Errors: InvalidArgument, naming the option, and errors of reading a file.
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
-  if (Expected<void> good = detail::check_options(kHalftoneOptions, &config); !good)
-    return tl::unexpected(good.error());
+  OCELLUS_TRY(detail::check_options(kHalftoneOptions, &config));
   NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done;
@@ -279,8 +289,7 @@ Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept 
 }
 
 Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
-  if (Expected<void> good = detail::check_options(kCnnOptions, &config); !good)
-    return tl::unexpected(good.error());
+  OCELLUS_TRY(detail::check_options(kCnnOptions, &config));
   NetworkPointer network = make_empty_network();
   if (!network) return detail::no_memory_for_operator();
   Expected<void> done = parse_chain(config, network->config);
@@ -340,32 +349,27 @@ struct PlannedNetwork {
 
 template <typename Config>
 Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
-  Expected<NetworkPointer> network = make_network_of(config);
-  if (!network) return tl::unexpected(network.error());
-  auto plan = detail::make_plan((*network)->config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(network, make_network_of(config));
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan((*network)->config));
   plan->name = name_of(config);
   return PlannedNetwork{std::move(*network), *plan};
 }
 
 template <typename Config>
 Expected<OperatorInfo> make_info(const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   return info_of(config, planned->plan);
 }
 
 template <typename Config>
 Expected<Footprint> make_footprint(const EngineInfo& engine, const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   return detail::footprint_of(detail::make_network(engine, planned->plan, nullptr));
 }
 
 template <typename Config>
 Expected<OperatorHandle> make_handle(Engine& engine, const Config& config) noexcept {
-  const auto planned = make_plan_of(config);
-  if (!planned) return tl::unexpected(planned.error());
+  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
   const detail::CellSources sources = detail::sources_of(planned->network->config);
   return detail::make_operator(engine, info_of(config, planned->plan),
                                detail::make_network(engine.info(), planned->plan, &sources));
@@ -390,8 +394,7 @@ Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
   return make_footprint(engine, config);
 }
 Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  Expected<OperatorHandle> made = make_handle(engine, config);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
   return Halftone(std::move(*made));
 }
 
@@ -402,8 +405,7 @@ Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& co
   return make_footprint(engine, config);
 }
 Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  Expected<OperatorHandle> made = make_handle(engine, config);
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
   return Cnn(std::move(*made));
 }
 Expected<ImageSize> Cnn::read_initial_size(const char* path) noexcept {

@@ -111,13 +111,10 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   if (Check c = check_cell_stage(stage); !c)
     return invalid_argument("stages[%d].%s", i, c.error().text);
   if (stage.threshold_plane != nullptr) {
-    if (Check c = check_plane(i, "threshold", stage.threshold_plane, stage.threshold_stride, size);
-        !c)
-      return tl::unexpected(c.error());
+    OCELLUS_TRY(check_plane(i, "threshold", stage.threshold_plane, stage.threshold_stride, size));
   }
   if (stage.start == CellStart::kPlane) {
-    if (Check c = check_plane(i, "start", stage.start_plane, stage.start_stride, size); !c)
-      return tl::unexpected(c.error());
+    OCELLUS_TRY(check_plane(i, "start", stage.start_plane, stage.start_stride, size));
   }
 
   CellStagePlan plan;
@@ -154,7 +151,7 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   const int least = plan.radius + (stage.move == CellMove::kSwap ? 2 : 1);
   plan.spacing = stage.color_spacing == 0 ? least : stage.color_spacing;
   if (stage.move == CellMove::kSwap) {
-    if (Check c = check_swaps(i, stage, plan); !c) return tl::unexpected(c.error());
+    OCELLUS_TRY(check_swaps(i, stage, plan));
   }
   return plan;
 }
@@ -236,23 +233,23 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   if (config.polarity != CellPolarity::kBlackIsOne && config.polarity != CellPolarity::kWhiteIsOne)
     return invalid_argument("polarity is %d; it must be kBlackIsOne or kWhiteIsOne",
                             static_cast<int>(config.polarity));
-  const Expected<GrayLimits> input_range = make_limits("input_range", config.input_range);
-  if (!input_range) return tl::unexpected(input_range.error());
-  const Expected<GrayLimits> output_range = make_limits("output_range", config.output_range);
-  if (!output_range) return tl::unexpected(output_range.error());
-  if (Check c = check_range("stage_count", config.stage_count, 1, kMaxCellStages); !c)
-    return tl::unexpected(c.error());
-  if (Check c = check_range("max_sweeps", config.max_sweeps, 1, kMaxFrameSweeps); !c)
-    return tl::unexpected(c.error());
+  if (config.chroma != PictureColor::kNeutral && config.chroma != PictureColor::kKept) {
+    return invalid_argument("chroma is %d; it must be kNeutral or kKept",
+                            static_cast<int>(config.chroma));
+  }
+  OCELLUS_TRY_ASSIGN(input_range, make_limits("input_range", config.input_range));
+  OCELLUS_TRY_ASSIGN(output_range, make_limits("output_range", config.output_range));
+  OCELLUS_TRY(check_range("stage_count", config.stage_count, 1, kMaxCellStages));
+  OCELLUS_TRY(check_range("max_sweeps", config.max_sweeps, 1, kMaxFrameSweeps));
 
-  if (Check c = check_cell_groups(config.stages.data(), config.stage_count); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_cell_groups(config.stages.data(), config.stage_count));
 
   CellularNetworkPlan plan;
   plan.size = config.size;
   plan.input_format = config.format;
   plan.format = luma_format(config.format);
   plan.output_format = config.output_format;
+  plan.chroma = config.chroma;
   plan.depth = config.depth;
   plan.white_is_one = config.polarity == CellPolarity::kWhiteIsOne;
   plan.gray_input = make_gray_input(*input_range, gray_unit(plan.format), plan.white_is_one);
@@ -262,12 +259,10 @@ Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noe
   plan.stage_count = config.stage_count;
   for (int i = 0; i < config.stage_count; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const auto stage = make_stage(i, config.stages[at], config.size);
-    if (!stage) return tl::unexpected(stage.error());
+    OCELLUS_TRY_ASSIGN(stage, make_stage(i, config.stages[at], config.size));
     plan.stages[at] = *stage;
     if (i == 0 && config.warm_start) {
-      if (Check c = check_warm_start(config.stages[0], *stage); !c)
-        return tl::unexpected(c.error());
+      OCELLUS_TRY(check_warm_start(config.stages[0], *stage));
     }
     if (const CellStage& first = config.stages[at]; first.group_stages > 0) {
       plan.groups[static_cast<std::size_t>(plan.group_count++)] = {

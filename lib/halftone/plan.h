@@ -94,6 +94,7 @@ struct CellularNetworkPlan {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
   PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   PixelFormat output_format = PixelFormat::kGray8;
+  PictureColor chroma = PictureColor::kNeutral;
   int depth = 1;
   bool white_is_one = false;
   GrayInput gray_input;

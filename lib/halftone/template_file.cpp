@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "cell_templates_generated.h"
+#include "core/failure.h"
+#include "core/model_writer.h"
 #include "halftone/stage_check.h"
 
 namespace ocellus {
@@ -69,6 +71,35 @@ Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcep
   return stage;
 }
 
+flatbuffers::Offset<file::CellStage> write_stage(flatbuffers::FlatBufferBuilder& builder,
+                                                 const CellStage& stage) noexcept {
+  // The reader reports a radius that is out of range.
+  const int side = 2 * std::clamp(stage.weights.radius, 0, kMaxTemplateRadius) + 1;
+  const auto weights = static_cast<std::size_t>(side * side);
+  const auto a = builder.CreateVector(stage.weights.a.data(), weights);
+  const auto b = builder.CreateVector(stage.weights.b.data(), weights);
+  file::CellStageBuilder table(builder);
+  table.add_radius(static_cast<std::uint8_t>(stage.weights.radius));
+  table.add_a(a);
+  table.add_b(b);
+  table.add_threshold(stage.weights.threshold);
+  table.add_levels(static_cast<std::uint16_t>(stage.levels));
+  table.add_xi(stage.xi);
+  table.add_input(static_cast<file::CellInput>(stage.input));
+  table.add_start(static_cast<file::CellStart>(stage.start));
+  table.add_start_value(stage.start_value);
+  table.add_seed(stage.seed);
+  table.add_boundary(static_cast<file::CellBoundary>(stage.boundary));
+  table.add_boundary_value(stage.boundary_value);
+  table.add_update(static_cast<file::CellUpdate>(stage.update));
+  table.add_move(static_cast<file::CellMove>(stage.move));
+  table.add_color_spacing(static_cast<std::uint8_t>(stage.color_spacing));
+  table.add_max_sweeps(static_cast<std::uint32_t>(stage.max_sweeps));
+  table.add_group_stages(static_cast<std::uint8_t>(stage.group_stages));
+  table.add_max_passes(static_cast<std::uint32_t>(stage.max_passes));
+  return table.Finish();
+}
+
 }  // namespace
 
 Expected<CellTemplateFileInfo> parse_cell_template_file(
@@ -78,8 +109,7 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
     return corrupt_file("template file: it has %llu bytes of arrays; it must have none",
                         static_cast<unsigned long long>(model.array_bytes));
   }
-  const auto verified = model_table<file::CellTemplates>(kCellTemplateKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::CellTemplates>(kCellTemplateKind, bytes, model));
   const file::CellTemplates* const table = *verified;
 
   CellTemplateFileInfo info;
@@ -90,8 +120,7 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
   }
   std::array<CellStage, kMaxCellStages> read;
   for (unsigned i = 0; i < count; ++i) {
-    const Expected<CellStage> stage = read_stage(*table->stages()->Get(i), static_cast<int>(i) + 1);
-    if (!stage) return tl::unexpected(stage.error());
+    OCELLUS_TRY_ASSIGN(stage, read_stage(*table->stages()->Get(i), static_cast<int>(i) + 1));
     read[i] = *stage;
   }
   if (const Expected<void> checked = check_cell_groups(read.data(), static_cast<int>(count));
@@ -105,6 +134,38 @@ Expected<CellTemplateFileInfo> parse_cell_template_file(
   return info;
 }
 
+Expected<void> encode_cell_templates(std::span<const CellStage> stages, std::string_view note,
+                                     CellTemplateFileBytes& file) noexcept {
+  if (stages.empty() || stages.size() > kMaxCellStages) {
+    return invalid_argument("template file: it has %zu stages; it must have 1 to %d", stages.size(),
+                            kMaxCellStages);
+  }
+  ModelTable table;
+  std::array<flatbuffers::Offset<file::CellStage>, kMaxCellStages> offsets;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i].start == CellStart::kPlane || stages[i].threshold_plane != nullptr)
+      return invalid_argument("template file: stage %zu has a plane, which a file cannot hold",
+                              i + 1);
+    offsets[i] = write_stage(table.builder, stages[i]);
+  }
+  note = note.substr(0, sizeof(CellTemplateFileInfo::note) - 1);
+  const auto note_at = table.builder.CreateString(note.data(), note.size());
+  const auto all = table.builder.CreateVector(offsets.data(), stages.size());
+  table.builder.Finish(file::CreateCellTemplates(table.builder, all, note_at));
+  const std::uint32_t length = table.builder.GetSize();
+  file.count = model_arrays_at(length);
+  write_model_header(kCellTemplateKind, table.builder.GetBufferPointer(), length, 0,
+                     XXH64(file.bytes, 0, 0), file.bytes);
+  // So no reader meets a file that it refuses.
+  std::array<CellStage, kMaxCellStages> read;
+  const Expected<ModelHeader> header =
+      parse_model_header(kCellTemplateKind, file.bytes, file.count, file.count);
+  const Expected<CellTemplateFileInfo> parsed =
+      header ? parse_cell_template_file(file.bytes, *header, read) : tl::unexpected(header.error());
+  if (!parsed) return invalid_argument("%s", parsed.error().text);
+  return {};
+}
+
 }  // namespace detail
 
 Expected<CellTemplateFileInfo> read_cell_template_file(
@@ -114,8 +175,7 @@ Expected<CellTemplateFileInfo> read_cell_template_file(
         make_error(Status::kInvalidArgument, "the path of the template file is empty"));
   }
   detail::ModelFile file;
-  if (Expected<void> opened = file.open(detail::kCellTemplateKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(detail::kCellTemplateKind, path));
   alignas(64) unsigned char bytes[detail::kMaxCellTemplateFileBytes];
   const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
   const Expected<CellTemplateFileInfo> info =

@@ -1,8 +1,10 @@
-// Reads a template file (*.ocellus). cell_templates.fbs describes its table.
+// Reads and writes a template file (*.ocellus). cell_templates.fbs describes its table.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 #include "core/model_file.h"
 #include "ocellus/cell_templates.h"
@@ -21,5 +23,16 @@ inline constexpr std::size_t kMaxCellTemplateFileBytes =
 Expected<CellTemplateFileInfo> parse_cell_template_file(
     const void* bytes, const ModelHeader& model,
     std::array<CellStage, kMaxCellStages>& stages) noexcept;
+
+/// The bytes of a template file.
+struct CellTemplateFileBytes {
+  alignas(8) unsigned char bytes[kMaxCellTemplateFileBytes];
+  std::size_t count = 0;
+};
+
+/// Makes a file that the reader accepts. `note`: cut off at 255 characters. Errors: InvalidArgument
+/// (a stage with a plane, a value that the reader refuses).
+Expected<void> encode_cell_templates(std::span<const CellStage> stages, std::string_view note,
+                                     CellTemplateFileBytes& file) noexcept;
 
 }  // namespace ocellus::detail

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/failure.h"
 #include "halftone/stage_check.h"
 #include "halftone/template_library.h"
 #include "ocellus/cell_templates.h"
@@ -231,8 +232,7 @@ Expected<CellStage> cell_template(std::string_view text) noexcept {
   if (is_file(link.text)) return link.error("a file may hold several stages: read it as a chain");
   if (link.text.front() == '[')
     return link.error("a group may have several stages: read it as a chain");
-  const Expected<Parsed> parsed = parse_link(link);
-  if (!parsed) return tl::unexpected(parsed.error());
+  OCELLUS_TRY_ASSIGN(parsed, parse_link(link));
   if (parsed->entry->info.stages > 1) {
     return link.error("%s has %d stages: read it as a chain", parsed->entry->info.name,
                       parsed->entry->info.stages);
@@ -259,8 +259,7 @@ Expected<int> parse_cell_chain(std::string_view chain,
     link.column = link.text.empty() ? begin + 1
                                     : static_cast<std::size_t>(link.text.data() - chain.data()) + 1;
     begin = end + 1;
-    const Expected<GroupEnd> group_end = take_brackets(link, group, count);
-    if (!group_end) return tl::unexpected(group_end.error());
+    OCELLUS_TRY_ASSIGN(group_end, take_brackets(link, group, count));
     if (link.text.empty()) return link.error("a template is missing");
 
     std::array<CellStage, kMaxCellStages> of_link;
@@ -271,12 +270,10 @@ Expected<int> parse_cell_chain(std::string_view chain,
         return link.error("a path has at most %zu characters", sizeof(path) - 1);
       link.text.copy(path, link.text.size());
       path[link.text.size()] = '\0';
-      const auto file = read_cell_template_file(path, of_link);
-      if (!file) return tl::unexpected(file.error());
+      OCELLUS_TRY_ASSIGN(file, read_cell_template_file(path, of_link));
       of_link_count = file->stages;
     } else {
-      const Expected<Parsed> parsed = parse_link(link);
-      if (!parsed) return tl::unexpected(parsed.error());
+      OCELLUS_TRY_ASSIGN(parsed, parse_link(link));
       of_link_count = parsed->entry->info.stages;
       for (int i = 0; i < of_link_count; ++i)
         of_link[static_cast<std::size_t>(i)] = make_stage(*parsed, i);

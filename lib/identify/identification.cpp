@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/failure.h"
 #include "identify/blur_estimate.h"
 #include "identify/edge.h"
 #include "identify/error.h"
@@ -208,11 +209,8 @@ double restoration_rms(const RestorationFilter& filter, const Picture& degraded,
 /// The picture of the configuration, or nothing.
 Expected<std::optional<Picture>> configured_picture(const IdentificationConfig& config) {
   if (config.picture.data == nullptr) return std::optional<Picture>();
-  if (auto ok = check_view("picture", config.picture, kMinFragmentSide); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  auto picture = read_picture("picture", config.picture, center(config.picture.size));
-  if (!picture) return tl::unexpected(picture.error());
+  OCELLUS_TRY(check_view("picture", config.picture, kMinFragmentSide));
+  OCELLUS_TRY_ASSIGN(picture, read_picture("picture", config.picture, center(config.picture.size)));
   return std::optional<Picture>(std::move(*picture));
 }
 
@@ -224,8 +222,7 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
       picture ? fit_power_law(radial_spectrum({*picture}, true), power_of(blur), noise * noise)
               : PowerLaw{};
   const std::vector<double> noise_power(blur.values.size(), noise * noise);
-  auto result = design(wiener_target(blur, law, noise_power), config);
-  if (!result) return result;
+  OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise_power), config));
   result->report.noise = 255.0 * noise;
   result->report.gain = blur.values[0].real();
   result->report.spectrum_exponent = law.exponent;
@@ -238,13 +235,9 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
 Expected<Identification> identify_from_pair(const ImageView& degraded, const ImageView& sharp,
                                             const IdentificationConfig& config) {
   using namespace identify;
-  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_view("degraded fragment", degraded, kMinFragmentSide); !ok) {
-    return tl::unexpected(ok.error());
-  }
-  if (auto ok = check_view("sharp fragment", sharp, kMinFragmentSide); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  OCELLUS_TRY(check(config));
+  OCELLUS_TRY(check_view("degraded fragment", degraded, kMinFragmentSide));
+  OCELLUS_TRY(check_view("sharp fragment", sharp, kMinFragmentSide));
   if (degraded.size != sharp.size) {
     return invalid_argument(
         "the degraded fragment has %dx%d pixels and the sharp one %dx%d; they must have the same "
@@ -252,18 +245,15 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
         degraded.size.width, degraded.size.height, sharp.size.width, sharp.size.height);
   }
   const Rect area = center(degraded.size);
-  const auto d = read_picture("degraded fragment", degraded, area);
-  if (!d) return tl::unexpected(d.error());
-  const auto s = read_picture("sharp fragment", sharp, area);
-  if (!s) return tl::unexpected(s.error());
+  OCELLUS_TRY_ASSIGN(d, read_picture("degraded fragment", degraded, area));
+  OCELLUS_TRY_ASSIGN(s, read_picture("sharp fragment", sharp, area));
   for (const auto& [name, picture] : {std::pair{"degraded", &*d}, std::pair{"sharp", &*s}}) {
     // A fragment of one gray value tells nothing about the blur.
     if (variance(*picture) < 1e-8) {
       return invalid_argument("the %s fragment is constant; it must show details", name);
     }
   }
-  const auto estimate = estimate_blur(*d, *s, config.max_shift);
-  if (!estimate) return tl::unexpected(estimate.error());
+  OCELLUS_TRY_ASSIGN(estimate, estimate_blur(*d, *s, config.max_shift));
 
   const PowerLaw law = fit_power_law(
       radial_spectrum({*s}, true),
@@ -273,8 +263,7 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   const int undone_y = config.undo_shift ? estimate->shift_y : 0;
   const Spectrum blur = kernel_transfer(estimate->kernel.data(), side, side, undone_x, undone_y);
   const std::vector<double> noise = interpolate(radial_spectrum(estimate->residuals, false));
-  auto result = design(wiener_target(blur, law, noise), config);
-  if (!result) return result;
+  OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise), config));
   IdentificationReport& report = result->report;
   report.shift_x = estimate->shift_x + estimate->centroid_x;
   report.shift_y = estimate->shift_y + estimate->centroid_y;
@@ -292,7 +281,7 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
 Expected<Identification> identify_from_psf(const double* psf, int width, int height, double noise,
                                            const IdentificationConfig& config) {
   using namespace identify;
-  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
+  OCELLUS_TRY(check(config));
   if (psf == nullptr) return invalid_argument("psf is null; it must have width * height values");
   if (width < 1 || width > kMaxPsfSide || height < 1 || height > kMaxPsfSide) {
     return invalid_argument("the blur kernel has %dx%d values; it must have 1x1 to %dx%d", width,
@@ -317,8 +306,7 @@ Expected<Identification> identify_from_psf(const double* psf, int width, int hei
     return invalid_argument("the sum of the blur kernel is %g; it must not be 0, and is usually 1",
                             sum);
   }
-  const auto picture = configured_picture(config);
-  if (!picture) return tl::unexpected(picture.error());
+  OCELLUS_TRY_ASSIGN(picture, configured_picture(config));
   return from_psf(psf, width, height, noise / 255.0, *picture, config);
 }
 
@@ -326,10 +314,8 @@ Expected<Identification> identify_from_edge(const ImageView& degraded, const Rec
                                             const IdentificationConfig& config) {
   using namespace identify;
   constexpr int kLeastEdgeSide = 16;
-  if (auto ok = check(config); !ok) return tl::unexpected(ok.error());
-  if (auto ok = check_view("degraded picture", degraded, kLeastEdgeSide); !ok) {
-    return tl::unexpected(ok.error());
-  }
+  OCELLUS_TRY(check(config));
+  OCELLUS_TRY(check_view("degraded picture", degraded, kLeastEdgeSide));
   const Rect whole{0, 0, degraded.size.width, degraded.size.height};
   const Rect rect = area.empty() ? whole : area;
   if (rect.x < 0 || rect.y < 0 || rect.width < kLeastEdgeSide || rect.height < kLeastEdgeSide ||
@@ -341,25 +327,19 @@ Expected<Identification> identify_from_edge(const ImageView& degraded, const Rec
         rect.width, rect.height, rect.x, rect.y, kLeastEdgeSide, kLeastEdgeSide, kMaxFragmentSide,
         kMaxFragmentSide, whole.width, whole.height);
   }
-  const auto edge_picture = read_picture("degraded picture", degraded, rect);
-  if (!edge_picture) return tl::unexpected(edge_picture.error());
-  const auto edge = fit_edge(*edge_picture);
-  if (!edge) return tl::unexpected(edge.error());
-  const auto psf =
-      edge->disk ? disk_psf(std::min(edge->size, 20.0)) : gaussian_psf(std::min(edge->size, 7.0));
-  if (!psf) return tl::unexpected(psf.error());
+  OCELLUS_TRY_ASSIGN(edge_picture, read_picture("degraded picture", degraded, rect));
+  OCELLUS_TRY_ASSIGN(edge, fit_edge(*edge_picture));
+  OCELLUS_TRY_ASSIGN(psf, edge->disk ? disk_psf(std::min(edge->size, 20.0))
+                                     : gaussian_psf(std::min(edge->size, 7.0)));
 
-  auto picture = configured_picture(config);
-  if (!picture) return tl::unexpected(picture.error());
+  OCELLUS_TRY_ASSIGN(picture, configured_picture(config));
   if (!*picture && degraded.size.width >= kMinFragmentSide &&
       degraded.size.height >= kMinFragmentSide) {
-    auto own = read_picture("degraded picture", degraded, center(degraded.size));
-    if (!own) return tl::unexpected(own.error());
+    OCELLUS_TRY_ASSIGN(own, read_picture("degraded picture", degraded, center(degraded.size)));
     *picture = std::move(*own);
   }
-  auto result = from_psf(psf->values.data(), psf->width, psf->height,
-                         std::max(edge->noise, kLeastNoise), *picture, config);
-  if (!result) return result;
+  OCELLUS_TRY_ASSIGN(result, from_psf(psf->values.data(), psf->width, psf->height,
+                                      std::max(edge->noise, kLeastNoise), *picture, config));
   result->report.blur = edge->disk ? "disk" : "gaussian";
   result->report.blur_size = edge->size;
   return result;

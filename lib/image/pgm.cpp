@@ -104,8 +104,7 @@ tl::unexpected<Error> corrupt(const Reader& reader, const char* path, const char
 
 /// Opens a file and reads up to its first value.
 Expected<Header> open_pgm(Reader& reader, const char* path) noexcept {
-  if (Expected<void> opened = reader.open_file(path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(reader.open_file(path));
   if (reader.next() != 'P' || reader.next() != '5') {
     if (reader.error() != 0) return corrupt(reader, path, "");
     return invalid_argument("\"%.120s\" is not a binary PGM file (P5, 8 or 16 bits)", path);
@@ -126,15 +125,13 @@ Expected<Header> open_pgm(Reader& reader, const char* path) noexcept {
 
 Expected<ImageSize> read_pgm_size(const char* path) noexcept {
   Reader reader;
-  const Expected<Header> header = open_pgm(reader, path);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(header, open_pgm(reader, path));
   return header->size;
 }
 
 Expected<void> read_pgm(const char* path, ImageSize size, float* values) noexcept {
   Reader reader;
-  const Expected<Header> header = open_pgm(reader, path);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(header, open_pgm(reader, path));
   const auto [found, largest] = *header;
   if (found != size) {
     const bool huge = found.width == kMostNumber || found.height == kMostNumber;

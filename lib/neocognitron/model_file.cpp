@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/failure.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron/half.h"
 #include "neocognitron_model_generated.h"
@@ -175,13 +176,12 @@ Expected<void> check_arrays(const NeocognitronTable& table, const std::uint8_t* 
 
 Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& header,
                                         NeocognitronTable& table) noexcept {
-  const auto verified = model_table<file::Neocognitron>(kNeocognitronKind, bytes, header);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::Neocognitron>(kNeocognitronKind, bytes, header));
   const file::Neocognitron& from = **verified;
-  if (const Expected<void> parsed = parse_planes(from, table); !parsed) return parsed;
-  if (const Expected<void> parsed = parse_classes(from, table); !parsed) return parsed;
-  if (const Expected<void> parsed = parse_parameters(from, table); !parsed) return parsed;
-  if (const Expected<void> parsed = parse_calibration(from, table); !parsed) return parsed;
+  OCELLUS_TRY(parse_planes(from, table));
+  OCELLUS_TRY(parse_classes(from, table));
+  OCELLUS_TRY(parse_parameters(from, table));
+  OCELLUS_TRY(parse_calibration(from, table));
   const std::uint64_t expected = arrays_of(table).bytes;
   if (header.array_bytes != expected) {
     return corrupt_file(

@@ -32,7 +32,7 @@ Expected<void> read_table(const char* name, NeocognitronTable& table, ModelHeade
     return parse(own.data(),
                  parse_model_header(kNeocognitronKind, own.data(), own.size(), own.size()));
   }
-  if (Expected<void> opened = file.open(kNeocognitronKind, name); !opened) return opened;
+  OCELLUS_TRY(file.open(kNeocognitronKind, name));
   const std::unique_ptr<TableBytes> bytes(new (std::nothrow) TableBytes);
   if (bytes == nullptr) return tl::unexpected(no_memory_for_model());
   const Expected<void> parsed = parse(bytes.get(), file.header(bytes.get(), sizeof(*bytes)));
@@ -53,7 +53,7 @@ Expected<void> read_model_plan(const char* name, ModelPlan& plan) noexcept {
     return invalid_argument("model has %zu characters; at most %zu are allowed", std::strlen(name),
                             plan.name.capacity());
   }
-  if (Expected<void> read = read_table(name, plan.table, header, file); !read) return read;
+  OCELLUS_TRY(read_table(name, plan.table, header, file));
   plan.array_hash = header.array_hash;
   return {};
 }
@@ -65,7 +65,7 @@ Expected<void> verify_model_file(const ModelPlan& plan) noexcept {
   if (table == nullptr) return tl::unexpected(no_memory_for_model());
   ModelFile file;
   ModelHeader header;
-  if (Expected<void> read = read_table(name, *table, header, file); !read) return read;
+  OCELLUS_TRY(read_table(name, *table, header, file));
   if (const Expected<void> verified = file.verify_arrays(); !verified)
     return with_path(kNeocognitronKind, name, verified.error());
   return {};
@@ -78,7 +78,7 @@ Expected<void> ModelArrays::read_arrays(const ModelPlan& plan) noexcept {
   if (table == nullptr) return tl::unexpected(no_memory_for_model());
   ModelFile file;
   ModelHeader header;
-  if (Expected<void> read = read_table(name, *table, header, file); !read) return read;
+  OCELLUS_TRY(read_table(name, *table, header, file));
   if (header.array_hash != plan.array_hash || header.array_bytes != places_.bytes) {
     return with_path(
         kNeocognitronKind, name,

@@ -15,7 +15,7 @@ Expected<std::unique_ptr<NeocognitronPlan>> make_neocognitron_plan(
     const NeocognitronConfig& config) noexcept {
   std::unique_ptr<NeocognitronPlan> plan(new (std::nothrow) NeocognitronPlan);
   if (plan == nullptr) return no_memory_for_operator();
-  if (Expected<void> made = make_plan(config, *plan); !made) return tl::unexpected(made.error());
+  OCELLUS_TRY(make_plan(config, *plan));
   return plan;
 }
 
@@ -33,8 +33,7 @@ std::unique_ptr<OperatorInstance> make_neocognitron(const EngineInfo& engine,
 Expected<CharacterModelInfo> Neocognitron::read_model_info(const char* model) noexcept {
   const std::unique_ptr<detail::ModelPlan> plan(new (std::nothrow) detail::ModelPlan);
   if (plan == nullptr) return detail::no_memory_for_operator();
-  if (Expected<void> read = detail::read_model_plan(model, *plan); !read)
-    return tl::unexpected(read.error());
+  OCELLUS_TRY(detail::read_model_plan(model, *plan));
   CharacterModelInfo info;
   info.classes = plan->table.classes;
   for (std::size_t i = 0; i < info.names.size(); ++i)
@@ -45,28 +44,23 @@ Expected<CharacterModelInfo> Neocognitron::read_model_info(const char* model) no
 }
 
 Expected<OperatorInfo> Neocognitron::info_for(const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::make_neocognitron_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_neocognitron_plan(config));
   return detail::info_of(**plan);
 }
 
 Expected<Footprint> Neocognitron::footprint(const EngineInfo& engine,
                                             const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::make_neocognitron_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
-  if (const Expected<void> verified = detail::verify_model_file((*plan)->model); !verified)
-    return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_neocognitron_plan(config));
+  OCELLUS_TRY(detail::verify_model_file((*plan)->model));
   return detail::footprint_of(detail::make_neocognitron(engine, **plan));
 }
 
 Expected<Neocognitron> Neocognitron::create(Engine& engine,
                                             const NeocognitronConfig& config) noexcept {
-  const auto plan = detail::make_neocognitron_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
-  Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::info_of(**plan), detail::make_neocognitron(engine.info(), **plan),
-      (*plan)->model.table.names.data());
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_neocognitron_plan(config));
+  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, detail::info_of(**plan),
+                                                 detail::make_neocognitron(engine.info(), **plan),
+                                                 (*plan)->model.table.names.data()));
   return Neocognitron(std::move(*made));
 }
 

@@ -96,10 +96,10 @@ Check check_tiles(const NeocognitronConfig& config) noexcept {
 
 Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept {
   // The fields that are options are checked by their rows.
-  if (Check c = check_options(NeocognitronConfig::options(), &config); !c) return c;
+  OCELLUS_TRY(check_options(NeocognitronConfig::options(), &config));
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
   const bool tiles = config.layout == CharacterLayout::kTiles;
-  if (Check c = tiles ? check_tiles(config) : check_fields(config); !c) return c;
+  OCELLUS_TRY(tiles ? check_tiles(config) : check_fields(config));
   if (config.max_height != 0 && config.max_height < config.min_height) {
     return invalid_argument("max_height is %d; it must be 0 or at least min_height, which is %d",
                             config.max_height, config.min_height);

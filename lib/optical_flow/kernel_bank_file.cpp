@@ -1,25 +1,49 @@
 #include "optical_flow/kernel_bank_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "core/failure.h"
 #include "kernel_bank_generated.h"
 
 namespace ocellus::detail {
 namespace {
 
-Expected<void> check_range(const char* field, long long value, long long low,
-                           long long high) noexcept {
-  if (value >= low && value <= high) return {};
-  return corrupt_file("kernel bank: %s is %lld; it must be %lld to %lld", field, value, low, high);
+static_assert(std::endian::native == std::endian::little, "taps are in files as in memory");
+
+/// Checks the ranges. `width` and `height` are those of the table: 0x0 for a uniform bank.
+Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
+                          std::int64_t height) noexcept {
+  const bool per_pixel = bank.form == KernelForm::kPerPixel;
+  const int most = per_pixel ? kMaxImageSide : 0;
+  const struct {
+    const char* name;
+    std::int64_t value;
+    int low;
+    int high;
+  } fields[] = {
+      {"nx", bank.nx, 1, kMaxKernelTaps},
+      {"ny", bank.ny, 1, kMaxKernelTaps},
+      {"nt", bank.nt, 1, kMaxKernelTaps},
+      {"convolutions", bank.convolutions, 1, kMaxConvolutions},
+      {"terms", bank.terms, 1, kMaxKernelTerms},
+      {"width", width, per_pixel ? 1 : 0, most},
+      {"height", height, per_pixel ? 1 : 0, most},
+  };
+  for (const auto& field : fields) {
+    if (field.value >= field.low && field.value <= field.high) continue;
+    return corrupt_file("kernel bank: %s is %lld; it must be %d to %d", field.name,
+                        static_cast<long long>(field.value), field.low, field.high);
+  }
+  return {};
 }
 
 }  // namespace
 
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
                                                     const ModelHeader& model) noexcept {
-  const auto verified = model_table<file::KernelBank>(kKernelBankKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::KernelBank>(kKernelBankKind, bytes, model));
   const file::KernelBank* const table = *verified;
 
   KernelBankHeader header;
@@ -28,47 +52,23 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
     return corrupt_file("kernel bank: form is %d; it must be 0 (uniform) or 1 (per pixel)",
                         table->form());
   }
-  const bool per_pixel = table->form() == file::KernelBankForm_PerPixel;
-  header.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
-  const struct {
-    const char* name;
-    long long value;
-    long long low;
-    long long high;
-  } fields[] = {
-      {"nx", table->nx(), 1, kMaxKernelTaps},
-      {"ny", table->ny(), 1, kMaxKernelTaps},
-      {"nt", table->nt(), 1, kMaxKernelTaps},
-      {"convolutions", table->convolutions(), 1, kMaxConvolutions},
-      {"terms", table->terms(), 1, kMaxKernelTerms},
-      {"width", table->width(), per_pixel ? 1 : 0, per_pixel ? kMaxImageSide : 0},
-      {"height", table->height(), per_pixel ? 1 : 0, per_pixel ? kMaxImageSide : 0},
-  };
-  for (const auto& field : fields) {
-    if (auto checked = check_range(field.name, field.value, field.low, field.high); !checked) {
-      return tl::unexpected(checked.error());
-    }
-  }
+  header.form =
+      table->form() == file::KernelBankForm_PerPixel ? KernelForm::kPerPixel : KernelForm::kUniform;
   header.nx = table->nx();
   header.ny = table->ny();
   header.nt = table->nt();
   header.convolutions = table->convolutions();
   header.terms = table->terms();
-  header.size = per_pixel
-                    ? ImageSize{static_cast<int>(table->width()), static_cast<int>(table->height())}
-                    : ImageSize{1, 1};
-  header.taps_at = model.arrays_at;
-  header.tap_bytes = model.array_bytes;
+  OCELLUS_TRY(check_bank(header, table->width(), table->height()));
+  header.size = {1, 1};
+  if (header.form == KernelForm::kPerPixel)
+    header.size = {static_cast<int>(table->width()), static_cast<int>(table->height())};
 
   // At most 2^28 pixels x 32 x 75 floats, which cannot overflow.
-  const std::uint64_t expected = static_cast<std::uint64_t>(header.size.width) *
-                                 static_cast<std::uint64_t>(header.size.height) *
-                                 static_cast<std::uint64_t>(header.convolutions * header.terms) *
-                                 static_cast<std::uint64_t>(header.entry_floats()) * sizeof(float);
-  if (header.tap_bytes != expected) {
+  if (model.array_bytes != header.tap_bytes()) {
     return corrupt_file("kernel bank: there are %llu bytes of taps; the sizes give %llu",
-                        static_cast<unsigned long long>(header.tap_bytes),
-                        static_cast<unsigned long long>(expected));
+                        static_cast<unsigned long long>(model.array_bytes),
+                        static_cast<unsigned long long>(header.tap_bytes()));
   }
   if (const flatbuffers::String* note = table->note()) {
     copy_note(header.note, sizeof(header.note), note->c_str(), note->size());
@@ -81,14 +81,12 @@ Expected<void> KernelBankFile::open(const char* path) noexcept {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "kernels.path is empty; it must name a kernel bank file"));
   }
-  if (Expected<void> opened = file_.open(kKernelBankKind, path); !opened) return opened;
+  OCELLUS_TRY(file_.open(kKernelBankKind, path));
   alignas(64) unsigned char bytes[model_arrays_at(kKernelBankKind.max_table_bytes)];
-  const Expected<ModelHeader> model = file_.header(bytes, sizeof(bytes));
-  if (!model) return tl::unexpected(model.error());
-  const Expected<KernelBankHeader> header = parse_kernel_bank_header(bytes, *model);
-  if (!header) return tl::unexpected(header.error());
+  OCELLUS_TRY_ASSIGN(model, file_.header(bytes, sizeof(bytes)));
+  OCELLUS_TRY_ASSIGN(header, parse_kernel_bank_header(bytes, *model));
   header_ = *header;
-  left_ = header_.tap_bytes / (static_cast<std::uint64_t>(header_.entry_floats()) * sizeof(float));
+  left_ = header_.entries();
   return {};
 }
 
@@ -127,10 +125,10 @@ Expected<void> KernelBankFile::fill() noexcept {
       std::min<std::uint64_t>(left_, static_cast<std::uint64_t>(kBufferFloats / entry)));
   const std::size_t bytes =
       static_cast<std::size_t>(count) * static_cast<std::size_t>(entry) * sizeof(float);
-  const std::uint64_t first = header_.tap_bytes - file_.left();
+  const std::uint64_t first = header_.tap_bytes() - file_.left();
   if (file_.left() != left_ * static_cast<std::uint64_t>(entry) * sizeof(float))
     return corrupt_file("kernel bank: damaged; an earlier call has reported the error");
-  if (Expected<void> read = file_.read(buffer_, bytes); !read) return read;
+  OCELLUS_TRY(file_.read(buffer_, bytes));
   for (int i = 0; i < count * entry; ++i) {
     const float tap = buffer_[i];
     if (std::fabs(tap) <= kMaxFileTap) continue;  // false for NaN
@@ -162,7 +160,7 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
         make_error(Status::kInvalidArgument, "kernel bank: all taps have been read"));
   }
   if (buffered_ == 0) {
-    if (Expected<void> filled = fill(); !filled) return filled;
+    OCELLUS_TRY(fill());
   }
   const float* const from_y = next_entry_ + header_.nx;
   const float* const from_t = from_y + header_.ny;
@@ -179,11 +177,64 @@ Expected<void> KernelBankFile::finish() noexcept {
   left_ -= static_cast<std::uint64_t>(buffered_);
   buffered_ = 0;
   while (left_ != 0) {
-    if (Expected<void> filled = fill(); !filled) return filled;
+    OCELLUS_TRY(fill());
     left_ -= static_cast<std::uint64_t>(buffered_);
     buffered_ = 0;
   }
   return {};
+}
+
+Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& bank) noexcept {
+  bank_ = bank;
+  const bool per_pixel = bank.form == KernelForm::kPerPixel;
+  const ImageSize size = !per_pixel && bank.size == ImageSize{1, 1} ? ImageSize{} : bank.size;
+  if (const Expected<void> checked = check_bank(bank, size.width, size.height); !checked)
+    return invalid_argument("%s", checked.error().text);
+  ModelTable table;
+  const auto note = table.builder.CreateString(bank.note);
+  table.builder.Finish(file::CreateKernelBank(
+      table.builder, per_pixel ? file::KernelBankForm_PerPixel : file::KernelBankForm_Uniform,
+      static_cast<std::uint8_t>(bank.nx), static_cast<std::uint8_t>(bank.ny),
+      static_cast<std::uint8_t>(bank.nt), static_cast<std::uint8_t>(bank.convolutions),
+      static_cast<std::uint8_t>(bank.terms), static_cast<std::uint32_t>(size.width),
+      static_cast<std::uint32_t>(size.height), note));
+  missing_ = bank_.entries();
+  return file_.open(kKernelBankKind, path, table.builder.GetBufferPointer(),
+                    table.builder.GetSize());
+}
+
+Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const float* wt) noexcept {
+  if (missing_ == 0)
+    return invalid_argument("kernel bank: there are more taps than the bank's sizes need");
+  const struct {
+    const char* name;
+    const float* taps;
+    int count;
+  } axes[] = {{"wx", wx, bank_.nx}, {"wy", wy, bank_.ny}, {"wt", wt, bank_.nt}};
+  for (const auto& axis : axes) {
+    for (int i = 0; i < axis.count; ++i) {
+      if (std::fabs(axis.taps[i]) <= kMaxFileTap) continue;  // false for NaN
+      return invalid_argument(
+          "kernel bank: %s[%d] of kernel %llu is %g; taps must be finite and at most %g", axis.name,
+          i, static_cast<unsigned long long>(bank_.entries() - missing_),
+          static_cast<double>(axis.taps[i]), static_cast<double>(kMaxFileTap));
+    }
+  }
+  for (const auto& axis : axes) {
+    const std::size_t bytes = static_cast<std::size_t>(axis.count) * sizeof(float);
+    OCELLUS_TRY(file_.write(axis.taps, bytes));
+  }
+  --missing_;
+  return {};
+}
+
+Expected<void> KernelBankWriter::finish() noexcept {
+  if (missing_ != 0) {
+    return invalid_argument("kernel bank: the taps of %llu kernels are missing, of %llu",
+                            static_cast<unsigned long long>(missing_),
+                            static_cast<unsigned long long>(bank_.entries()));
+  }
+  return file_.finish();
 }
 
 }  // namespace ocellus::detail

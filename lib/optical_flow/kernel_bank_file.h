@@ -1,9 +1,11 @@
-// KernelBankFile: reads a kernel bank (*.ocellus). kernel_bank.fbs describes its table and taps.
+// KernelBankFile and KernelBankWriter: read and write a kernel bank (*.ocellus). kernel_bank.fbs
+// describes its table and taps.
 #pragma once
 
 #include <cstdint>
 
 #include "core/model_file.h"
+#include "core/model_writer.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
@@ -22,13 +24,20 @@ struct KernelBankHeader {
   int nt = 0;
   int convolutions = 0;
   int terms = 0;
-  ImageSize size;               ///< kPerPixel: size of the image; kUniform: 1x1
-  std::uint64_t taps_at = 0;    ///< offset of the taps in the file, a multiple of 64
-  std::uint64_t tap_bytes = 0;  ///< bytes of all taps, up to the end of the file
-  char note[256] = {};          ///< origin of the taps; printable ASCII, truncated at the capacity
+  ImageSize size;       ///< kPerPixel: size of the image; kUniform: 1x1
+  char note[256] = {};  ///< origin of the taps; printable ASCII, truncated at the capacity
 
   /// Floats of one term at one pixel.
   int entry_floats() const { return nx + ny + nt; }
+  /// Number of entries: the terms of all convolutions at all pixels.
+  std::uint64_t entries() const {
+    return static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height) *
+           static_cast<std::uint64_t>(convolutions) * static_cast<std::uint64_t>(terms);
+  }
+  /// Bytes of all taps.
+  std::uint64_t tap_bytes() const {
+    return entries() * static_cast<std::uint64_t>(entry_floats()) * sizeof(float);
+  }
 };
 
 /// An open kernel bank file, read from the first tap to the last. Plain I/O through a buffer of
@@ -73,6 +82,31 @@ class KernelBankFile {
   int buffered_ = 0;  // number of these entries that are in the buffer
   const float* next_entry_ = nullptr;
   alignas(64) float buffer_[kBufferFloats];
+};
+
+/// Writes a kernel bank of any size piece by piece. Call `open`, then `add` for each entry, then
+/// `finish`. Before that, and after an error, the target is unchanged. Does not allocate.
+class KernelBankWriter {
+ public:
+  KernelBankWriter() noexcept = default;
+  KernelBankWriter(const KernelBankWriter&) = delete;
+  KernelBankWriter& operator=(const KernelBankWriter&) = delete;
+
+  /// `path` must outlive the object. Errors: InvalidArgument (a value out of range), those of
+  /// ModelWriter::open.
+  Expected<void> open(const char* path, const KernelBankHeader& bank) noexcept;
+
+  /// Adds the next nx, ny and nt taps, in the order of KernelCallback. Errors: InvalidArgument (a
+  /// tap that is not finite or above kMaxFileTap, more taps than the bank has), IoError.
+  Expected<void> add(const float* wx, const float* wy, const float* wt) noexcept;
+
+  /// Errors: InvalidArgument (taps are missing), IoError.
+  Expected<void> finish() noexcept;
+
+ private:
+  KernelBankHeader bank_;
+  std::uint64_t missing_ = 0;  // entries
+  ModelWriter file_;
 };
 
 /// Checks the table. `bytes` are the file up to the taps, aligned to 8 bytes. `model` is the header

@@ -126,7 +126,7 @@ class FileSource final : public KernelSource {
   explicit FileSource(const KernelConfig& kernels) noexcept : KernelSource(kernels) {}
 
   Expected<void> open(const KernelConfig& kernels, ImageSize size) noexcept {
-    if (Expected<void> opened = file_.open(kernels.path.c_str()); !opened) return opened;
+    OCELLUS_TRY(file_.open(kernels.path.c_str()));
     return file_.match(kernels, size);
   }
 
@@ -198,8 +198,7 @@ Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, in
 
 Expected<void> KernelSource::skip(int pixels) noexcept {
   float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-  for (int left = pixels * pairs_; left > 0; --left)
-    if (Expected<void> read = next(wx, wy, wt); !read) return read;
+  for (int left = pixels * pairs_; left > 0; --left) OCELLUS_TRY(next(wx, wy, wt));
   return {};
 }
 
@@ -214,8 +213,7 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
     case KernelOrigin::kFile: {
       std::unique_ptr<FileSource> source(new (std::nothrow) FileSource(kernels));
       if (!source) return no_memory();
-      if (const Expected<void> opened = source->open(kernels, size); !opened)
-        return tl::unexpected(opened.error());
+      OCELLUS_TRY(source->open(kernels, size));
       return source;
     }
   }

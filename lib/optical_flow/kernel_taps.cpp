@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 
+#include "core/failure.h"
 #include "optical_flow/kernel_bank_file.h"
 #include "optical_flow/kernel_source.h"
 #include "optical_flow/plan.h"
@@ -15,8 +16,7 @@ Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
   if (!file)
     return tl::unexpected(
         make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
-  if (const Expected<void> opened = file->open(path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file->open(path));
   const detail::KernelBankHeader& header = file->header();
   KernelFileInfo info;
   info.kernels.form = header.form;
@@ -27,7 +27,7 @@ Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
   info.kernels.convolutions = header.convolutions;
   info.kernels.terms = header.terms;
   if (header.form == KernelForm::kPerPixel) info.size = header.size;
-  info.tap_bytes = header.tap_bytes;
+  info.tap_bytes = header.tap_bytes();
   std::memcpy(info.note, header.note, sizeof(info.note));
   return info;
 }
@@ -39,10 +39,8 @@ Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, Kernel
   SpatioTemporalFilterConfig filter;
   filter.size = size;
   filter.kernels = kernels;
-  const Expected<detail::OpticalFlowPlan> plan = detail::make_plan(filter);
-  if (!plan) return tl::unexpected(plan.error());
-  const auto source = detail::KernelSource::open(kernels, size);
-  if (!source) return tl::unexpected(source.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(filter));
+  OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, size));
   const ImageSize pixels = kernels.form == KernelForm::kPerPixel ? size : ImageSize{1, 1};
   float wx[kMaxKernelTaps];
   float wy[kMaxKernelTaps];
@@ -50,7 +48,7 @@ Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, Kernel
   for (int y = 0; y < pixels.height; ++y) {
     for (int x = 0; x < pixels.width; ++x) {
       for (int pair = 0; pair < kernels.convolutions * kernels.terms; ++pair) {
-        if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+        OCELLUS_TRY((*source)->next(wx, wy, wt));
         if (!visitor(user, x, y, pair / kernels.terms, pair % kernels.terms, wx, wy, wt)) return {};
       }
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/checks.h"
+#include "core/failure.h"
 #include "core/option_table.h"
 #include "image/separable_filter.h"
 #include "optical_flow/cell_rows.h"
@@ -36,9 +37,8 @@ constexpr Option kOptions[] = {
 Expected<void> check(const MovingObjectsConfig& config) noexcept {
   if (auto good = detail::check_geometry(config.size, PixelFormat::kFloat32, {}, 1); !good)
     return good;
-  if (auto good = detail::check_not_negative("min_motion", config.min_motion); !good) return good;
-  if (auto good = detail::check_not_negative("min_deviations", config.min_deviations); !good)
-    return good;
+  OCELLUS_TRY(detail::check_not_negative("min_motion", config.min_motion));
+  OCELLUS_TRY(detail::check_not_negative("min_deviations", config.min_deviations));
   return detail::check_options(MovingObjectsConfig::options(), &config);
 }
 
@@ -286,7 +286,7 @@ OptionTable MovingObjectsConfig::options() noexcept {
 }
 
 Expected<MovingObjects> MovingObjects::create(const MovingObjectsConfig& config) noexcept {
-  if (Expected<void> good = check(config); !good) return tl::unexpected(good.error());
+  OCELLUS_TRY(check(config));
   const auto no_memory = [] {
     return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory"));
   };

@@ -6,6 +6,7 @@
 
 #include "core/c_interface.h"
 #include "core/checks.h"
+#include "core/failure.h"
 #include "ocellus/moving_objects.h"
 #include "ocellus/ocellus_c.h"
 
@@ -50,15 +51,14 @@ Expected<FlowOutput> field_of(const ocellus_plane* planes, std::size_t count,
       {"u", 0, flow.u, false}, {"v", 1, flow.v, false}, {"deviation", 3, flow.deviation, true}};
   for (const auto& plane : used) {
     if (plane.index < count) {
-      const Expected<ImageView> view = detail::view_of(planes[plane.index], plane.index);
-      if (!view) return tl::unexpected(view.error());
+      OCELLUS_TRY_ASSIGN(view, detail::view_of(planes[plane.index], plane.index));
       plane.view = *view;
     }
     if (plane.view.data == nullptr) {
       if (plane.optional) continue;
       return invalid_argument("plane %s is missing; planes u and v are needed", plane.name);
     }
-    if (auto good = check(plane.view, plane.name, size); !good) return tl::unexpected(good.error());
+    OCELLUS_TRY(check(plane.view, plane.name, size));
   }
   return flow;
 }

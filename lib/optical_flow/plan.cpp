@@ -26,12 +26,11 @@ Check check_kernels(const KernelConfig& kernels, ImageSize size) noexcept {
     return invalid_argument("kernels.form is %d; it must be kUniform or kPerPixel",
                             static_cast<int>(kernels.form));
   }
-  if (Check c = check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps); !c) return c;
-  if (Check c = check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps); !c) return c;
-  if (Check c = check_range("kernels.nt", kernels.nt, 1, kMaxKernelTaps); !c) return c;
-  if (Check c = check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions); !c)
-    return c;
-  if (Check c = check_range("kernels.terms", kernels.terms, 1, kMaxKernelTerms); !c) return c;
+  OCELLUS_TRY(check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps));
+  OCELLUS_TRY(check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps));
+  OCELLUS_TRY(check_range("kernels.nt", kernels.nt, 1, kMaxKernelTaps));
+  OCELLUS_TRY(check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions));
+  OCELLUS_TRY(check_range("kernels.terms", kernels.terms, 1, kMaxKernelTerms));
   switch (kernels.origin) {
     case KernelOrigin::kFoveated:
       if (kernels.form != KernelForm::kPerPixel)
@@ -134,10 +133,8 @@ Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
 }
 
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
-    return tl::unexpected(c.error());
-  if (Check c = check_options(OpticalFlowConfig::options(), &config); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_geometry(config.size, config.format, config.roi, config.depth));
+  OCELLUS_TRY(check_options(OpticalFlowConfig::options(), &config));
   OpticalFlowPlan plan;
   plan.size = config.size;
   plan.input_format = config.format;
@@ -151,8 +148,7 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   plan.support = grow(plan.flow, plan.radius, plan.size);
   switch (config.method) {
     case FlowMethod::kKernels:
-      if (Check c = check_kernels(config.kernels, config.size); !c)
-        return tl::unexpected(c.error());
+      OCELLUS_TRY(check_kernels(config.kernels, config.size));
       if (config.kernels.convolutions != 3) {
         return invalid_argument(
             "kernels.convolutions is %d; optical flow needs the 3 derivatives Ix, Iy, It",
@@ -168,11 +164,9 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
 }
 
 Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, config.format, config.roi, config.depth); !c)
-    return tl::unexpected(c.error());
-  if (Check c = check_options(SpatioTemporalFilterConfig::options(), &config); !c)
-    return tl::unexpected(c.error());
-  if (Check c = check_kernels(config.kernels, config.size); !c) return tl::unexpected(c.error());
+  OCELLUS_TRY(check_geometry(config.size, config.format, config.roi, config.depth));
+  OCELLUS_TRY(check_options(SpatioTemporalFilterConfig::options(), &config));
+  OCELLUS_TRY(check_kernels(config.kernels, config.size));
   OpticalFlowPlan plan;
   plan.filter_only = true;
   plan.size = config.size;
@@ -186,8 +180,7 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
 }
 
 Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, PixelFormat::kFloat32, config.roi, config.depth); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_geometry(config.size, PixelFormat::kFloat32, config.roi, config.depth));
   // The ranges of the window are those of optical flow.
   OpticalFlowConfig flow = OpticalFlowConfig::with_kernels(config.size);
   flow.window = config.window;
@@ -195,8 +188,7 @@ Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
   flow.window_sigma = config.window_sigma;
   flow.confidence_threshold = config.confidence_threshold;
   flow.invalid = config.invalid;
-  if (Check c = check_options(OpticalFlowConfig::options(), &flow); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_options(OpticalFlowConfig::options(), &flow));
   OpticalFlowPlan plan;
   plan.size = config.size;
   plan.input_format = PixelFormat::kFloat32;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/failure.h"
 #include "image/pixel_rows.h"
 #include "optical_flow/kernel_source.h"
 
@@ -34,13 +35,12 @@ void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const flo
 
 Expected<void> UniformKernels::load(const OpticalFlowPlan& plan, const KernelConfig& kernels,
                                     KernelNoise& noise) noexcept {
-  auto source = KernelSource::open(kernels, plan.size);
-  if (!source) return tl::unexpected(source.error());
+  OCELLUS_TRY_ASSIGN(source, KernelSource::open(kernels, plan.size));
   *this = UniformKernels{};
   for (int c = 0; c < plan.convolutions; ++c) {
     for (int r = 0; r < plan.terms; ++r) {
       float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-      if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+      OCELLUS_TRY((*source)->next(wx, wy, wt));
       noise.add(plan, c, r, wx, wy, wt);
       for (int t = 0; t < plan.nt; ++t) wt[t] *= gray_scale(plan.format);
       add(plan, c, wx, wy, wt);

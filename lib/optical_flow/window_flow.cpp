@@ -1,5 +1,6 @@
 #include "ocellus/window_flow.h"
 
+#include "core/failure.h"
 #include "image/separable_filter.h"
 #include "optical_flow/backend.h"
 
@@ -24,24 +25,20 @@ int WindowFlow::row_floats(int width) noexcept {
 }
 
 Expected<OperatorInfo> WindowFlow::info_for(const WindowFlowConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
   return detail::window_info_of(*plan);
 }
 
 Expected<Footprint> WindowFlow::footprint(const EngineInfo& engine,
                                           const WindowFlowConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
   return detail::footprint_of(detail::make_window_flow(engine, *plan));
 }
 
 Expected<WindowFlow> WindowFlow::create(Engine& engine, const WindowFlowConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
-  Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::window_info_of(*plan), detail::make_window_flow(engine.info(), *plan));
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
+  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, detail::window_info_of(*plan),
+                                                 detail::make_window_flow(engine.info(), *plan)));
   return WindowFlow(std::move(*made));
 }
 

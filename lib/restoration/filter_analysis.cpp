@@ -72,8 +72,7 @@ tl::unexpected<Error> unstable(int quadrant, const detail::RootTest& roots) noex
 }  // namespace
 
 Expected<FilterProperties> analyze_filter(const RestorationFilter& filter) noexcept {
-  if (Expected<void> checked = check_coefficients(filter); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_coefficients(filter));
   const int m = filter.support;
   const std::unique_ptr<double[]> work(new (
       std::nothrow) double[detail::response_work_doubles(kMaxFilterSupport, kMaxFilterResponse)]);

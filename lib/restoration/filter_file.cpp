@@ -1,8 +1,10 @@
 #include "restoration/filter_file.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "core/failure.h"
+#include "core/model_writer.h"
 #include "restoration_filter_generated.h"
 
 namespace ocellus {
@@ -10,8 +12,7 @@ namespace detail {
 
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
                                   RestorationFilter& filter, FilterFileInfo& info) noexcept {
-  const auto verified = model_table<file::RestorationFilter>(kFilterKind, bytes, model);
-  if (!verified) return tl::unexpected(verified.error());
+  OCELLUS_TRY_ASSIGN(verified, model_table<file::RestorationFilter>(kFilterKind, bytes, model));
   const file::RestorationFilter* const table = *verified;
   const int support = table->support();
   if (support < 1 || support > kMaxFilterSupport) {
@@ -64,6 +65,33 @@ Expected<void> set_coefficients(const float* array, RestorationFilter& filter) n
   return {};
 }
 
+Expected<FilterProperties> encode_filter(const RestorationFilter& filter, float residual,
+                                         FilterFileBytes& file) noexcept {
+  OCELLUS_TRY_ASSIGN(properties, analyze_filter(filter));
+  ModelTable table;
+  const auto note = table.builder.CreateString(filter.note);
+  table.builder.Finish(
+      file::CreateRestorationFilter(table.builder, static_cast<std::uint8_t>(filter.support), note,
+                                    static_cast<float>(1.0 - properties->largest_root),
+                                    static_cast<std::uint16_t>(properties->response), residual));
+  const std::uint32_t length = table.builder.GetSize();
+  unsigned char* const arrays = file.bytes + model_arrays_at(length);
+  unsigned char* to = arrays;
+  const std::size_t taps = filter_floats(filter.support) * sizeof(float) / (2 * kFilterQuadrants);
+  for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+    for (const RestorationFilter::Taps* const from :
+         {&filter.feedforward[q], &filter.feedback[q]}) {
+      std::memcpy(to, from->data(), taps);
+      to += taps;
+    }
+  }
+  const auto array_bytes = static_cast<std::size_t>(to - arrays);
+  write_model_header(kFilterKind, table.builder.GetBufferPointer(), length, array_bytes,
+                     XXH64(arrays, array_bytes, 0), file.bytes);
+  file.count = static_cast<std::size_t>(to - file.bytes);
+  return properties;
+}
+
 }  // namespace detail
 
 Expected<RestorationFilter> read_restoration_filter(const char* path,
@@ -71,17 +99,13 @@ Expected<RestorationFilter> read_restoration_filter(const char* path,
   if (path == nullptr || path[0] == '\0')
     return detail::invalid_argument("the path of the filter file is empty");
   detail::ModelFile file;
-  if (Expected<void> opened = file.open(detail::kFilterKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(detail::kFilterKind, path));
   RestorationFilter filter;
   FilterFileInfo table_info;
   const auto read = [&]() noexcept -> Expected<void> {
     alignas(64) unsigned char bytes[detail::model_arrays_at(detail::kFilterKind.max_table_bytes)];
-    const Expected<detail::ModelHeader> model = file.header(bytes, sizeof(bytes));
-    if (!model) return tl::unexpected(model.error());
-    if (Expected<void> parsed = detail::parse_filter_table(bytes, *model, filter, table_info);
-        !parsed)
-      return parsed;
+    OCELLUS_TRY_ASSIGN(model, file.header(bytes, sizeof(bytes)));
+    OCELLUS_TRY(detail::parse_filter_table(bytes, *model, filter, table_info));
     std::array<float, detail::filter_floats(kMaxFilterSupport)> array;
     if (Expected<void> done =
             file.read(array.data(), detail::filter_floats(filter.support) * sizeof(float));

@@ -1,4 +1,5 @@
-// Reads a filter file (*.ocellus). restoration_filter.fbs describes its table and its array.
+// Reads and writes a filter file (*.ocellus). restoration_filter.fbs describes its table and its
+// array.
 #pragma once
 
 #include <cstddef>
@@ -24,5 +25,17 @@ Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
 /// Copies the coefficients from the array of a file of `filter.support`. Errors: CorruptFile (a
 /// value that is not finite).
 Expected<void> set_coefficients(const float* array, RestorationFilter& filter) noexcept;
+
+/// The bytes of a filter file.
+struct FilterFileBytes {
+  alignas(8) unsigned char bytes[model_arrays_at(kFilterKind.max_table_bytes) +
+                                 filter_floats(kMaxFilterSupport) * sizeof(float)];
+  std::size_t count = 0;
+};
+
+/// Makes the file of a filter that an operator takes, and returns what `analyze_filter` says of it.
+/// `residual`: FilterFileInfo::residual. Errors: those of analyze_filter.
+Expected<FilterProperties> encode_filter(const RestorationFilter& filter, float residual,
+                                         FilterFileBytes& file) noexcept;
 
 }  // namespace ocellus::detail

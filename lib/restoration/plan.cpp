@@ -34,14 +34,11 @@ const char* schedule_text(RestorationSchedule schedule) noexcept {
 
 Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
   // The fields that are options are checked by their rows.
-  if (Check c = check_options(RestorationConfig::options(), &config); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_options(RestorationConfig::options(), &config));
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
     return tl::unexpected(c.error());
-  const Expected<RestorationFilter> filter = load_filter(config);
-  if (!filter) return tl::unexpected(filter.error());
-  const Expected<FilterProperties> properties = analyze_filter(*filter);
-  if (!properties) return tl::unexpected(properties.error());
+  OCELLUS_TRY_ASSIGN(filter, load_filter(config));
+  OCELLUS_TRY_ASSIGN(properties, analyze_filter(*filter));
   RestorationPlan plan;
   plan.size = config.size;
   plan.input_format = config.format;
@@ -59,7 +56,11 @@ OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   info.name = "restoration";
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"image", plan.size, plan.format, false};
+  info.planes[0] = {.name = "image",
+                    .size = plan.size,
+                    .format = plan.format,
+                    .follows_frame = true,
+                    .color = PictureColor::kKept};
   info.depth = plan.depth;
   const int m = plan.filter.support;
   std::snprintf(info.summary, sizeof(info.summary),

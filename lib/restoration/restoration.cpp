@@ -1,6 +1,7 @@
 #include "restoration/backend.h"
 
 #include "core/backend.h"
+#include "core/failure.h"
 
 namespace ocellus {
 namespace detail {
@@ -15,27 +16,23 @@ std::unique_ptr<OperatorInstance> make_restoration(const EngineInfo& engine,
 }  // namespace detail
 
 Expected<OperatorInfo> Restoration::info_for(const RestorationConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
   return detail::info_of(*plan);
 }
 
 Expected<Footprint> Restoration::footprint(const EngineInfo& engine,
                                            const RestorationConfig& config) noexcept {
-  const auto plan = detail::make_plan(config);
-  if (!plan) return tl::unexpected(plan.error());
+  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
   return detail::footprint_of(
       detail::make_restoration(engine, detail::choose_schedule(*plan, engine.backend)));
 }
 
 Expected<Restoration> Restoration::create(Engine& engine,
                                           const RestorationConfig& config) noexcept {
-  const auto checked = detail::make_plan(config);
-  if (!checked) return tl::unexpected(checked.error());
+  OCELLUS_TRY_ASSIGN(checked, detail::make_plan(config));
   const auto plan = detail::choose_schedule(*checked, engine.info().backend);
-  Expected<OperatorHandle> made = detail::make_operator(
-      engine, detail::info_of(plan), detail::make_restoration(engine.info(), plan));
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, detail::info_of(plan),
+                                                 detail::make_restoration(engine.info(), plan)));
   return Restoration(std::move(*made));
 }
 

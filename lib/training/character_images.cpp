@@ -109,8 +109,7 @@ Expected<void> check_frame(const Frame& frame, std::span<const LabeledBox> boxes
 Expected<std::size_t> add_characters(const Frame& frame, std::span<const LabeledBox> boxes,
                                      LabeledImages& images) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_frame(frame, boxes, images); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_frame(frame, boxes, images));
   LayoutBuilder sizes;
   const Cutter counted(frame.size, sizes);
   constexpr std::align_val_t kAlignment{kMemoryAlignment};

@@ -249,20 +249,16 @@ Expected<TrainingCheckpoint> read_checkpoint(const char* path) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the training checkpoint is empty");
   ModelFile file;
-  if (Expected<void> opened = file.open(kTrainingKind, path); !opened)
-    return tl::unexpected(opened.error());
+  OCELLUS_TRY(file.open(kTrainingKind, path));
   TrainingCheckpoint state;
   const auto read = [&]() -> Expected<void> {
     std::array<std::uint64_t, model_arrays_at(kTrainingKind.max_table_bytes) / 8> room{};
-    const Expected<ModelHeader> header = file.header(room.data(), sizeof(room));
-    if (!header) return tl::unexpected(header.error());
-    const auto table = model_table<file::NeocognitronTraining>(kTrainingKind, room.data(), *header);
-    if (!table) return tl::unexpected(table.error());
-    const Expected<ArrayCounts> counts = parse_table(**table, header->array_bytes, state);
-    if (!counts) return tl::unexpected(counts.error());
-    if (Expected<void> verified = file.verify_arrays(); !verified) return verified;
-    if (Expected<void> given = check_memory("training checkpoint", header->array_bytes); !given)
-      return given;
+    OCELLUS_TRY_ASSIGN(header, file.header(room.data(), sizeof(room)));
+    OCELLUS_TRY_ASSIGN(
+        table, model_table<file::NeocognitronTraining>(kTrainingKind, room.data(), *header));
+    OCELLUS_TRY_ASSIGN(counts, parse_table(**table, header->array_bytes, state));
+    OCELLUS_TRY(file.verify_arrays());
+    OCELLUS_TRY(check_memory("training checkpoint", header->array_bytes));
     Expected<void> done;
     std::size_t i = 0;
     for_each_array(state, [&](auto& values) {

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <numbers>
 
-#include "cortex/philox.h"
+#include "core/philox.h"
 #include "training/cortex_activity.h"
 
 namespace ocellus::detail {

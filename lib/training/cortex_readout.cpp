@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include "cortex/philox.h"
+#include "core/philox.h"
 #include "training/cortex_activity.h"
 
 namespace ocellus::detail {

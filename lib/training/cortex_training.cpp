@@ -292,21 +292,17 @@ std::optional<float> sharpness_of(const CortexShape& shape, const CortexActiviti
 Expected<TrainedCortex> train_cortex(const LabeledImages& images,
                                      const CortexTraining& training) noexcept {
   using namespace detail;
-  if (Expected<void> checked = check_training(images, training); !checked)
-    return tl::unexpected(checked.error());
-  Expected<std::vector<std::string>> names = names_of(images);
-  if (!names) return tl::unexpected(names.error());
+  OCELLUS_TRY(check_training(images, training));
+  OCELLUS_TRY_ASSIGN(names, names_of(images));
   TrainedCortex cortex;
   cortex.names = std::move(*names);
   cortex.parameters = training.parameters;
   cortex.parameters.width = images.width;
   cortex.parameters.height = images.height;
-  const Expected<CortexShape> shape =
-      make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
-  if (!shape) return tl::unexpected(shape.error());
+  OCELLUS_TRY_ASSIGN(shape,
+                     make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size())));
 
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(training.threads));
   // What a step of the training reports, as a part of `of` equal ones.
   const auto progress_of = [&training](const char* what, int begin, int of) -> Progress {
     return [&training, what, begin, of](double share) {
@@ -359,9 +355,8 @@ Expected<std::vector<CortexAnswer>> classify(
     const TrainedCortex& cortex, const LabeledImages& images, int threads,
     const std::function<bool(const char* what, double share)>& progress) noexcept {
   using namespace detail;
-  const Expected<CortexShape> shape =
-      make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size()));
-  if (!shape) return tl::unexpected(shape.error());
+  OCELLUS_TRY_ASSIGN(shape,
+                     make_cortex_shape(cortex.parameters, static_cast<int>(cortex.names.size())));
   const auto pixels = static_cast<std::size_t>(shape->pixels());
   if (images.width != cortex.parameters.width || images.height != cortex.parameters.height ||
       images.ink.size() % pixels != 0) {
@@ -369,8 +364,7 @@ Expected<std::vector<CortexAnswer>> classify(
                             images.width, images.height, cortex.parameters.width,
                             cortex.parameters.height);
   }
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(threads);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(threads));
   std::vector<CortexAnswer> answers(images.ink.size() / pixels);
   constexpr std::size_t kBlock = kImagesBetweenProgress;
   const bool done = for_each_part(

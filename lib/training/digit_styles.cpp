@@ -209,8 +209,7 @@ bool DigitStyles::draw_seven(const InkImage& image, CountedRandom& random,
 Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
                                        std::uint64_t seed) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_images(images); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_images(images));
   if (!(share >= 0.0 && share <= 4.0))
     return invalid_argument("training: the share of styles is %g; it must be 0 to 4", share);
   const auto class_of = [&images](std::string_view name) {

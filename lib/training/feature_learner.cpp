@@ -1,6 +1,6 @@
 #include "training/feature_learner.h"
 
-#include "cortex/philox.h"
+#include "core/philox.h"
 #include "training/receptive_field.h"
 
 namespace ocellus::detail {

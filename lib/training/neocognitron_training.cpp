@@ -28,8 +28,8 @@ int count_classes(const LabeledImages& images) {
 }
 
 Expected<void> check_training(const LabeledImages& images, const NeocognitronTraining& training) {
-  if (Expected<void> checked = check_images(images); !checked) return checked;
-  if (Expected<void> checked = check_parameters(training.parameters); !checked) return checked;
+  OCELLUS_TRY(check_images(images));
+  OCELLUS_TRY(check_parameters(training.parameters));
   if (images.count() == 0) return invalid_argument("training: there are no images");
   for (std::size_t i = 0; i < images.count(); ++i) {
     if (images.labels[i] >= kMaxCharacterClasses) {
@@ -152,11 +152,10 @@ class Trainer {
   }
 
   Expected<TrainedNeocognitron> train() {
-    if (const Expected<void> begun = begin(); !begun) return tl::unexpected(begun.error());
-    for (std::size_t f = 0; f < training_.features.size(); ++f)
-      if (const Expected<void> done = learn_stage(f); !done) return tl::unexpected(done.error());
-    if (const Expected<void> done = learn_references(); !done) return tl::unexpected(done.error());
-    if (const Expected<void> done = calibrate(); !done) return tl::unexpected(done.error());
+    OCELLUS_TRY(begin());
+    for (std::size_t f = 0; f < training_.features.size(); ++f) OCELLUS_TRY(learn_stage(f));
+    OCELLUS_TRY(learn_references());
+    OCELLUS_TRY(calibrate());
     return std::move(out_);
   }
 
@@ -183,7 +182,7 @@ class Trainer {
       out_.parameters = training_.parameters;
       out_.normalization = training_.normalization;
     }
-    if (const Expected<void> named = number_labels(); !named) return named;
+    OCELLUS_TRY(number_labels());
     out_.planes[0] = kEdgePlanes;
     if (from_ != nullptr) {
       out_.weights[0] = from_->weights[0];
@@ -287,7 +286,7 @@ class Trainer {
     ReferenceTrainer trainer(window, out_.planes[2], static_cast<int>(out_.names.size()),
                              out_.parameters.interpolate, team_);
     if (!state_.labels.empty()) {
-      if (const Expected<void> checked = trainer.restore(state_); !checked) return checked;
+      OCELLUS_TRY(trainer.restore(state_));
     } else if (from_ != nullptr) {
       if (!trainer.start_from(*from_,
                               [this](double share) { return progress("references", share); }))
@@ -368,8 +367,7 @@ class Trainer {
     const std::vector<CharacterScores> scores =
         recognize_all(out_, images_, copies, team_, training_.progress);
     if (scores.size() != copies.size()) return stopped();
-    const Expected<ConfidenceCalibration> fitted = fit_confidence(scores, classes);
-    if (!fitted) return tl::unexpected(fitted.error());
+    OCELLUS_TRY_ASSIGN(fitted, fit_confidence(scores, classes));
     out_.calibration = *fitted;
     return {};
   }
@@ -398,10 +396,8 @@ class Trainer {
 Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,
                                                  const NeocognitronTraining& training) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_training(images, training); !checked)
-    return tl::unexpected(checked.error());
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY(check_training(images, training));
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(training.threads));
   return Trainer(images, training, nullptr, **team).train();
 }
 
@@ -409,12 +405,9 @@ Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& net
                                                   const LabeledImages& images,
                                                   const NeocognitronTraining& training) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_training(images, training); !checked)
-    return tl::unexpected(checked.error());
-  if (const Expected<void> checked = check_network(network); !checked)
-    return tl::unexpected(checked.error());
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(training.threads);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY(check_training(images, training));
+  OCELLUS_TRY(check_network(network));
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(training.threads));
   return Trainer(images, training, &network, **team).train();
 }
 

@@ -127,12 +127,10 @@ Expected<std::vector<CharacterScores>> recognize(
     const TrainedNeocognitron& network, const LabeledImages& images, int threads,
     const std::function<bool(const char* what, double share)>& progress) noexcept {
   using namespace detail;
-  if (const Expected<void> checked = check_images(images); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_images(images));
   std::vector<DistortedImage> which(images.count());
   for (std::size_t i = 0; i < which.size(); ++i) which[i].image = i;
-  const Expected<std::unique_ptr<ThreadTeam>> team = ThreadTeam::create(threads);
-  if (!team) return tl::unexpected(team.error());
+  OCELLUS_TRY_ASSIGN(team, ThreadTeam::create(threads));
   std::vector<CharacterScores> scores = recognize_all(network, images, which, **team, progress);
   if (scores.size() != which.size()) return tl::unexpected(stopped_training());
   return scores;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "cortex/philox.h"
+#include "core/philox.h"
 
 namespace ocellus::detail {
 namespace {

@@ -26,8 +26,7 @@ Expected<std::unique_ptr<ThreadTeam>> ThreadTeam::create(int threads) noexcept {
     };
     const ThreadOptions options{
         .kind = "training thread", .number = helper.number, .name = "ocellus-train"};
-    if (Expected<void> started = start_thread(options, run, &helper, helper.thread); !started)
-      return tl::unexpected(started.error());
+    OCELLUS_TRY(start_thread(options, run, &helper, helper.thread));
     ++team->started_;
   }
   return team;

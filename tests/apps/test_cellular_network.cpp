@@ -8,11 +8,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <thread>
 
 #include "apps/io/image_io.h"
 #include "apps/io/test_scene.h"
+#include "ocellus/luma.h"
 #include "program_checks.h"
 
 namespace ocellus::test {
@@ -263,6 +266,55 @@ TEST(Cnn, BinarizesAtAThreshold) {
             (std::vector<std::uint8_t>{0, 0, 0, 255, 255, 255, 255, 255}));
 }
 
+// Example failure: a picture of dots loses its color although --chroma says keep, has color without
+// it, or has other dots.
+TEST(Halftone, KeepsTheColorOfPictures) {
+  const TemporaryFolder folder;
+  constexpr ImageSize kSize{48, 40};
+  std::vector<std::uint8_t> rgb;
+  for (int y = 0; y < kSize.height; ++y)
+    for (int x = 0; x < kSize.width; ++x)
+      for (const int value : {100 + 2 * x, 90 + y, 60 + x})
+        rgb.push_back(static_cast<std::uint8_t>(value));
+  app::write_image_rgb(folder / "in.ppm", kSize, rgb.data());
+  json_of({"halftone", folder / "in.ppm", "-o", folder / "gray.png"});
+  const json report =
+      json_of({"halftone", folder / "in.ppm", "--chroma", "keep", "-o", folder / "color.png"});
+  EXPECT_EQ(report["config"]["chroma"], "keep");
+  std::vector<app::GrayImage> planes;
+  const app::GrayImage dots = app::read_image(folder / "gray.png", &planes);
+  EXPECT_TRUE(planes.empty());
+  app::read_image(folder / "color.png", &planes);
+  ASSERT_EQ(planes.size(), 3u);
+  for (std::size_t i = 0; i < dots.pixels.size(); ++i) {
+    const std::uint8_t* const from = &rgb[3 * i];
+    const int change = dots.pixels[i] - luma_of_rgb(from[0], from[1], from[2]);
+    for (std::size_t c = 0; c < 3; ++c)
+      ASSERT_EQ(planes[c].pixels[i], std::clamp(from[c] + change, 0, 255)) << i << " " << c;
+  }
+}
+
+// Example failure: the chroma of a video is lost, has the strength of another range, or is written
+// although nobody asked for it.
+TEST(Halftone, KeepsTheColorOfVideos) {
+  const TemporaryFolder folder;
+  constexpr std::size_t kPixels = 32 * 16;
+  std::string video = "YUV4MPEG2 W32 H16 F25:1 C420\nFRAME\n" + std::string(kPixels, 'p');
+  for (std::size_t i = 0; i < kPixels / 2; ++i) video += static_cast<char>(60 + i % 140);
+  std::ofstream(folder / "in.y4m", std::ios::binary) << video;
+  for (const bool keep : {false, true}) {
+    json_of({"halftone", folder / "in.y4m", "--chroma", keep ? "keep" : "neutral", "-o",
+             folder / "out.y4m"});
+    std::ifstream file(folder / "out.y4m", std::ios::binary);
+    const std::string out((std::istreambuf_iterator<char>(file)), {});
+    for (std::size_t i = 1; i <= kPixels / 2; ++i) {
+      const int wanted = static_cast<std::uint8_t>(video[video.size() - i]);
+      ASSERT_NEAR(static_cast<std::uint8_t>(out[out.size() - i]), keep ? wanted : 128,
+                  keep ? 1 : 0);
+    }
+  }
+}
+
 // Example failure: the initial state is ignored or has the wrong sign. The template "hole" keeps
 // the initial state: all black, which is its own default, or all white.
 TEST(Cnn, StartsFromTheInitialImage) {
@@ -305,9 +357,9 @@ TEST(Cnn, OptionsApplyToAllStages) {
 
 /// A template file: a group of one stage that changes every cell in every sweep, without end.
 std::string endless_template(const TemporaryFolder& folder) {
-  const std::string text = folder / "endless.txt";
-  std::ofstream(text) << "group_stages 1\nmax_passes 100000\na\n0 0 0\n0 -3 0\n0 0 0\n"
-                         "sweeps 100000\nupdate synchronous\n";
+  const std::string text = folder / "endless.json";
+  std::ofstream(text) << R"({"group_stages": 1, "max_passes": 100000, "sweeps": 100000,
+                             "update": "synchronous", "a": [[0, 0, 0], [0, -3, 0], [0, 0, 0]]})";
   std::string file = folder / "endless.ocellus";
   const ChildResult made = run_program({"template", "make", text, "-o", file});
   EXPECT_EQ(made.exit_code, 0) << made.err;
@@ -394,6 +446,9 @@ TEST(Cells, ReportsBadInput) {
   expect_error(plus(halftone, {"--start", "zero"}), {"zero", "blue-noise"});
   expect_error(plus(halftone, {"--seed", "-1"}), {"--seed"});
   expect_error(plus(halftone, {"--polarity", "gray"}), {"gray", "black", "white"});
+  expect_error(plus(halftone, {"--chroma", "blue"}), {"blue", "neutral", "keep"});
+  expect_error(plus(cnn, {"--binarize", "100", "--chroma", "keep"}),
+               {"--binarize", "no color", "--chroma keep"});
   expect_error(plus(cnn, {"--boundary", "mirror"}), {"--boundary", "mirror", "zero-flux"});
   expect_error(plus(cnn, {"--boundary", "nan"}), {"--boundary", "nan"});
   expect_error(plus(cnn, {"--boundary", "1.5"}), {"--boundary", "1.5", "-1 to 1"});

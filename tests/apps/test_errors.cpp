@@ -7,7 +7,7 @@
 #include <string>
 
 #include "apps/common/common.h"
-#include "apps/common/program.h"
+#include "apps/program.h"
 
 namespace {
 bool gives_memory = true;

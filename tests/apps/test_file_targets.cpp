@@ -10,13 +10,14 @@
 #include <thread>
 #include <vector>
 
-#include "apps/halftone/template_writer.h"
 #include "apps/io/flow_file.h"
 #include "apps/io/image_io.h"
-#include "apps/optical_flow/kernel_bank_writer.h"
-#include "apps/restoration/filter_writer.h"
+#include "apps/io/output_file.h"
+#include "halftone/template_file.h"
 #include "ocellus/cell_templates.h"
+#include "optical_flow/kernel_bank_file.h"
 #include "program_checks.h"
+#include "restoration/filter_file.h"
 #include "support/file_targets.h"
 #include "support/idx_files.h"
 #include "support/restoration_filters.h"
@@ -68,26 +69,30 @@ TEST(FileTargets, Fields) {
 }
 
 TEST(FileTargets, FiltersTemplatesAndKernels) {
-  const RestorationFilter filter = random_filter(3, 0.5, 1);
-  expect_file_targets(
-      {"a filter", ".ocellus",
-       text_of([&](const std::string& path) { app::write_filter_file(path, filter, 0.1); }), true});
-  app::CellTemplateFile file;
-  file.stages.push_back(*cell_template("edge"));
+  const auto filter = std::make_unique<detail::FilterFileBytes>();
+  ASSERT_TRUE(detail::encode_filter(random_filter(3, 0.5, 1), 0.1f, *filter));
+  expect_file_targets({"a filter", ".ocellus", text_of([&](const std::string& path) {
+                         app::write_file(path, {filter->bytes, filter->count});
+                       }),
+                       true});
+  const auto file = std::make_unique<detail::CellTemplateFileBytes>();
+  ASSERT_TRUE(detail::encode_cell_templates({{*cell_template("edge")}}, "", *file));
   expect_file_targets({"a template", ".ocellus", text_of([&](const std::string& path) {
-                         app::write_template_file(path, file);
+                         app::write_file(path, {file->bytes, file->count});
                        }),
-                       false, false});
-  expect_file_targets({"a kernel bank", ".ocellus", text_of([&](const std::string& path) {
-                         app::KernelBankShape shape;
-                         shape.nx = shape.ny = shape.nt = 3;
-                         shape.convolutions = shape.terms = 1;
-                         app::KernelBankWriter writer(path, shape);
+                       true});
+  expect_file_targets({"a kernel bank", ".ocellus", [&](const std::string& path) -> std::string {
+                         detail::KernelBankHeader bank;
+                         bank.nx = bank.ny = bank.nt = 3;
+                         bank.convolutions = bank.terms = 1;
+                         bank.size = {1, 1};
+                         const auto writer = std::make_unique<detail::KernelBankWriter>();
                          const float taps[] = {0.25f, 0.5f, 0.25f};
-                         writer.add(taps, taps, taps);
-                         writer.finish();
-                       }),
-                       false, false});
+                         Expected<void> done = writer->open(path.c_str(), bank);
+                         if (done) done = writer->add(taps, taps, taps);
+                         if (done) done = writer->finish();
+                         return done ? "" : done.error().text;
+                       }});
 }
 
 /// Commands of the program, and the inputs that they need.

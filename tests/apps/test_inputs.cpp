@@ -361,7 +361,7 @@ TEST_F(Inputs, NoInputIsOverwritten) {
                {"f2.png", "is an input of this command"});
 
   const std::string text = write("k.ocellus", "kernels as text");
-  expect_error({"kernels", "from-text", text, "-o", text}, {"k.ocellus"});
+  expect_error({"kernels", "from-json", text, "-o", text}, {"k.ocellus"});
   EXPECT_EQ(bytes_of(text), "kernels as text");
   const std::string form = write("t.ocellus", bytes_of(path("no such file")) + "# nothing\n");
   expect_error({"template", "make", form, "-o", form}, {"t.ocellus"});

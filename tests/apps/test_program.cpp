@@ -674,7 +674,7 @@ TEST(Program, RefusesOptionsWithoutEffect) {
       {{"bench", "flow"}, {"--input", ""}, "--input"},
       {{"compare", "image", "a.png", "b.png"}, {"--mask", ""}, "--mask"},
       {{"kernels", "info"}, {""}, "FILE"},
-      {{"kernels", "from-text", "t.txt"}, {"-o", ""}, "--output"},
+      {{"kernels", "from-json", "k.json"}, {"-o", ""}, "--output"},
       {{"devices"}, {"--backend", ""}, "--backend"},
   };
   for (const Case& c : empty) {

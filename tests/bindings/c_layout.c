@@ -51,6 +51,8 @@ int main(void) {
   FIELD(ocellus_plane_info, format);
   FIELD(ocellus_plane_info, optional);
   FIELD(ocellus_plane_info, levels);
+  FIELD(ocellus_plane_info, follows_frame);
+  FIELD(ocellus_plane_info, keeps_color);
   STRUCT(ocellus_field_info);
   FIELD(ocellus_field_info, name);
   FIELD(ocellus_field_info, help);

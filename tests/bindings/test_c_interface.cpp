@@ -172,6 +172,8 @@ TEST_P(CInterface, GivesTheResultsOfOperatorHandle) {
     EXPECT_EQ(made.info.planes[p].format, static_cast<ocellus_format>(info.planes[p].format));
     EXPECT_EQ(made.info.planes[p].optional != 0, info.planes[p].optional);
     EXPECT_EQ(made.info.planes[p].levels, info.planes[p].levels);
+    EXPECT_EQ(made.info.planes[p].follows_frame != 0, info.planes[p].follows_frame);
+    EXPECT_EQ(made.info.planes[p].keeps_color != 0, info.planes[p].color == PictureColor::kKept);
   }
   EXPECT_EQ(made.info.depth, info.depth);
   EXPECT_EQ(made.info.support_frames, info.support_frames);

@@ -142,6 +142,26 @@ class Results(unittest.TestCase):
                 for plane, wanted in zip(result, expected):
                     np.testing.assert_array_equal(plane, wanted)
 
+    # Fails when a picture that keeps the color has not the shape of the frame, or when its pixels do not change by as
+    # much as the luma. A halftone is gray unless the option says otherwise.
+    def test_pictures_with_color(self):
+        random = np.random.default_rng(5)
+        frame = random.integers(0, 256, (HEIGHT, WIDTH, 3), np.uint8)
+        parts = [(frame[..., i].astype(np.uint32) * weight) >> 8 for i, weight in enumerate((19595, 38470, 7471))]
+        luma = ((sum(parts) + 128) >> 8).astype(np.uint8)
+        for name, options in (("restore", {}), ("halftone", {"chroma": "keep"})):
+            with self.subTest(name):
+                size = (WIDTH, HEIGHT)
+                gray = Operator(name, size, backend="cpu", **options)(luma).image
+                other = Operator(name, size, color="rgb", backend="cpu", **options)
+                self.assertEqual(other.info.planes[0].channels, 3)
+                picture = other(frame).image
+                change = gray.astype(np.int32) - luma
+                wanted = np.clip(frame.astype(np.int32) + change[..., None], 0, 255)
+                np.testing.assert_array_equal(picture, wanted)
+        dots = Operator("halftone", (WIDTH, HEIGHT), color="rgb", backend="cpu")(frame).image
+        self.assertEqual(dots.shape, (HEIGHT, WIDTH))
+
     # Fails when a result changes while somebody holds it, or when the memory of results is not used again.
     def test_results_stay_and_their_memory_returns(self):
         operator = flow()

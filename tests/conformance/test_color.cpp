@@ -10,93 +10,19 @@
 
 #include "conformance/conformance.h"
 #include "ocellus/luma.h"
+#include "support/color_frame.h"
 #include "support/operator_cases.h"
+#include "support/simd.h"
 
 namespace ocellus {
 namespace {
 
+using test::ColorFrame;
 using test::FrameBuffer;
+using test::kColors;
+using test::name_of;
 using test::OperatorCase;
 using test::Results;
-
-constexpr PixelFormat kColors[] = {PixelFormat::kYuy2, PixelFormat::kUyvy, PixelFormat::kBgr,
-                                   PixelFormat::kRgb,  PixelFormat::kBgrx, PixelFormat::kRgbx};
-
-const char* name_of(PixelFormat format) {
-  constexpr const char* kNames[] = {"gray8", "gray16", "float32", "yuy2", "uyvy",
-                                    "bgr",   "rgb",    "bgrx",    "rgbx"};
-  return kNames[static_cast<std::size_t>(format)];
-}
-
-/// Where the bytes of a pixel are, from the definition of each format.
-struct Place {
-  int bytes;
-  int luma;  // of YUV
-  int red;   // of RGB
-  int blue;
-};
-Place place_of(PixelFormat format) {
-  switch (format) {
-    case PixelFormat::kYuy2:
-      return {2, 0, -1, -1};
-    case PixelFormat::kUyvy:
-      return {2, 1, -1, -1};
-    case PixelFormat::kBgr:
-      return {3, -1, 2, 0};
-    case PixelFormat::kRgb:
-      return {3, -1, 0, 2};
-    case PixelFormat::kBgrx:
-      return {4, -1, 2, 0};
-    default:
-      return {4, -1, 0, 2};
-  }
-}
-
-/// A frame of random pixels in exactly the bytes that it needs, so that a sanitizer finds a read
-/// beyond them.
-class ColorFrame {
- public:
-  ColorFrame(ImageSize size, PixelFormat format, unsigned seed, int padding = 0)
-      : size_(size), format_(format), stride_(row_bytes(format, size.width) + padding) {
-    const auto bytes =
-        static_cast<std::size_t>(stride_ * (size.height - 1) + row_bytes(format, size.width));
-    bytes_ = std::make_unique<std::uint8_t[]>(bytes);
-    std::mt19937 random(seed);
-    for (std::size_t i = 0; i < bytes; ++i) bytes_[i] = static_cast<std::uint8_t>(random() >> 24);
-  }
-
-  const std::uint8_t* row(int y) const { return bytes_.get() + y * stride_; }
-  std::uint8_t* row(int y) { return bytes_.get() + y * stride_; }
-  Frame frame(std::uint64_t sequence) const {
-    Frame made;
-    made.data = bytes_.get();
-    made.size = size_;
-    made.stride = stride_;
-    made.format = format_;
-    made.sequence = sequence;
-    return made;
-  }
-  /// The frame that an operator must see.
-  FrameBuffer gray() const {
-    const Place place = place_of(format_);
-    FrameBuffer made(size_, PixelFormat::kGray8);
-    for (int y = 0; y < size_.height; ++y) {
-      for (int x = 0; x < size_.width; ++x) {
-        const std::uint8_t* const pixel = row(y) + place.bytes * x;
-        made.set(x, y,
-                 place.luma >= 0 ? pixel[place.luma]
-                                 : luma_of_rgb(pixel[place.red], pixel[1], pixel[place.blue]));
-      }
-    }
-    return made;
-  }
-
- private:
-  ImageSize size_;
-  PixelFormat format_;
-  std::ptrdiff_t stride_;
-  std::unique_ptr<std::uint8_t[]> bytes_;
-};
 
 // ---- luma
 
@@ -130,39 +56,48 @@ TEST(Luma, OfRowsOfEveryFormatAndWidth) {
   }
 }
 
-// Fails when a picture with a new luma has another luma or another color, or when what is not a
-// pixel changes.
-TEST(Luma, ReplacedInEveryFormat) {
-  for (const PixelFormat format : kColors) {
-    const Place place = place_of(format);
-    for (const int width : {1, 2, 7, 64}) {
-      SCOPED_TRACE(name_of(format) + (" " + std::to_string(width)));
-      const ColorFrame before({width, 1}, format, 77);
-      std::vector<std::uint8_t> luma;
-      for (int x = 0; x < width; ++x) luma.push_back(static_cast<std::uint8_t>(37 * x));
+// Fails when a vector of an instruction set and the rest of a row give other bytes than the plain
+// loop, when a byte beside the row is written, or when the row cannot be replaced in place. Widths
+// of up to two vectors of 64 bytes and more; the luma of the pixels has all values.
+TEST(Luma, ReplacedInEveryFormatAndWidthOnEachTarget) {
+  for (const test::SimdTarget& target : test::simd_targets()) {
+    const test::OnlyTargets only(target.bit);
+    for (const PixelFormat format : kColors) {
       for (const PictureColor color : {PictureColor::kKept, PictureColor::kNeutral}) {
-        ColorFrame after({width, 1}, format, 1);
-        replace_luma_row(before.row(0), format, luma.data(), color, after.row(0), width);
-        for (int x = 0; x < width; ++x) {
-          const int wanted = luma[static_cast<std::size_t>(x)];
-          const std::uint8_t* const from = before.row(0) + place.bytes * x;
-          const std::uint8_t* const to = after.row(0) + place.bytes * x;
-          if (place.luma >= 0) {
-            EXPECT_EQ(to[place.luma], wanted);
-            EXPECT_EQ(to[1 - place.luma],
-                      color == PictureColor::kKept ? from[1 - place.luma] : 128);
-            continue;
-          }
-          if (place.bytes == 4) {
-            EXPECT_EQ(to[3], from[3]);
-          }
-          const int change = wanted - luma_of_rgb(from[place.red], from[1], from[place.blue]);
-          for (int c = 0; c < 3; ++c) {
-            EXPECT_EQ(to[c],
-                      color == PictureColor::kKept ? std::clamp(from[c] + change, 0, 255) : wanted);
-          }
+        SCOPED_TRACE(target.name + " " + name_of(format) +
+                     (color == PictureColor::kKept ? "" : " neutral"));
+        for (int width = 1; width <= 140; ++width) {
+          const ColorFrame before({width, 1}, format, static_cast<unsigned>(width));
+          std::vector<std::uint8_t> luma;
+          for (int x = 0; x < width; ++x) luma.push_back(static_cast<std::uint8_t>(width + 37 * x));
+          const std::vector<std::uint8_t> wanted =
+              test::picture_row(before.row(0), format, luma.data(), color, width);
+          ColorFrame after({width, 1}, format, 1);
+          replace_luma_row(before.row(0), format, luma.data(), color, after.row(0), width);
+          ASSERT_EQ(after.bytes(), wanted) << width;
+          ColorFrame same({width, 1}, format, static_cast<unsigned>(width));
+          replace_luma_row(same.row(0), format, luma.data(), color, same.row(0), width);
+          ASSERT_EQ(same.bytes(), wanted) << width << " in place";
         }
       }
+    }
+  }
+}
+
+// Fails when a color and a luma give another picture than the plain loop, for some of the values
+// where a sum passes 0 or 255.
+TEST(Luma, ReplacedForEveryGrayLevel) {
+  constexpr int kWidth = 4096;
+  for (const PixelFormat format : kColors) {
+    const ColorFrame before({kWidth, 1}, format, 5);
+    for (int level = 0; level < 256; ++level) {
+      const std::vector<std::uint8_t> luma(kWidth, static_cast<std::uint8_t>(level));
+      ColorFrame after({kWidth, 1}, format, 1);
+      replace_luma_row(before.row(0), format, luma.data(), PictureColor::kKept, after.row(0),
+                       kWidth);
+      ASSERT_EQ(after.bytes(),
+                test::picture_row(before.row(0), format, luma.data(), PictureColor::kKept, kWidth))
+          << name_of(format) << " " << level;
     }
   }
 }
@@ -170,6 +105,21 @@ TEST(Luma, ReplacedInEveryFormat) {
 // ---- operators
 
 using Parameters = std::tuple<OperatorCase, BackendChoice>;
+
+std::string label(const testing::TestParamInfo<Parameters>& made) {
+  return std::get<0>(made.param).name +
+         (std::get<1>(made.param) == BackendChoice::kCuda ? "_cuda" : "_cpu");
+}
+
+/// Those whose result is a picture of the frame.
+std::vector<OperatorCase> picture_cases() {
+  std::vector<OperatorCase> some;
+  for (const OperatorCase& made : test::operator_cases()) {
+    const OperatorInfo info = test::must(made.with({16, 16}, 1, PixelFormat::kRgb).info());
+    if (info.planes[0].follows_frame) some.push_back(made);
+  }
+  return some;
+}
 
 class Color : public testing::TestWithParam<Parameters> {
  protected:
@@ -180,11 +130,13 @@ class Color : public testing::TestWithParam<Parameters> {
 INSTANTIATE_TEST_SUITE_P(Backends, Color,
                          testing::Combine(testing::ValuesIn(test::operator_cases()),
                                           testing::ValuesIn(test::conformance_backends())),
-                         [](const auto& made) {
-                           return std::get<0>(made.param).name +
-                                  (std::get<1>(made.param) == BackendChoice::kCuda ? "_cuda"
-                                                                                   : "_cpu");
-                         });
+                         label);
+
+class ColorPictures : public Color {};
+INSTANTIATE_TEST_SUITE_P(Backends, ColorPictures,
+                         testing::Combine(testing::ValuesIn(picture_cases()),
+                                          testing::ValuesIn(test::conformance_backends())),
+                         label);
 
 // Fails when an operator gives another result for a frame with color than for its luma, with one or
 // more frames in flight, in odd sizes and with padded rows.
@@ -227,6 +179,157 @@ TEST_P(Color, ResultIsThatOfTheLuma) {
       EXPECT_TRUE(test::same_bytes(got, expected));
     }
   }
+}
+
+/// A picture in the memory of a ColorFrame.
+ImageView picture_in(ColorFrame& memory) {
+  ImageView view;
+  view.data = memory.row(0);
+  view.size = memory.size();
+  view.stride = memory.stride();
+  view.format = memory.format();
+  return view;
+}
+
+/// Sends frames with color, `depth` at a time, and expects pictures of their format, with the luma
+/// that the operator gives for gray frames. `in_place`: the pictures replace the frames.
+void expect_pictures(const OperatorConfig& gray_config, OperatorConfig config, PixelFormat format,
+                     int workers, int depth, bool in_place, BackendChoice backend) {
+  constexpr int kFrames = 3;
+  const ImageSize size = test::must(gray_config.info()).size;
+  config.set_input(size, format);
+  test::must(config.set_option("depth", std::to_string(depth)));
+  std::vector<ColorFrame> frames;
+  std::vector<ColorFrame> pictures;
+  std::vector<FrameBuffer> grays;
+  for (int f = 0; f < kFrames; ++f) {
+    frames.emplace_back(size, format, static_cast<unsigned>(f + 1), f == 1 ? 4 : 5);
+    pictures.emplace_back(size, format, 99U, f == 2 ? 8 : 3);
+    grays.push_back(frames.back().gray());
+  }
+  const Results luma = test::run(gray_config, grays, workers, 1, backend);
+  auto rig = test::make_rig(config, workers, backend);
+  const PictureColor color = rig.op.info().planes[0].color;
+  std::vector<std::vector<std::uint8_t>> expected;
+  for (std::size_t f = 0; f < kFrames; ++f) {
+    expected.push_back(test::picture_bytes(in_place ? frames[f] : pictures[f], frames[f],
+                                           luma.planes[f][0], color));
+  }
+  std::vector<Ticket> tickets;
+  std::size_t landed = 0;
+  const auto land = [&] {
+    test::must(rig.op.wait(tickets[landed], Deadline::never()));
+    EXPECT_EQ((in_place ? frames : pictures)[landed].bytes(), expected[landed])
+        << "frame " << landed;
+    ++landed;
+  };
+  for (std::size_t f = 0; f < kFrames; ++f) {
+    if (f - landed == static_cast<std::size_t>(depth)) land();
+    OperatorOutput out;
+    out.planes[0] = picture_in((in_place ? frames : pictures)[f]);
+    tickets.push_back(test::must(rig.op.submit(frames[f].frame(f), out)));
+  }
+  while (landed < kFrames) land();
+}
+
+// Fails when a picture in the format of its frame has another luma than the operator's, other
+// colors, or bytes written beside its pixels. Sizes and strides are odd, and the frames have one
+// worker or three.
+TEST_P(ColorPictures, HaveTheColorOfTheFrame) {
+  for (const PixelFormat format : kColors) {
+    for (const bool in_place : {false, true}) {
+      SCOPED_TRACE(name_of(format) + std::string(in_place ? " in place" : ""));
+      const int workers = in_place ? 3 : 1;
+      const OperatorConfig gray = what().with({37, 23});
+      expect_pictures(gray, gray, format, workers, in_place ? 1 : 2, in_place, backend());
+      OperatorConfig keeping = gray;
+      if (!keeping.set_option("chroma", "keep")) continue;  // it always keeps the color
+      expect_pictures(gray, keeping, format, workers, 1, in_place, backend());
+    }
+  }
+  // A single pixel, and a row of the image shorter than a vector.
+  for (const ImageSize size : {ImageSize{1, 1}, ImageSize{3, 2}}) {
+    const OperatorConfig gray = what().with(size);
+    for (const PixelFormat format : {PixelFormat::kYuy2, PixelFormat::kRgb})
+      expect_pictures(gray, gray, format, 2, 1, false, backend());
+  }
+}
+
+// Fails when bands of several workers leave out rows or write rows of others. The frame is large
+// enough for five bands.
+TEST(ColorBands, HaveAllRows) {
+  for (const char* name : {"restore", "cnn"}) {
+    OperatorConfig config(*find_operator(name));
+    config.set_input({515, 309}, PixelFormat::kGray8);
+    for (const int workers : {1, 3}) {
+      SCOPED_TRACE(name);
+      expect_pictures(config, config, PixelFormat::kBgr, workers, 2, false, BackendChoice::kCpu);
+    }
+  }
+}
+
+// Fails when a device gives another picture than the CPU. The cells of halftones are the same on
+// every backend, so the bytes must be, too.
+TEST(ColorBackends, GiveTheSamePictures) {
+  test::skip_without_device();
+  if (IsSkipped()) return;
+  constexpr ImageSize kSize{131, 47};
+  for (const PixelFormat format : kColors) {
+    SCOPED_TRACE(name_of(format));
+    const ColorFrame frame(kSize, format, 13, 3);
+    std::vector<std::vector<std::uint8_t>> pictures;
+    for (const BackendChoice backend : {BackendChoice::kCpu, BackendChoice::kCuda}) {
+      OperatorConfig config(*find_operator("halftone"));
+      config.set_input(kSize, format);
+      test::must(config.set_option("chroma", "keep"));
+      auto rig = test::make_rig(config, 2, backend);
+      ColorFrame picture(kSize, format, 99, 5);
+      OperatorOutput out;
+      out.planes[0] = picture_in(picture);
+      test::must(rig.op.wait(test::must(rig.op.submit(frame.frame(0), out)), Deadline::never()));
+      pictures.push_back(picture.bytes());
+    }
+    EXPECT_EQ(pictures[0], pictures[1]);
+  }
+}
+
+// Fails when a picture of a wrong format, size or stride is written, or when the text does not say
+// what is wrong and what would be right.
+TEST_P(Color, WrongPicturesAreErrors) {
+  constexpr ImageSize kSize{37, 23};
+  ColorFrame color(kSize, PixelFormat::kYuy2, 3);
+  ColorFrame memory(kSize, PixelFormat::kRgbx, 4);  // large enough for each format
+  auto rig = test::make_rig(what().with(kSize, 1, PixelFormat::kYuy2), 1, backend());
+  const OperatorInfo& info = rig.op.info();
+  const std::string name = info.planes[0].name;
+  test::OutputBuffer whole(info);
+  const auto refused = [&](const ImageView& picture, const std::vector<std::string>& words) {
+    OperatorOutput out = whole.output();
+    out.planes[0] = picture;
+    const Expected<Ticket> ticket = rig.op.submit(color.frame(0), out);
+    ASSERT_FALSE(ticket);
+    test::expect_words(ticket.error(), Status::kInvalidArgument, words);
+  };
+  ImageView picture = picture_in(memory);
+  picture.size = info.planes[0].size;
+  picture.format = PixelFormat::kYuy2;
+  if (!info.planes[0].follows_frame) {
+    refused(picture, {name, "kYuy2", "must have"});
+    return;
+  }
+  picture.format = PixelFormat::kRgbx;
+  refused(picture, {name, "kRgbx", "kGray8", "kYuy2"});
+  picture.format = static_cast<PixelFormat>(kPixelFormats);
+  refused(picture, {name, "unknown", "kGray8", "kYuy2"});
+  picture.format = PixelFormat::kYuy2;
+  picture.size = {36, 23};
+  refused(picture, {name, "36x23", "37x23"});
+  picture.size = kSize;
+  picture.stride = 75;
+  refused(picture, {name, "stride is 75 bytes", "at least 76"});
+  picture = picture_in(color);
+  picture.stride += 2;
+  refused(picture, {name, "memory of the frame", "78 bytes", "76 bytes"});
 }
 
 // Fails when a frame of the wrong format or with rows that are too short is read, or when the text

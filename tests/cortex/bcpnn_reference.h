@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "cortex/philox.h"
+#include "core/philox.h"
 #include "ocellus/cortex_training.h"
 
 namespace ocellus::test {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "conformance/conformance.h"
-#include "cortex/network_patterns.h"
-#include "cortex/placements.h"
 #include "cortex/stroke_frames.h"
+#include "cortical_network/network_patterns.h"
+#include "cortical_network/placements.h"
 #include "ocellus/cortical_network.h"
 #include "ocellus/placed_cortical_network.h"
 #include "support/file_targets.h"

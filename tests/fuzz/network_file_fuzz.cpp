@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cortex/network_file.h"
+#include "cortical_network/network_file.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/model_bytes.h"
 #include "ocellus/cortical_network.h"

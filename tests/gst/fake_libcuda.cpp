@@ -95,6 +95,8 @@ CUresult copy_2d(const CUDA_MEMCPY2D& copy) {
   if (!down &&
       block_at(to, copy.dstPitch * (copy.Height - 1) + copy.WidthInBytes).context != current())
     misuse("written in another context");
+  if (up) state.bytes_to_device += copy.WidthInBytes * copy.Height;
+  if (down) state.bytes_to_host += copy.WidthInBytes * copy.Height;
   copy_rows(static_cast<char*>(to), copy.dstPitch, static_cast<const char*>(from), copy.srcPitch,
             copy.WidthInBytes, copy.Height);
   return CUDA_SUCCESS;

@@ -12,8 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/input_error.h"
-#include "apps/halftone/template_writer.h"
 #include "cell_templates_generated.h"
 #include "core/model_file.h"
 #include "fuzz/memory_file.h"
@@ -24,13 +22,16 @@
 namespace ocellus {
 namespace {
 
-using app::CellTemplateFile;
+struct CellTemplates {
+  std::vector<CellStage> stages;
+  std::string note;
+};
 using Bytes = std::vector<char>;
 using Stages = std::array<CellStage, kMaxCellStages>;
 
 class TemplateFile : public testing::Test {
  protected:
-  static CellTemplateFile chain(std::string_view text, std::string note = "") {
+  static CellTemplates chain(std::string_view text, std::string note = "") {
     Stages stages;
     const auto count = parse_cell_chain(text, stages);
     EXPECT_TRUE(count) << count.error().text;
@@ -44,6 +45,18 @@ class TemplateFile : public testing::Test {
   void write(const Bytes& bytes) const {
     std::ofstream(path_, std::ios::binary)
         .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  /// Writes the file that the library makes.
+  void write_file(const CellTemplates& templates) const {
+    detail::CellTemplateFileBytes file;
+    const auto made = detail::encode_cell_templates(templates.stages, templates.note, file);
+    ASSERT_TRUE(made) << made.error().text;
+    write({file.bytes, file.bytes + file.count});
+  }
+  static Error refused(const CellTemplates& templates) {
+    detail::CellTemplateFileBytes file;
+    const auto made = detail::encode_cell_templates(templates.stages, templates.note, file);
+    return made ? Error{} : made.error();
   }
   /// Writes a file of this table, and of arrays, which a template file must not have.
   void write_table(const flatbuffers::FlatBufferBuilder& table, const Bytes& arrays = {}) const {
@@ -106,7 +119,7 @@ void expect_same(const CellStage& a, const CellStage& b) {
 
 // Fails when a field is not written, or is read into a different member.
 TEST_F(TemplateFile, KeepsEveryField) {
-  CellTemplateFile file = chain("hlf5 | invhlf3", "made by a test");
+  CellTemplates file = chain("hlf5 | invhlf3", "made by a test");
   CellStage odd;
   odd.weights.radius = 4;
   for (std::size_t i = 0; i < kMaxTemplateWeights; ++i) {
@@ -134,7 +147,7 @@ TEST_F(TemplateFile, KeepsEveryField) {
   many.start = CellStart::kPrevious;
   many.group_stages = 1;
   file.stages.push_back(many);
-  write_template_file(path_, file);
+  write_file(file);
   Stages stages;
   const auto info = read_cell_template_file(path_.c_str(), stages);
   ASSERT_TRUE(info) << info.error().text;
@@ -150,7 +163,7 @@ TEST_F(TemplateFile, KeepsEveryField) {
 
 // Fails when the largest file exceeds the reader's buffer.
 TEST_F(TemplateFile, SixteenLargestStagesFit) {
-  CellTemplateFile file;
+  CellTemplates file;
   file.note.assign(1000, 'n');
   for (int i = 0; i < kMaxCellStages; ++i) {
     CellStage stage;
@@ -158,24 +171,31 @@ TEST_F(TemplateFile, SixteenLargestStagesFit) {
     stage.weights.b.fill(0.125f);
     file.stages.push_back(stage);
   }
-  write_template_file(path_, file);
+  write_file(file);
   EXPECT_STREQ(error().text, "");
   file.stages.emplace_back();
-  try {
-    write_template_file(path_, file);
-    FAIL() << "17 stages were accepted";
-  } catch (const app::InputError& wrong) {
-    EXPECT_NE(std::string(wrong.what()).find("it has 17 stages; it must have 1 to 16"),
-              std::string::npos)
-        << wrong.what();
-  }
-  EXPECT_STREQ(error().text, "") << "the previous file must remain";
+  EXPECT_STREQ(refused(file).text, "template file: it has 17 stages; it must have 1 to 16");
+  EXPECT_STREQ(refused({}).text, "template file: it has 0 stages; it must have 1 to 16");
+}
+
+// Fails when a file is made that no reader takes: a value out of range, or a plane.
+TEST_F(TemplateFile, IsMadeOnlyOfWhatIsRead) {
+  CellTemplates file = chain("erosion | edge");
+  file.stages[1].levels = 1;
+  EXPECT_STREQ(refused(file).text, "template file: stage 2: levels is 1; it must be 2 to 256");
+  file = chain("erosion | edge");
+  file.stages[1].weights.radius = 5;
+  EXPECT_NE(std::string(refused(file).text).find("stage 2: radius is 5"), std::string::npos);
+  const float plane[1] = {};
+  file = chain("erosion | edge");
+  file.stages[0].threshold_plane = plane;
+  EXPECT_NE(std::string(refused(file).text).find("stage 1 has a plane"), std::string::npos);
 }
 
 // Fails when a changed byte is not detected, because the reader leaves out a check of the
 // container.
 TEST_F(TemplateFile, DetectsEveryChangedByte) {
-  write_template_file(path_, chain("hole | edge", "note"));
+  write_file(chain("hole | edge", "note"));
   const Bytes good = bytes();
   ASSERT_EQ(error().status, Status::kOk);
   for (std::size_t i = 0; i < good.size(); ++i) {
@@ -197,7 +217,7 @@ TEST_F(TemplateFile, ReportsTheReason) {
   const auto expect = [&](const std::string& text) {
     EXPECT_EQ(std::string(error().text).substr(0, quoted.size() + text.size()), quoted + text);
   };
-  write_template_file(path_, chain("edge"));
+  write_file(chain("edge"));
   const Bytes good = bytes();
   Bytes damaged = good;
   std::memcpy(damaged.data() + 8, "kernels\0", 8);
@@ -297,7 +317,7 @@ TEST_F(TemplateFile, ChecksEveryRange) {
 
 // Fails when a note can send escape sequences to a terminal.
 TEST_F(TemplateFile, NotesArePrintable) {
-  write_template_file(path_, chain("edge", "a\033[31m\nb"));
+  write_file(chain("edge", "a\033[31m\nb"));
   Stages stages;
   const auto info = read_cell_template_file(path_.c_str(), stages);
   ASSERT_TRUE(info);

@@ -95,8 +95,8 @@ function(use_structs header variable)
 endfunction()
 
 # Links a program with every member of each library that a .pc file of `prefix` names, so that each .pc file has all that
-# its library needs, and runs it. `archives` is a folder with the static libraries, which may be of another build.
-function(check_pkgconfig prefix archives)
+# its library needs, and runs it.
+function(check_pkgconfig prefix)
   file(GLOB packages ${prefix}/${libdir}/pkgconfig/*.pc)
   file(MAKE_DIRECTORY ${build})
   file(WRITE ${build}/empty.cpp "int main() {}\n")
@@ -113,9 +113,6 @@ function(check_pkgconfig prefix archives)
     set(whole "")
     if(output MATCHES "-l(ocellus[a-z_]*)")
       set(library -l${CMAKE_MATCH_1})
-      if(EXISTS ${archives}/lib${CMAKE_MATCH_1}.a AND EXISTS ${prefix}/${libdir}/lib${CMAKE_MATCH_1}.a)
-        set(library ${archives}/lib${CMAKE_MATCH_1}.a)
-      endif()
       set(whole -Wl,--whole-archive ${library} -Wl,--no-whole-archive)
     endif()
     separate_arguments(sanitizers UNIX_COMMAND "${flags}")
@@ -263,7 +260,7 @@ elseif(name STREQUAL "uninstall")
   endif()
 
 elseif(name STREQUAL "links")
-  check_pkgconfig(${prefix} ${prefix}/${libdir})
+  check_pkgconfig(${prefix})
 
 elseif(name STREQUAL "targets")
   check_targets(${prefix})
@@ -299,8 +296,7 @@ elseif(name MATCHES "^subdirectory")
     run(${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH ${installed}/bin/ocellus devices)
   endif()
   set(build ${larger}/links)
-  # The static libraries of this tree, because those of the outer project have one SIMD target and need no dispatch.
-  check_pkgconfig(${installed} ${prefix}/${libdir})
+  check_pkgconfig(${installed})
   set(build ${larger}/targets)
   check_targets(${installed})
   # The outer project's own package names the targets of Ocellus.

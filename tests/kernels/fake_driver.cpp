@@ -446,9 +446,14 @@ cudaError_t free_host(void* pointer) {
   free_block(pointer);
   return cudaSuccess;
 }
-cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+void count_bytes(std::size_t bytes, cudaMemcpyKind kind) {
+  if (kind == cudaMemcpyHostToDevice) fake_driver().bytes_to_device += bytes;
+  if (kind == cudaMemcpyDeviceToHost) fake_driver().bytes_to_host += bytes;
+}
+cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                  cudaStream_t stream) {
   ENTER("cudaMemcpyAsync");
+  count_bytes(bytes, kind);
   expect_current("cudaMemcpyAsync", stream);
   expect_memory_of("cudaMemcpyAsync", queue_of(stream).device, to);
   expect_memory_of("cudaMemcpyAsync", queue_of(stream).device, from);
@@ -463,6 +468,7 @@ cudaError_t copy_2d(void* to, std::size_t to_stride, const void* from, std::size
                     cudaStream_t stream) {
   ENTER("cudaMemcpy2DAsync");
   if (kind == cudaMemcpyDeviceToDevice) ++fake_driver().copies_between_devices;
+  count_bytes(width * height, kind);
   return submit(stream, {"copy of rows", nullptr, nullptr, 0, [=] {
                            for (std::size_t y = 0; y < height; ++y) {
                              char* const row = static_cast<char*>(to) + y * to_stride;

@@ -92,6 +92,8 @@ struct FakeDriver {
   long peer_copies = 0;
   long freed_while_open = 0;        ///< blocks that another process still had open
   long copies_between_devices = 0;  ///< of rows
+  std::size_t bytes_to_device = 0;  ///< of copies from the host that were queued
+  std::size_t bytes_to_host = 0;
 
   // Existing objects.
   std::set<void*> device_blocks;

@@ -1,6 +1,7 @@
 #include "kernels/host_work.h"
 #include "kernels/simt.h"
 // Must come after simt.h.
+#include "kernels/core/luma.h"
 #include "kernels/halftone/kernels.h"
 
 namespace ocellus::test {
@@ -10,6 +11,8 @@ const int kHostResidentBlocks = 1;
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
+  is(cuda::luma_kernel());
+  is(cuda::put_luma_kernel());
   is(cuda::start_kernel());
   is(cuda::diffusion_kernel());
   is(cuda::bias_kernel());

@@ -109,7 +109,7 @@ class Placed {
 std::vector<std::vector<std::vector<unsigned char>>> plain_results(
     const OperatorConfig& config, const std::vector<FrameBuffer>& frames) {
   auto rig = make_rig(config, 2, BackendChoice::kCuda);
-  const OperatorInfo& info = rig.op.info();
+  const OperatorInfo info = in_color(rig.op.info());
   std::vector<unsigned char> bytes(out_bytes(info));
   std::vector<std::vector<std::vector<unsigned char>>> results;
   for (std::size_t f = 0; f < frames.size(); ++f) {
@@ -150,16 +150,19 @@ void expect_same(const OperatorConfig& config, const std::vector<FrameBuffer>& f
 // Fails when frames or results in pinned or device memory are read or written at a wrong place, or
 // when their results differ from those in ordinary memory.
 TEST_P(EveryOperatorOnDevice, EveryKindOfMemoryGivesTheSameResult) {
-  const OperatorConfig config = GetParam().with({101, 67});
-  const OperatorInfo info = must(config.info());
-  const auto frames = moving_frames(info.size, PixelFormat::kGray8, 6, true);
-  const auto expected = plain_results(config, frames);
   constexpr MemorySpace kSpaces[] = {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda};
-  for (const MemorySpace in : kSpaces) {
-    for (const MemorySpace out : kSpaces) {
-      SCOPED_TRACE("in " + std::to_string(static_cast<int>(in)) + " out " +
-                   std::to_string(static_cast<int>(out)));
-      expect_same(config, frames, expected, Placed(info, in, out, 11, 0));
+  for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kRgb}) {
+    const OperatorConfig config = GetParam().with({101, 67}, 1, format);
+    const OperatorInfo info = in_color(must(config.info()));
+    const auto frames = moving_frames(info.size, format, 6, true);
+    const auto expected = plain_results(config, frames);
+    for (const MemorySpace in : kSpaces) {
+      for (const MemorySpace out : kSpaces) {
+        SCOPED_TRACE("format " + std::to_string(static_cast<int>(format)) + " in " +
+                     std::to_string(static_cast<int>(in)) + " out " +
+                     std::to_string(static_cast<int>(out)));
+        expect_same(config, frames, expected, Placed(info, in, out, 11, 0));
+      }
     }
   }
 }
@@ -173,7 +176,7 @@ TEST_P(EveryOperatorOnDevice, ZeroCopyGivesTheSameResult) {
     const OperatorConfig config = GetParam().with({101, 67}, 1, format);
     const auto made = config.info();
     if (!made && made.error().status == Status::kInvalidArgument) continue;  // not of this format
-    const OperatorInfo info = must(made);
+    const OperatorInfo info = in_color(must(made));
     const auto frames = moving_frames(info.size, format, 4, true);
     const auto expected = plain_results(config, frames);
     for (const MemorySpace in : {MemorySpace::kHost, MemorySpace::kPinned, MemorySpace::kCuda}) {

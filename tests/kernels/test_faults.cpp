@@ -68,7 +68,7 @@ Outcome run_once(const Config& config) {
   auto op = config.create(*engine);
   if (!op) return stopped(Stage::kOperator, op.error());
   FrameBuffer frame(op->info().size, op->info().format);
-  OutputBuffer out(op->info());
+  OutputBuffer out(in_color(op->info()));
   for (std::uint64_t f = 0; f < 2; ++f) {
     const auto ticket = op->submit(frame.frame(f), out.output());
     if (!ticket) {
@@ -182,10 +182,10 @@ TEST_P(EveryCall, FailsInTurn) {
   fail_every_call(what.with({24, 24}, 2, PixelFormat::kFloat32), failure);
 }
 
-class EveryCallOfWindowFlow : public testing::TestWithParam<Failure> {};
+class EveryCallWithFailure : public testing::TestWithParam<Failure> {};
 
 // As EveryCall.
-TEST_P(EveryCallOfWindowFlow, FailsInTurn) {
+TEST_P(EveryCallWithFailure, OfWindowFlow) {
   WindowFlowCase what;
   what.config.size = {24, 24};
   what.config.depth = 2;
@@ -203,8 +203,15 @@ INSTANTIATE_TEST_SUITE_P(Faults, EveryCall,
                            return std::get<0>(made.param).name + "_" + std::get<1>(made.param).name;
                          });
 
-INSTANTIATE_TEST_SUITE_P(Faults, EveryCallOfWindowFlow, testing::ValuesIn(kFailures),
+INSTANTIATE_TEST_SUITE_P(Faults, EveryCallWithFailure, testing::ValuesIn(kFailures),
                          [](const auto& made) { return std::string(made.param.name); });
+
+// As EveryCall, for frames with color whose picture has it, too.
+TEST_P(EveryCallWithFailure, OfFramesWithColor) {
+  OperatorConfig restore(*find_operator("restore"));
+  restore.set_input({24, 24}, PixelFormat::kRgb);
+  fail_every_call(restore, GetParam());
+}
 
 // Fails when an error that is fatal by CUDA's rules does not count as a loss of the device, or when
 // another error does.
@@ -382,10 +389,10 @@ INSTANTIATE_TEST_SUITE_P(Faults, Phases, testing::ValuesIn(operator_cases()), ca
 TEST_P(Phases, AFrameMakesNothing) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
-  auto rig = make_rig(GetParam().with({24, 24}, 2), 1, BackendChoice::kCuda);
+  auto rig = make_rig(GetParam().with({24, 24}, 2, PixelFormat::kRgb), 1, BackendChoice::kCuda);
   OperatorHandle& op = rig.op;
   FrameBuffer frame(op.info().size, op.info().format);
-  OutputBuffer out(op.info());
+  OutputBuffer out(in_color(op.info()));
   driver.names.clear();
   for (std::uint64_t f = 0; f < 5; ++f)
     must(op.wait(must(op.submit(frame.frame(f), out.output())), Deadline::never()));

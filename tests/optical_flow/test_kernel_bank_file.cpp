@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/optical_flow/kernel_bank_writer.h"
 #include "core/model_file.h"
 #include "fuzz/memory_file.h"
 #include "kernel_bank_generated.h"
@@ -23,14 +22,14 @@
 #include "optical_flow/kernel_bank_file.h"
 #include "support/files.h"
 #include "support/plane.h"
+#include "support/run.h"
 
 namespace ocellus {
 namespace {
 
-using app::InputError;
-using app::KernelBankShape;
-using app::KernelBankWriter;
 using detail::KernelBankFile;
+using detail::KernelBankHeader;
+using detail::KernelBankWriter;
 using test::TemporaryFolder;
 
 /// A tap whose value encodes its position, so that a wrong order is detected.
@@ -40,13 +39,9 @@ float tap_value(int x, int y, int convolution, int term, int axis, int tap) {
          1.0f;
 }
 
-ImageSize pixels_of(const KernelBankShape& shape) {
-  return shape.form == KernelForm::kPerPixel ? shape.size : ImageSize{1, 1};
-}
-
-void for_each_entry(const KernelBankShape& shape,
+void for_each_entry(const KernelBankHeader& shape,
                     const std::function<void(int, int, int, int)>& visit) {
-  const ImageSize size = pixels_of(shape);
+  const ImageSize size = shape.size;
   for (int y = 0; y < size.height; ++y) {
     for (int x = 0; x < size.width; ++x) {
       for (int c = 0; c < shape.convolutions; ++c) {
@@ -62,13 +57,15 @@ std::vector<float> axis_taps(int x, int y, int c, int t, int axis, int n) {
   return taps;
 }
 
-void write_bank(const std::string& path, const KernelBankShape& shape) {
-  KernelBankWriter writer(path, shape);
+void write_bank(const std::string& path, const KernelBankHeader& shape) {
+  const auto writer = std::make_unique<KernelBankWriter>();
+  test::must(writer->open(path.c_str(), shape));
   for_each_entry(shape, [&](int x, int y, int c, int t) {
-    writer.add(axis_taps(x, y, c, t, 0, shape.nx).data(), axis_taps(x, y, c, t, 1, shape.ny).data(),
-               axis_taps(x, y, c, t, 2, shape.nt).data());
+    test::must(writer->add(axis_taps(x, y, c, t, 0, shape.nx).data(),
+                           axis_taps(x, y, c, t, 1, shape.ny).data(),
+                           axis_taps(x, y, c, t, 2, shape.nt).data()));
   });
-  writer.finish();
+  test::must(writer->finish());
 }
 
 std::vector<char> load(const std::string& path) {
@@ -88,7 +85,7 @@ Expected<void> read_all(const std::string& path) {
   return file->finish();
 }
 
-KernelBankShape small_per_pixel() {
+KernelBankHeader small_per_pixel() {
   return {.form = KernelForm::kPerPixel,
           .nx = 3,
           .ny = 5,
@@ -124,28 +121,27 @@ void forge(const std::string& path, const std::function<void(file::KernelBankT&)
 // and sizes below, equal to and far above the reader's buffer.
 TEST(KernelBankFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
-  std::vector<KernelBankShape> shapes;
+  std::vector<KernelBankHeader> shapes;
   for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
     for (const int terms : {1, 3, 4}) {
       for (const int taps : {1, 4, 25}) {
-        KernelBankShape shape{form,  taps, taps == 25 ? 1 : taps, 2, taps == 4 ? 8 : 3,
-                              terms, {},   "round trip"};
+        KernelBankHeader shape{form,  taps,   taps == 25 ? 1 : taps, 2, taps == 4 ? 8 : 3,
+                               terms, {1, 1}, "round trip"};
         if (form == KernelForm::kPerPixel) shape.size = {31, 7};
         shapes.push_back(shape);
       }
     }
   }
-  for (const KernelBankShape& shape : shapes) {
+  for (const KernelBankHeader& shape : shapes) {
     const std::string path = folder / "bank.ocellus";
     write_bank(path, shape);
     const auto file = std::make_unique<KernelBankFile>();
     const auto opened = file->open(path.c_str());
     ASSERT_TRUE(opened) << opened.error().text;
     EXPECT_EQ(file->header().form, shape.form);
-    EXPECT_EQ(file->header().size, pixels_of(shape));
-    EXPECT_EQ(file->header().taps_at % 64, 0u);
+    EXPECT_EQ(file->header().size, shape.size);
     EXPECT_STREQ(file->header().note, "round trip");
-    EXPECT_EQ(std::filesystem::file_size(path), file->header().taps_at + file->header().tap_bytes);
+    EXPECT_EQ((std::filesystem::file_size(path) - file->header().tap_bytes()) % 64, 0u);
     std::vector<float> wx(static_cast<std::size_t>(shape.nx));
     std::vector<float> wy(static_cast<std::size_t>(shape.ny));
     std::vector<float> wt(static_cast<std::size_t>(shape.nt));
@@ -168,7 +164,7 @@ TEST(KernelBankFile, ReadsBackWhatWasWritten) {
 TEST(KernelBankFile, RefusesEveryFlippedBit) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
-  KernelBankShape shape = small_per_pixel();
+  KernelBankHeader shape = small_per_pixel();
   shape.size = {2, 1};
   write_bank(path, shape);
   std::vector<char> bytes = load(path);
@@ -248,7 +244,7 @@ TEST(KernelBankFile, RefusesFilesOfAnotherKind) {
 TEST(KernelBankFile, ReportsBadTaps) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
-  const KernelBankShape shape = small_per_pixel();
+  const KernelBankHeader shape = small_per_pixel();
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -2.0e6f}) {
     write_bank(path, shape);
@@ -273,7 +269,7 @@ TEST(KernelBankFile, ReportsBadTaps) {
 TEST(KernelBankFile, ReturnsNothingAfterADamagedTap) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
-  KernelBankShape shape = small_per_pixel();
+  KernelBankHeader shape = small_per_pixel();
   shape.size = {64, 64};  // many times the size of the reader's buffer
   write_bank(path, shape);
   std::vector<char> bytes = load(path);
@@ -309,7 +305,7 @@ TEST(KernelBankFile, ReportsPathsThatCannotBeRead) {
 TEST(KernelBankFile, SurvivesAFileThatShrinks) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
-  KernelBankShape shape = small_per_pixel();
+  KernelBankHeader shape = small_per_pixel();
   shape.size = {64, 64};
   write_bank(path, shape);
   const auto file = std::make_unique<KernelBankFile>();
@@ -365,18 +361,18 @@ TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
 /// Writes the kernels that the library would use to a file.
 void write_bank_of(const std::string& path, const KernelConfig& kernels, ImageSize size) {
   const bool per_pixel = kernels.form == KernelForm::kPerPixel;
-  KernelBankWriter writer(
-      path, {kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions, kernels.terms,
-             per_pixel ? size : ImageSize{}, "copy"});
+  const auto writer = std::make_unique<KernelBankWriter>();
+  test::must(writer->open(path.c_str(),
+                          {kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions,
+                           kernels.terms, per_pixel ? size : ImageSize{1, 1}, "copy"}));
   const auto visited = visit_kernels(
       kernels, size,
       [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
-        static_cast<KernelBankWriter*>(user)->add(wx, wy, wt);
-        return true;
+        return static_cast<KernelBankWriter*>(user)->add(wx, wy, wt).has_value();
       },
-      &writer);
+      writer.get());
   ASSERT_TRUE(visited) << visited.error().text;
-  writer.finish();
+  test::must(writer->finish());
 }
 
 std::vector<float> filter_noise(const KernelConfig& kernels, ImageSize size) {
@@ -504,25 +500,37 @@ TEST(KernelBankFile, IsCheckedByCreate) {
 TEST(KernelBankWriter, LeavesNoPartialFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
-  const KernelBankShape shape{KernelForm::kUniform, 1, 1, 1, 2, 1, {}, ""};
+  const KernelBankHeader bank{KernelForm::kUniform, 1, 1, 1, 2, 1, {1, 1}, ""};
   const float one = 1.0f;
   const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto refuses = [](const Expected<void>& done, Status status, const char* says) {
+    ASSERT_FALSE(done) << "not refused: " << says;
+    EXPECT_EQ(done.error().status, status);
+    EXPECT_NE(std::string(done.error().text).find(says), std::string::npos) << done.error().text;
+  };
   {
-    KernelBankWriter writer(path, shape);
-    writer.add(&one, &one, &one);
-    EXPECT_THROW(writer.finish(), InputError);
-    EXPECT_THROW(writer.add(&one, &nan, &one), InputError);
-    writer.add(&one, &one, &one);
-    EXPECT_THROW(writer.add(&one, &one, &one), InputError);
+    const auto writer = std::make_unique<KernelBankWriter>();
+    test::must(writer->open(path.c_str(), bank));
+    test::must(writer->add(&one, &one, &one));
+    refuses(writer->finish(), Status::kInvalidArgument, "the taps of 1 kernels are missing, of 2");
+    refuses(writer->add(&one, &nan, &one), Status::kInvalidArgument, "wy[0] of kernel 1 is nan");
+    test::must(writer->add(&one, &one, &one));
+    refuses(writer->add(&one, &one, &one), Status::kInvalidArgument, "there are more taps");
   }
   EXPECT_TRUE(std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
-  EXPECT_THROW(KernelBankWriter(folder / "no/such/folder.ocellus", shape), InputError);
-  KernelBankShape wrong = shape;
+  const auto opened = [](const std::string& to, const KernelBankHeader& what) {
+    return std::make_unique<KernelBankWriter>()->open(to.c_str(), what);
+  };
+  refuses(opened(folder / "no/such/folder.ocellus", bank), Status::kIoError, "no/such");
+  KernelBankHeader wrong = bank;
   wrong.nt = 26;
-  EXPECT_THROW(KernelBankWriter(path, wrong), InputError);
-  wrong = shape;
+  refuses(opened(path, wrong), Status::kInvalidArgument, "nt is 26; it must be 1 to 25");
+  wrong = bank;
+  wrong.nx = 1000;  // more than the table's field holds
+  refuses(opened(path, wrong), Status::kInvalidArgument, "nx is 1000; it must be 1 to 25");
+  wrong = bank;
   wrong.size = {2, 2};
-  EXPECT_THROW(KernelBankWriter(path, wrong), InputError);
+  refuses(opened(path, wrong), Status::kInvalidArgument, "width is 2; it must be 0 to 0");
 }
 
 }  // namespace

@@ -12,18 +12,20 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "apps/halftone/template_writer.h"
-#include "apps/optical_flow/kernel_bank_writer.h"
+#include "halftone/template_file.h"
 #include "ocellus/buffer.h"
 #include "ocellus/cell_templates.h"
 #include "ocellus/kernel_taps.h"
+#include "optical_flow/kernel_bank_file.h"
 #include "realtime/interpose.h"
 #include "realtime/interpose_system.h"
+#include "restoration/filter_file.h"
 #include "support/files.h"
 #include "support/operator_cases.h"
 
@@ -157,28 +159,32 @@ void five_taps(void*, int, int, int convolution, int, float* wx, float* wy, floa
 }
 
 /// A kernel file for images of kSize.
-std::string write_bank(const std::string& path, KernelForm form) {
-  app::KernelBankShape shape;
-  shape.form = form;
-  shape.nx = shape.ny = 5;
-  shape.nt = 4;
-  shape.convolutions = 3;
-  shape.terms = 1;
-  if (form == KernelForm::kPerPixel) shape.size = kSize;
-  app::KernelBankWriter writer(path, shape);
-  for (std::uint64_t i = 0; i < app::KernelBankWriter::entries(shape); ++i) {
+void write_bank(const std::string& path, KernelForm form) {
+  detail::KernelBankHeader bank;
+  bank.form = form;
+  bank.nx = bank.ny = 5;
+  bank.nt = 4;
+  bank.convolutions = 3;
+  bank.terms = 1;
+  bank.size = form == KernelForm::kPerPixel ? kSize : ImageSize{1, 1};
+  detail::KernelBankWriter writer;
+  test::must(writer.open(path.c_str(), bank));
+  for (std::uint64_t i = 0; i < bank.entries(); ++i) {
     float taps[3][5] = {};
     five_taps(nullptr, 0, 0, static_cast<int>(i % 3), 0, taps[0], taps[1], taps[2]);
-    writer.add(taps[0], taps[1], taps[2]);
+    test::must(writer.add(taps[0], taps[1], taps[2]));
   }
-  writer.finish();
-  return path;
+  test::must(writer.finish());
 }
 
 std::string write_templates(const std::string& path) {
   std::array<CellStage, kMaxCellStages> stages;
   const int count = test::must(parse_cell_chain("erosion | edge", stages));
-  app::write_template_file(path, {{stages.begin(), stages.begin() + count}, "a test"});
+  detail::CellTemplateFileBytes file;
+  test::must(detail::encode_cell_templates({stages.data(), static_cast<std::size_t>(count)},
+                                           "a test", file));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.bytes), static_cast<std::streamsize>(file.count));
   return path;
 }
 
@@ -187,6 +193,42 @@ std::string write_gray(const std::string& path) {
   file << "P5 " << kSize.width << " " << kSize.height << " 255\n";
   for (int i = 0; i < kSize.width * kSize.height; ++i) file.put(static_cast<char>(i * 29));
   return path;
+}
+
+// Fails when a writer of the library takes memory: the builder of a table has less than the table
+// needs, or grows.
+TEST(FileWriters, TakeNoMemory) {
+  if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
+  const test::TemporaryFolder folder;
+  std::array<CellStage, kMaxCellStages> stages;
+  for (CellStage& stage : stages) {
+    stage.weights.radius = kMaxTemplateRadius;
+    stage.weights.b.fill(0.125f);
+  }
+  const std::string note(255, 'n');
+  const std::string path = folder / "k.ocellus";
+  const auto templates = std::make_unique<detail::CellTemplateFileBytes>();
+  const auto filter = std::make_unique<detail::FilterFileBytes>();
+  auto sharp = std::make_unique<RestorationFilter>();
+  sharp->support = 1;
+  for (auto& taps : sharp->feedforward) taps[0] = 0.25f;
+  note.copy(sharp->note, note.size());
+  test::arm_interposer();
+  const bool good = detail::encode_cell_templates(stages, note, *templates).has_value();
+  const test::AllocationCounts counts = test::disarm_interposer();
+  EXPECT_TRUE(good);
+  EXPECT_EQ(counts.allocations, 0u);
+  test::arm_interposer();
+  write_bank(path, KernelForm::kPerPixel);
+  EXPECT_EQ(test::disarm_interposer().allocations, 0u);
+  // The proof of stability takes memory; the file takes none beyond that.
+  test::arm_interposer();
+  const bool stable = analyze_filter(*sharp).has_value();
+  const auto proof = test::disarm_interposer().allocations;
+  test::arm_interposer();
+  const bool encoded = detail::encode_filter(*sharp, -1.0f, *filter).has_value();
+  EXPECT_EQ(test::disarm_interposer().allocations, proof);
+  EXPECT_TRUE(stable && encoded);
 }
 
 /// Every operator, and the paths on which one calls a function of the program or reads a file.
@@ -226,8 +268,8 @@ class FailingSystem : public testing::TestWithParam<std::string> {
       attempt_.emplace(config);
     } else if (name == "flow_uniform_file" || name == "flow_per_pixel_file") {
       const bool uniform = name == "flow_uniform_file";
-      path_ =
-          write_bank(folder_ / "k.ocellus", uniform ? KernelForm::kUniform : KernelForm::kPerPixel);
+      path_ = folder_ / "k.ocellus";
+      write_bank(path_, uniform ? KernelForm::kUniform : KernelForm::kPerPixel);
       attempt_.emplace(OpticalFlowConfig{},
                        std::vector<OptionSetting>{{"method", "kernels"}, {"kernels", path_}});
     } else if (name == "cnn_template_file") {

@@ -13,7 +13,9 @@
 #include "apps/io/image_io.h"
 #include "apps/restoration/command.h"
 #include "apps/run_command.h"
+#include "support/color_frame.h"
 #include "support/files.h"
+#include "support/run.h"
 
 namespace ocellus::app {
 namespace {
@@ -112,6 +114,66 @@ TEST_F(RestoreCommand, LumaKeepsTheChroma) {
     }
   }
   EXPECT_GT(changed, 100);
+}
+
+// Fails when --color luma gives other bytes for a PNG file than for a PPM file, or than the
+// operator for frames of the same pixels in any order. The colors are random, so some sums pass 0
+// or 255.
+TEST_F(RestoreCommand, LumaOfFilesIsThatOfFrames) {
+  const test::ColorFrame colors(kSize, PixelFormat::kRgb, 5);
+  const std::string ppm = folder_ / "random.ppm";
+  const std::string png = folder_ / "random.png";
+  write_image_rgb(ppm, kSize, colors.row(0));
+  write_image_rgb(png, kSize, colors.row(0));
+  const std::vector<GrayImage> planes = restored(ppm, {"--color", "luma"}).color;
+  ASSERT_EQ(planes.size(), 3u);
+  const std::vector<GrayImage> of_png = restored(png, {"--color", "luma"}).color;
+  for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(of_png[c].pixels, planes[c].pixels) << c;
+  for (const PixelFormat format :
+       {PixelFormat::kRgb, PixelFormat::kBgr, PixelFormat::kRgbx, PixelFormat::kBgrx}) {
+    const test::Place place = test::place_of(format);
+    test::ColorFrame frame(kSize, format, 1);
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        const std::uint8_t* const from = colors.row(y) + 3 * x;
+        std::uint8_t* const to = frame.row(y) + place.bytes * x;
+        to[place.red] = from[0];
+        to[1] = from[1];
+        to[place.blue] = from[2];
+      }
+    }
+    RestorationConfig config;
+    config.size = kSize;
+    config.format = format;
+    auto rig = test::Rig<Restoration>::make(config, 1);
+    const ImageView image{frame.row(0), kSize, frame.stride(), format};  // in place
+    test::must(rig.op.wait(test::must(rig.op.submit(frame.frame(0), image)), Deadline::never()));
+    for (int y = 0; y < kSize.height; ++y) {
+      for (int x = 0; x < kSize.width; ++x) {
+        const std::uint8_t* const got = frame.row(y) + place.bytes * x;
+        const auto at = static_cast<std::size_t>(kSize.width * y + x);
+        ASSERT_EQ(got[place.red], planes[0].pixels[at]) << test::name_of(format);
+        ASSERT_EQ(got[1], planes[1].pixels[at]) << test::name_of(format);
+        ASSERT_EQ(got[place.blue], planes[2].pixels[at]) << test::name_of(format);
+      }
+    }
+  }
+}
+
+// Fails when files of which only some have color are restored to something else, or when the text
+// does not tell what to do.
+TEST_F(RestoreCommand, FilesWithAndWithoutColor) {
+  const std::string out = folder_ / "out_%d.ppm";
+  const std::vector<std::string> luma = {plane_name(0), "--color", "luma"};
+  EXPECT_EQ(run(color_, out, luma), "");
+  std::vector<GrayImage> color;
+  const GrayImage gray = read_image(folder_ / "out_1.ppm", &color);
+  ASSERT_EQ(color.size(), 3u);
+  EXPECT_EQ(color[0].pixels, color[2].pixels);
+  EXPECT_EQ(gray.pixels, restored(plane_name(0)).gray.pixels);
+  const std::string message = run(plane_name(0), out, {color_, "--color", "luma"});
+  EXPECT_NE(message.find("frame 1 has color, but the first frame has none"), std::string::npos)
+      << message;
 }
 
 // Fails when a video of restored pictures loses their color, when a restored video does, or when

@@ -16,7 +16,7 @@
 #include "apps/io/image_io.h"
 #include "apps/program_checks.h"
 #include "cortex/labeled_strokes.h"
-#include "cortex/textures.h"
+#include "cortical_network/textures.h"
 #include "restoration/blurred_squares.h"
 #include "snapshots/snapshot.h"
 #include "support/files.h"
@@ -56,6 +56,9 @@ const std::vector<Case>& cases() {
       {"halftone", on_cpu({"halftone", "test:64x48,frames=2"})},
       {"halftone_color", on_cpu({"halftone", "@/color.ppm", "-o", "@/dots.ppm"}),
        Prints::kJsonAndText, "dots.ppm"},
+      {"halftone_chroma",
+       on_cpu({"halftone", "@/color.ppm", "--chroma", "keep", "-o", "@/dots.ppm"}),
+       Prints::kJsonAndText, "dots.ppm"},
       {"cnn", on_cpu({"cnn", "test:64x48,frames=2", "--template", "erosion | edge"})},
       {"cnn_drawn",
        on_cpu({"cnn", "@/sheet.pgm", "--template", "erosion | edge", "--binarize", "128", "-o",
@@ -63,6 +66,9 @@ const std::vector<Case>& cases() {
        Prints::kJsonAndText, "parts.pgm"},
       {"restore", on_cpu({"restore", "test:64x48,frames=2", "--filter", "@/filter.ocellus"})},
       {"restore_color", on_cpu({"restore", "@/color.ppm", "-o", "@/restored.ppm"})},
+      {"restore_luma",
+       on_cpu({"restore", "@/color.ppm", "--color", "luma", "-o", "@/restored.ppm"}),
+       Prints::kJsonAndText, "restored.ppm"},
       {"digits", on_cpu({"digits", "test:digits@10,frames=2,size=320x240,digits=4"})},
       {"digits_tiles", on_cpu({"digits", "@/sheet.pgm", "--layout", "tiles", "--ink", "dark",
                                "--min-confidence", "0.9"})},

@@ -188,14 +188,13 @@ inline std::string case_label(const testing::TestParamInfo<OperatorCase>& info) 
   return info.param.name;
 }
 
-/// Planes behind each other at `data`, without padding. The planes with the largest elements come
-/// first, so that all are aligned.
+/// Planes behind each other at `data`, without padding, in an order in which all are aligned.
 inline OperatorOutput output_at(void* data, const OperatorInfo& info,
                                 MemorySpace space = MemorySpace::kHost,
                                 StreamHandle stream = nullptr) {
   OperatorOutput out;
   char* at = static_cast<char*>(data);
-  for (const int element : {4, 2, 1}) {
+  for (const int element : {4, 2, 3, 1}) {
     for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
       const PlaneInfo& plane = info.planes[p];
       if (bytes_per_pixel(plane.format) != element) continue;

@@ -149,6 +149,12 @@ inline FlowOutput planes_at(void* first, std::size_t plane_bytes, ImageSize size
   return {plane(0), plane(1), plane(2)};
 }
 
+/// The same operator when pictures of the frame are asked for in the format of the frames.
+inline OperatorInfo in_color(OperatorInfo info) {
+  if (info.planes[0].follows_frame) info.planes[0].format = info.format;
+  return info;
+}
+
 /// The output planes and the record of an operator. The bytes around the planes hold a guard value.
 class OutputBuffer {
  public:
@@ -250,7 +256,8 @@ class OutputBuffer {
       Guarded plane;
       plane.info = planes[p];
       const auto element = static_cast<std::size_t>(bytes_per_pixel(plane.info.format));
-      plane.row_bytes = static_cast<std::size_t>(plane.info.size.width) * element;
+      plane.row_bytes =
+          static_cast<std::size_t>(row_bytes(plane.info.format, plane.info.size.width));
       plane.stride = plane.row_bytes + static_cast<std::size_t>(padding) * element;
       plane.bytes.resize(plane.stride * static_cast<std::size_t>(plane.info.size.height + 2));
       for (std::size_t i = 0; i < plane.bytes.size(); ++i) plane.bytes[i] = guard_byte(i);

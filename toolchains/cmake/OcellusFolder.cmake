@@ -10,7 +10,7 @@
 set(folder ${OCELLUS_FOLDER})
 set(list "")
 get_property(programs GLOBAL PROPERTY OCELLUS_FOLDER_PROGRAMS)
-list(APPEND programs ocellus-program)
+list(APPEND programs ocellus-program ocellus-bench)
 list(REMOVE_DUPLICATES programs)
 get_property(tests GLOBAL PROPERTY OCELLUS_FOLDER_TESTS)
 foreach(test IN LISTS tests)

@@ -2,8 +2,9 @@
 # and the files in these folders are built.
 #
 #   lib/<name>/*.cpp, cpu/*.cpp, *.fbs     the operator and its CPU backend; schemas of its model files
-#   kernels/<name>/*.cpp, *.cu             its CUDA backend; paper_*: the paper's schedules, for measuring and tests only
+#   kernels/<name>/*.cpp, *.cu             its CUDA backend
 #   apps/<name>/*.cpp                      its commands
+#   bench/<name>/*.cpp                     what measures it; bench/papers/<name>/: the paper's schedules
 #   tests/<name>/CMakeLists.txt            its tests
 
 # ocellus_operator(<name>): declares an operator. The order is that of the documentation.
@@ -15,12 +16,12 @@ function(ocellus_operator name)
 endfunction()
 
 # ocellus_sources(<variable> <pattern>...): absolute paths of the files in the current folder that
-# match a pattern, for core, image and every operator. @ in a pattern stands for the module's
+# match a pattern, for core, image, the cortical network and every operator. @ in a pattern stands for the module's
 # folder.
 function(ocellus_sources variable)
   get_property(operators GLOBAL PROPERTY OCELLUS_OPERATORS)
   set(patterns "")
-  foreach(module core image ${operators})
+  foreach(module core image cortical_network ${operators})
     foreach(pattern ${ARGN})
       string(REPLACE "@" "${module}" pattern "${CMAKE_CURRENT_SOURCE_DIR}/${pattern}")
       list(APPEND patterns ${pattern})

@@ -100,7 +100,9 @@ if(TARGET ocellus-program)
   ocellus_package(tools ocellus-tools graphics "real-time vision operators for cameras, program" "${operators}
 
 This package has the program ocellus. It runs the operators on images, videos
-and cameras, measures their latency, and trains models."
+and cameras, measures their latency, and trains models. The program
+ocellus-bench, which ocellus bench starts, compares their speed with the
+limits of the machine."
     DEPENDS "libocellus${version} ${own}" RECOMMENDS gstreamer1.0-plugins-good)
 endif()
 if(OCELLUS_PYTHON_DIR)

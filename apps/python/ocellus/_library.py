@@ -197,6 +197,8 @@ class CPlaneInfo(Structure):
         ("format", c_int32),
         ("optional", c_int32),
         ("levels", c_int32),
+        ("follows_frame", c_int32),
+        ("keeps_color", c_int32),
     ]
 
 

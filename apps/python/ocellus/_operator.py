@@ -62,6 +62,7 @@ class PlaneInfo(NamedTuple):
     dtype: np.dtype[Any]
     optional: bool
     levels: int  #: number of different values; 0: any
+    channels: int  #: bytes of a pixel, of a picture with the color of the frames; 0: one value
 
 
 class FieldRole(enum.IntEnum):
@@ -158,17 +159,19 @@ class Stats(NamedTuple):
 class _Memory:
     """Memory for one result, and the structs that describe it."""
 
-    def __init__(self, planes: Sequence[tuple[bool, PlaneInfo]], record_bytes: int) -> None:
+    def __init__(self, planes: Sequence[tuple[bool, PlaneInfo]], record_bytes: int, frame_format: int) -> None:
         self.planes = (CPlane * len(planes))()
         self.arrays = []
         for number, (wanted, plane) in enumerate(planes):
             if not wanted:
                 continue
             width, height = plane.size
-            array = np.empty((height, width), plane.dtype)
+            colors = (plane.channels,) if plane.channels > 0 else ()
+            array = np.empty((height, width, *colors), plane.dtype)
             self.arrays.append(array)
+            number_of_format = frame_format if colors else _FORMATS[plane.dtype]
             self.planes[number] = CPlane(
-                array.ctypes.data, width, height, array.strides[0], _FORMATS[plane.dtype], 0, None
+                array.ctypes.data, width, height, array.strides[0], number_of_format, 0, None
             )
         self.record = np.zeros(record_bytes, np.uint8)
         self.record_address = self.record.ctypes.data if record_bytes > 0 else None
@@ -365,7 +368,8 @@ class Operator(NotCopied):
         size: width and height of the frames in pixels
         dtype: type of the pixels: uint8, uint16 or float32
         color: order of the bytes of frames with color: "bgr" (OpenCV), "rgb", "bgrx", "rgbx", "yuy2"
-            or "uyvy"; the operator computes from their luma. None: frames are gray
+            or "uyvy"; the operator computes from their luma, and a picture that keeps their color has
+            their shape. None: frames are gray
         planes: names of the planes to compute, those of `info.planes` that are not optional among
             them; None: all
         gray_range: gray values of black and white, in units of 8-bit gray; None: 0 and 255
@@ -413,6 +417,8 @@ class Operator(NotCopied):
         raw, engine = COperatorInfo(), CEngineInfo()
         check(lib.ocellus_operator_get_info(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
         check(lib.ocellus_engine_get_info(self._engine, ctypes.byref(engine), ctypes.byref(error)), error)
+        self._format = raw.format
+        self._channels = _COLOR_CHANNELS.get(_FORMAT_NAMES[raw.format])
         all_planes = tuple(
             PlaneInfo(
                 plane.name.decode(),
@@ -420,6 +426,7 @@ class Operator(NotCopied):
                 _DTYPES[plane.format],
                 bool(plane.optional),
                 plane.levels,
+                self._channels or 0 if plane.follows_frame and plane.keeps_color else 0,
             )
             for plane in raw.planes[: raw.plane_count]
         )
@@ -460,8 +467,6 @@ class Operator(NotCopied):
         self._names = tuple(plane.name for wanted, plane in self._planes if wanted)
         self._fields = tuple(fields)
         self._record_bytes = raw.record_bytes
-        self._format = raw.format
-        self._channels = _COLOR_CHANNELS.get(self.info.pixel_format)
         self._shape: tuple[int, ...] = (raw.height, raw.width)
         if self._channels is not None:
             self._shape += (self._channels,)
@@ -509,7 +514,7 @@ class Operator(NotCopied):
             whole(ctypes.c_int64, "timestamp_ns", timestamp_ns),
         )
         pool = self._pool
-        memory = pool.pop() if pool else _Memory(self._planes, self._record_bytes)
+        memory = pool.pop() if pool else _Memory(self._planes, self._record_bytes, self._format)
         ticket, error = Ticket(pixels, _Lease(memory, pool)), CError()
         key = id(ticket)
         try:

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "core/cpu_operator.h"
+#include "core/failure.h"
 #include "cortex/backend.h"
 #include "cortex/patch.h"
 #include "image/gray_rows.h"
@@ -68,7 +69,7 @@ class CpuCortex final : public CpuOperator {
   }
 
   Expected<void> prepare() noexcept override {
-    if (Expected<void> read = read_cortex_arrays(plan_, model_); !read) return read;
+    OCELLUS_TRY(read_cortex_arrays(plan_, model_));
     arrays_ = arrays_at(plan_.table.shape, model_);
     if (plan_.learns) fill(*tables_);
     return {};

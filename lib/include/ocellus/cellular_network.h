@@ -151,6 +151,9 @@ struct CellularNetworkConfig {
   PixelFormat format = PixelFormat::kGray8;
   /// Format of the output, which holds gray values. kFloat32 has the range 0 to 255, as for input.
   PixelFormat output_format = PixelFormat::kGray8;
+  /// Color of an output in the format of frames with color (PlaneInfo::follows_frame), which needs
+  /// the output format kGray8.
+  PictureColor chroma = PictureColor::kNeutral;
   int depth = 1;  ///< frames in flight, 1 to 8
   CellPolarity polarity = CellPolarity::kBlackIsOne;
   /// Range of input gray values. Values beyond black or white are clamped.
@@ -196,7 +199,8 @@ struct CellularNetworkRecord {
   std::int32_t passes = 0;  ///< number of passes, sum over all groups of stages
 };
 
-/// The operator. Its output is one image of the frame's size and of `output_format`. Calls and
+/// The operator. Its output is one image of the frame's size and of `output_format`. It follows the
+/// frame if that is the format of the frame's luma. Calls and
 /// lifetimes are those of OperatorHandle. If a frame has pixels that are not finite (kBadPixels),
 /// the image and the record are 0 everywhere.
 ///

@@ -36,6 +36,7 @@ struct ChainConfig {
   PixelFormat output_format = PixelFormat::kGray8;
   GrayRange input_range{};
   GrayRange output_range{};
+  PictureColor chroma = PictureColor::kNeutral;
   int depth = 1;  ///< frames in flight, 1 to 8
 
   /// The chain as text; see `parse_cell_chain`. The option is called `template`.

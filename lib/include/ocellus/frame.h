@@ -31,9 +31,11 @@ inline constexpr int kMaxImageSide = 16384;
 /// The type of a pixel or of an element of a plane. Operators scale pixels of all formats to the
 /// range of 8 bits, so thresholds and results do not depend on the format.
 ///
-/// The formats from kYuy2 on are those of cameras. Only frames have them, and an operator computes
-/// from their luma (`ocellus/luma.h`). The Y plane of a planar format such as I420 or NV12 is a
-/// kGray8 frame.
+/// The formats from kYuy2 on are those of cameras. An operator computes from the luma of such a
+/// frame
+/// (`ocellus/luma.h`), and a plane that is a picture of the frame may have the same format
+/// (PlaneInfo::follows_frame). The Y plane of a planar format such as I420 or NV12 is a kGray8
+/// frame.
 enum class PixelFormat : std::uint8_t {
   kGray8,   ///< uint8, 0 to 255
   kGray16,  ///< uint16 in the host's byte order; 65535 corresponds to 255
@@ -54,6 +56,12 @@ inline constexpr int kPixelFormats = static_cast<int>(PixelFormat::kRgbx) + 1;
 constexpr bool has_color(PixelFormat format) {
   return format >= PixelFormat::kYuy2 && static_cast<int>(format) < kPixelFormats;
 }
+
+/// The color of a picture of a frame that has color.
+enum class PictureColor : std::uint8_t {
+  kNeutral,  ///< the picture is gray
+  kKept,     ///< Cb and Cr are those of the frame, where the range of the pixels allows it
+};
 
 /// The format of a frame's luma: what operators compute from.
 constexpr PixelFormat luma_format(PixelFormat format) {

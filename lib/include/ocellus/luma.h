@@ -33,14 +33,11 @@ constexpr std::uint16_t luma_of_rgb16(std::uint32_t r, std::uint32_t g, std::uin
 /// row_bytes(format, width) bytes and writes `width` bytes, which may not overlap.
 void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept;
 
-/// Whether replace_luma_row keeps the color of the picture.
-enum class PictureColor : std::uint8_t {
-  kNeutral,  ///< the result is gray
-  kKept,     ///< Cb and Cr stay as they are, where the range of the pixels allows it
-};
-
-/// Writes a row of a picture with another luma: `to` becomes `row` with the luma of `luma`. The
-/// unused byte of kBgrx and kRgbx is copied. `to` may be `row`.
+/// Writes a row of a picture with another luma: `to` becomes `row` with the luma of `luma`. With
+/// kKept, RGB becomes R + d, G + d and B + d, limited to 0 to 255, where d is the change of the
+/// luma, and the Cb and Cr of YUV are copied. With kNeutral, R, G and B are the luma, and Cb and Cr
+/// are 128. The unused byte of kBgrx and kRgbx is copied, and so is the Y behind an odd width. `to`
+/// may be `row`, but may not overlap it otherwise. Every backend gives the same bytes.
 void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
                       PictureColor color, void* to, int width) noexcept;
 

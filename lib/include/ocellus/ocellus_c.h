@@ -188,6 +188,10 @@ typedef struct ocellus_plane_info {
   ocellus_format format;
   int32_t optional; /**< 1: the plane may be left out */
   int32_t levels;   /**< number of different values; 0: any */
+  /** 1: the plane is a picture of the frame; if frames have color, ocellus_plane.format may be that
+   * of the frames, and the picture is then written in it */
+  int32_t follows_frame;
+  int32_t keeps_color; /**< 1: such a picture has the color of the frame; 0: it is gray */
 } ocellus_plane_info;
 
 /** Type of a field of a record. */

@@ -38,9 +38,8 @@ constexpr int mat_type(PixelFormat format) noexcept {
 
 namespace detail {
 
-/// Checks that an image of the library can have the pixels of `mat`. Returns their format, which
-/// has color only with `color`.
-inline Expected<PixelFormat> checked_format(const cv::Mat& mat, bool color) noexcept {
+/// Checks that an image of the library can have the pixels of `mat`. Returns their format.
+inline Expected<PixelFormat> checked_format(const cv::Mat& mat) noexcept {
   if (mat.dims > 2) {
     return tl::unexpected(make_error(Status::kInvalidArgument,
                                      "the cv::Mat has %d dimensions; it must have 2", mat.dims));
@@ -50,23 +49,22 @@ inline Expected<PixelFormat> checked_format(const cv::Mat& mat, bool color) noex
   for (const PixelFormat format :
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
     if (mat.type() == mat_type(format)) return format;
-  if (color && mat.type() == CV_8UC3) return PixelFormat::kBgr;
-  if (color && mat.type() == CV_8UC4) return PixelFormat::kBgrx;
+  if (mat.type() == CV_8UC3) return PixelFormat::kBgr;
+  if (mat.type() == CV_8UC4) return PixelFormat::kBgrx;
   // The names of OpenCV 5, whose first eight are those of OpenCV 4.
   constexpr std::array kDepths = {"8U",  "8S",   "16U",  "16S", "32S", "32F", "64F",
                                   "16F", "16BF", "Bool", "64U", "64S", "32U"};
-  const char* const valid =
-      color ? "CV_8UC1, CV_16UC1, CV_32FC1, CV_8UC3 or CV_8UC4" : "CV_8UC1, CV_16UC1 or CV_32FC1";
+  constexpr const char* kValid = "CV_8UC1, CV_16UC1, CV_32FC1, CV_8UC3 or CV_8UC4";
   const auto depth = static_cast<std::size_t>(mat.depth());
   if (depth >= kDepths.size()) {
     return tl::unexpected(
         make_error(Status::kInvalidArgument,
                    "the cv::Mat has an unknown type: depth %zu, channels %d; it must have %s",
-                   depth, mat.channels(), valid));
+                   depth, mat.channels(), kValid));
   }
   return tl::unexpected(make_error(Status::kInvalidArgument,
                                    "the cv::Mat has the type CV_%sC%d; it must have %s",
-                                   kDepths[depth], mat.channels(), valid));
+                                   kDepths[depth], mat.channels(), kValid));
 }
 
 }  // namespace detail
@@ -76,7 +74,7 @@ inline Expected<PixelFormat> checked_format(const cv::Mat& mat, bool color) noex
 /// kBgr and kBgrx, OpenCV's order; for another order, change `format` of the frame. Errors:
 /// InvalidArgument (type, dimensions, empty).
 inline Expected<Frame> frame_of(const cv::Mat& mat) noexcept {
-  const Expected<PixelFormat> format = detail::checked_format(mat, true);
+  const Expected<PixelFormat> format = detail::checked_format(mat);
   if (!format) return tl::unexpected(format.error());
   return Frame{.data = mat.data,
                .size = {mat.cols, mat.rows},
@@ -85,9 +83,10 @@ inline Expected<Frame> frame_of(const cv::Mat& mat) noexcept {
 }
 
 /// A plane of a result that refers to the pixels of `mat`. They must not be freed until `wait`
-/// reports the frame as done. It has no color. Errors: those of `frame_of`.
+/// reports the frame as done. Three and four channels of 8 bits are as in `frame_of`, for a picture
+/// in the format of its frame (PlaneInfo::follows_frame). Errors: those of `frame_of`.
 inline Expected<ImageView> plane_of(cv::Mat& mat) noexcept {
-  const Expected<PixelFormat> format = detail::checked_format(mat, false);
+  const Expected<PixelFormat> format = detail::checked_format(mat);
   if (!format) return tl::unexpected(format.error());
   return ImageView{.data = mat.data,
                    .size = {mat.cols, mat.rows},

@@ -36,6 +36,13 @@ struct PlaneInfo {
   bool optional = false;                       ///< true if the caller may leave the plane out
   /// Number of different values, from the format's smallest to its largest; 0: any.
   int levels = 0;
+  /// True if the plane is a picture of the frame, of its size and of the format of its luma. Only
+  /// the first plane may be one. If frames have color, the caller may give an ImageView in the
+  /// frame's format instead: it is written by the rule of `replace_luma_row` (ocellus/luma.h), from
+  /// the pixels of the frame and the luma of the result. It may be the memory of the frame.
+  bool follows_frame = false;
+  /// What such a picture has of the frame's color.
+  PictureColor color = PictureColor::kNeutral;
 };
 
 /// What an operator takes and produces. It does not change after creation.
@@ -66,7 +73,7 @@ struct OperatorInfo {
   /// its backend.
   char summary[160] = {};
   /// Least cost of a frame, whatever the implementation: memory traffic in bytes that no cache can
-  /// avoid, and number of multiplications and additions.
+  /// avoid, with each plane in PlaneInfo::format, and number of multiplications and additions.
   double least_bytes = 0.0;
   double least_flops = 0.0;
 

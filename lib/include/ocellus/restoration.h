@@ -50,9 +50,10 @@ struct RestorationConfig {
   static OptionTable options() noexcept;
 };
 
-/// The operator. Its output is one plane of the frame's size and format. In whole numbers a result
-/// is rounded to the nearest one and limited to the range of the format. The result of a frame with
-/// pixels that are not finite is 0 everywhere (kBadPixels).
+/// The operator. Its output is one plane of the frame's size, in the format of the frame's luma or
+/// of the frame (PlaneInfo::follows_frame), with its color. In whole numbers a result is rounded to
+/// the nearest one and limited to the range of the format. The result of a frame with pixels that
+/// are not finite is 0 everywhere (kBadPixels).
 class Restoration : public OperatorHandle {
  public:
   /// What an operator of this configuration takes and gives. Reads the filter file. Errors: those

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -64,7 +66,7 @@ void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept 
 
 Expected<void> CpuNetwork::prepare() noexcept {
   ModelArrays arrays;
-  if (Expected<void> read = arrays.read_arrays(*plan_); !read) return read;
+  OCELLUS_TRY(arrays.read_arrays(*plan_));
   for (std::size_t i = 0; i < layers_.size(); ++i)
     place_weights(layers_[i], arrays.weights(static_cast<int>(i)), weights_[i]);
   const std::size_t bytes = ReferenceClasses::work_floats(plan_->table) * sizeof(float);

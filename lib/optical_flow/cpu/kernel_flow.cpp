@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "core/failure.h"
 #include "image/pixel_rows.h"
 #include "optical_flow/cpu/temporal_sums.h"
 #include "optical_flow/kernel_source.h"
@@ -105,8 +106,7 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
                                           KernelNoise& noise) noexcept {
-  auto source = KernelSource::open(kernels, plan_.kernel_image);
-  if (!source) return tl::unexpected(source.error());
+  OCELLUS_TRY_ASSIGN(source, KernelSource::open(kernels, plan_.kernel_image));
   const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
   const std::size_t per_block =
@@ -129,16 +129,15 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
   for (int y = 0; y < plan_.kernel_image.height; ++y) {
     // A file is read to its end, because it has one checksum.
     const bool row_inside = y >= support.y && y < support.y + support.height;
-    if (Expected<void> read = (*source)->skip(row_inside ? support.x : width); !read) return read;
+    OCELLUS_TRY((*source)->skip(row_inside ? support.x : width));
     if (!row_inside) continue;
     std::fill(block.get(), block.get() + per_block, 0.0f);
     for (int at = 0; at < support.width; ++at) {
       const int x = support.x + at;
       for (int pair = 0; pair < pairs; ++pair) {
         float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-        if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
-        if (Expected<void> fits = check_storage_range(plan_, x, y, pair, wx, wy, wt); !fits)
-          return fits;
+        OCELLUS_TRY((*source)->next(wx, wy, wt));
+        OCELLUS_TRY(check_storage_range(plan_, x, y, pair, wx, wy, wt));
         noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
         float* to =
             block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
@@ -154,8 +153,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
         std::fill(block.get(), block.get() + per_block, 0.0f);
       }
     }
-    if (Expected<void> read = (*source)->skip(width - support.x - support.width); !read)
-      return read;
+    OCELLUS_TRY((*source)->skip(width - support.x - support.width));
   }
   return {};
 }

@@ -4,9 +4,9 @@
  *
  * @SUMMARY@.
  *
- * The result is the luma of the picture that goes out; its chroma is neutral. The properties are
- * the options of the operator. The budget, memory:CUDAMemory and what happens to late frames are as
- * for all elements of Ocellus.
+ * The result is the luma of the picture that goes out; its color is kept. The properties are the
+ * options of the operator. The budget, memory:CUDAMemory and what happens to late frames are as for
+ * all elements of Ocellus.
  *
  * ## Launch line
  * |[

@@ -21,7 +21,11 @@ OperatorInfo info_of(const NewOperatorPlan& plan) noexcept {
   info.name = "@TITLE@";
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"image", plan.size, plan.format, false};
+  info.planes[0] = {.name = "image",
+                    .size = plan.size,
+                    .format = plan.format,
+                    .follows_frame = true,
+                    .color = PictureColor::kKept};
   info.depth = plan.depth;
   const int side = 2 * plan.radius + 1;
   std::snprintf(info.summary, sizeof(info.summary), "mean of %dx%d pixels", side, side);

@@ -1,0 +1,398 @@
+// ocellus train network: shows labeled images to a cortical network, which learns by the paper's
+// rule without the labels, labels the minicolumns of its highest level, and counts right answers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/interrupt.h"
+#include "apps/common/printable.h"
+#include "apps/cortex/commands.h"
+#include "apps/cortex/level_text.h"
+#include "apps/cortical_network/real_devices.h"
+#include "apps/io/output_file.h"
+#include "apps/io/training_files.h"
+#include "ocellus/cortical_network.h"
+
+namespace ocellus::app {
+namespace {
+
+constexpr int kNoAnswer = -1;
+
+struct TrainNetworkOptions : TrainingFiles {
+  std::string test_images;
+  std::string test_labels;
+  std::vector<std::string> levels{"7x7/7x7:128", "2x2/2x2:256", "2x2/1x1:1024"};
+  bool contrast = false;
+  int lgn_threshold = 128;
+  HebbianLearning learning;
+  int passes = 1;
+  int first = 0;
+  int test_first = 0;
+  double noise = 0.0;
+  int occlusion = 0;
+  int feedback_rounds = 0;
+  int feedback_tolerance = 1;
+  std::uint64_t seed = 1;
+  std::string devices;  ///< empty: the CPU
+};
+
+/// The network on the devices of the options, as `ocellus cortex plan` places it; null: the CPU
+/// learns.
+std::unique_ptr<PlacedRun> placed_run(const TrainNetworkOptions& o,
+                                      const CorticalNetworkConfig& config) {
+  if (o.devices.empty()) return nullptr;
+  std::vector<RealDevice> devices = parse_real_devices("--devices", o.devices, 1);
+  measure_devices(config, {}, devices);
+  const CorticalPlacement placement =
+      take(place_cortical_network(config, placement_devices(devices)), "--devices");
+  return std::make_unique<PlacedRun>(config, placement, devices);
+}
+
+CorticalNetworkConfig config_of(const TrainNetworkOptions& o, const LabeledImages& images) {
+  CorticalNetworkConfig config;
+  config.width = images.width;
+  config.height = images.height;
+  config.lgn = o.contrast ? LgnTransform::kContrast : LgnTransform::kLevel;
+  config.lgn_threshold = o.lgn_threshold;
+  if (o.levels.size() > config.levels.size()) {
+    throw InputError(fmt::format("--levels has {} levels; it may have {}", o.levels.size(),
+                                 config.levels.size()));
+  }
+  config.level_count = static_cast<int>(o.levels.size());
+  for (std::size_t i = 0; i < o.levels.size(); ++i) config.levels[i] = parse_level(o.levels[i]);
+  config.learning = o.learning;
+  config.seed = o.seed;
+  return config;
+}
+
+std::size_t pixels_of(const LabeledImages& images) {
+  return static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+}
+
+/// The first `first` images, or all of them.
+std::size_t shown_of(const LabeledImages& images, int first) {
+  return first == 0 ? images.count() : std::min(images.count(), static_cast<std::size_t>(first));
+}
+
+/// Labels of the minicolumns of the highest level: the class of most images that each one has won.
+class TopLabels {
+ public:
+  TopLabels(const CorticalNetwork& network, std::size_t classes)
+      : classes_(classes),
+        minicolumns_(static_cast<std::size_t>(network.minicolumns(network.levels() - 1))) {
+    const std::size_t hypercolumns = network.winners(network.levels() - 1).size();
+    counts_.resize(hypercolumns * minicolumns_ * classes);
+  }
+
+  void count(const CorticalNetwork& network, int label) {
+    for_each_winner(network, [&](std::size_t minicolumn) {
+      ++counts_[minicolumn * classes_ + static_cast<std::size_t>(label)];
+    });
+  }
+
+  /// The class with the most votes of hypercolumns, or kNoAnswer.
+  int answer(const CorticalNetwork& network) const {
+    std::vector<int> votes(classes_);
+    for_each_winner(network, [&](std::size_t minicolumn) {
+      const auto begin = counts_.begin() + static_cast<std::ptrdiff_t>(minicolumn * classes_);
+      const auto most = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes_));
+      if (*most > 0) ++votes[static_cast<std::size_t>(most - begin)];
+    });
+    const auto most = std::max_element(votes.begin(), votes.end());
+    return *most == 0 ? kNoAnswer : static_cast<int>(most - votes.begin());
+  }
+
+  std::size_t labeled() const {
+    std::size_t labeled = 0;
+    for (std::size_t m = 0; m < counts_.size(); m += classes_) {
+      const auto begin = counts_.begin() + static_cast<std::ptrdiff_t>(m);
+      labeled += std::any_of(begin, begin + static_cast<std::ptrdiff_t>(classes_),
+                             [](int count) { return count > 0; });
+    }
+    return labeled;
+  }
+
+ private:
+  template <typename Body>
+  void for_each_winner(const CorticalNetwork& network, const Body& body) const {
+    const auto winners = network.winners(network.levels() - 1);
+    for (std::size_t h = 0; h < winners.size(); ++h)
+      if (winners[h] != kSilent) body(h * minicolumns_ + static_cast<std::size_t>(winners[h]));
+  }
+
+  std::size_t classes_;
+  std::size_t minicolumns_;
+  std::vector<int> counts_;  // [hypercolumn][minicolumn][class]
+};
+
+/// Inverts a share of the pixels, and clears a square at a random place.
+class Disturbance {
+ public:
+  Disturbance(double noise, int occlusion, std::uint64_t seed)
+      : random_(seed), noise_(noise), occlusion_(occlusion) {}
+
+  void apply(std::vector<std::uint8_t>& image, int width, int height) {
+    std::uniform_real_distribution<> share(0.0, 1.0);
+    for (auto& p : image)
+      if (share(random_) < noise_) p ^= 0xff;
+    if (occlusion_ == 0) return;
+    const auto place = [&](int length) {
+      return static_cast<int>(random_() % static_cast<unsigned>(length - occlusion_ + 1));
+    };
+    const int x0 = place(width);
+    const int y0 = place(height);
+    for (int y = y0; y < y0 + occlusion_; ++y)
+      std::fill_n(image.begin() + static_cast<std::ptrdiff_t>(y) * width + x0, occlusion_,
+                  std::uint8_t{0});
+  }
+
+ private:
+  std::mt19937_64 random_;
+  double noise_;
+  int occlusion_;
+};
+
+struct Result {
+  std::string images;
+  int feedback_rounds = 0;
+  std::size_t answered = 0;
+  std::size_t right = 0;
+  std::size_t count = 0;
+};
+
+/// None: `watch` stopped it.
+std::optional<Result> test(const TrainNetworkOptions& o, CorticalNetwork& network,
+                           const TopLabels& labels, const LabeledImages& images, bool disturbed,
+                           int rounds, TrainingWatch& watch) {
+  Result result;
+  result.images = disturbed ? "disturbed" : "clean";
+  result.feedback_rounds = rounds;
+  result.count = shown_of(images, o.test_first);
+  take(network.set_feedback(rounds, o.feedback_tolerance), "--feedback-rounds");
+  Disturbance disturbance(disturbed ? o.noise : 0.0, disturbed ? o.occlusion : 0, o.seed);
+  const std::size_t pixels = pixels_of(images);
+  std::vector<std::uint8_t> image(pixels);
+  for (std::size_t i = 0; i < result.count; ++i) {
+    if (!watch("testing", static_cast<double>(i) / static_cast<double>(result.count)))
+      return std::nullopt;
+    std::copy_n(images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels), pixels,
+                image.begin());
+    disturbance.apply(image, images.width, images.height);
+    network.step(image.data(), images.width, false);
+    const int answer = labels.answer(network);
+    result.answered += answer != kNoAnswer;
+    result.right += answer == images.labels[i];
+  }
+  return result;
+}
+
+double percent_of(std::size_t part, std::size_t all) {
+  return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+}
+
+void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
+                  const TopLabels& labels, double seconds, const std::vector<Result>& results) {
+  if (o.json) {
+    nlohmann::ordered_json json;
+    json["network"] = o.out;
+    json["steps"] = network.steps();
+    json["seconds"] = seconds;
+    json["labeled_minicolumns"] = labels.labeled();
+    json["results"] = nlohmann::ordered_json::array();
+    for (const Result& result : results) {
+      json["results"].push_back({{"images", result.images},
+                                 {"feedback_rounds", result.feedback_rounds},
+                                 {"count", result.count},
+                                 {"answered", result.answered},
+                                 {"right", result.right},
+                                 {"accuracy", percent_of(result.right, result.count) / 100.0}});
+    }
+    print_json(json);
+    return;
+  }
+  fmt::print("{} steps in {:.1f} s, {} minicolumns of the highest level have a label\n",
+             network.steps(), seconds, labels.labeled());
+  for (const Result& result : results) {
+    fmt::print("{:<9} images, {} of feedback: {:.2f} % answered, {:.2f} % right ({} of {})\n",
+               result.images, counted(result.feedback_rounds, "round"),
+               percent_of(result.answered, result.count), percent_of(result.right, result.count),
+               result.right, result.count);
+  }
+  fmt::print("{}: {} steps\n", printable(o.out), network.steps());
+}
+
+/// Labels the minicolumns of the highest level by the images that were learned, and counts right
+/// answers to the others. Returns false if `watch` stopped it.
+bool label_and_test(const TrainNetworkOptions& o, const LabeledImages& images,
+                    const LabeledImages& tested, CorticalNetwork& network, TopLabels& labels,
+                    std::vector<Result>& results, TrainingWatch& watch) {
+  const std::size_t pixels = pixels_of(images);
+  const std::size_t shown = shown_of(images, o.first);
+  take(network.set_feedback(0, o.feedback_tolerance), "--feedback-rounds");
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (!watch("labeling", static_cast<double>(i) / static_cast<double>(shown))) return false;
+    network.step(images.ink.data() + i * pixels, images.width, false);
+    labels.count(network, images.labels[i]);
+  }
+  if (tested.count() == 0) return true;
+  std::vector<int> rounds{0};
+  if (o.feedback_rounds > 0) rounds.push_back(o.feedback_rounds);
+  for (const bool disturbed : {false, true}) {
+    if (disturbed && o.noise <= 0.0 && o.occlusion == 0) continue;
+    for (const int feedback : rounds) {
+      const std::optional<Result> result =
+          test(o, network, labels, tested, disturbed, feedback, watch);
+      if (!result) return false;
+      results.push_back(*result);
+    }
+  }
+  return true;
+}
+
+void run_train_network(const TrainNetworkOptions& o) {
+  check_training_files(o);
+  LabeledImages images = read_labeled_images(o);
+  TrainingFiles test_files = o;
+  test_files.images = o.test_images;
+  test_files.labels = o.test_labels;
+  LabeledImages tested = split_validation(images, o.validation, o.seed);
+  if (!o.test_images.empty()) {
+    tested = read_labeled_images(test_files);
+    if (tested.width != images.width || tested.height != images.height) {
+      throw InputError(fmt::format("the images of {} have {}x{} pixels, those of {} {}x{}",
+                                   o.test_images, tested.width, tested.height, o.images,
+                                   images.width, images.height));
+    }
+  }
+  if (o.occlusion > std::min(images.width, images.height)) {
+    throw InputError(fmt::format("--occlusion is {}; the images have {}x{} pixels", o.occlusion,
+                                 images.width, images.height));
+  }
+  require_writable_model(o.out);
+  const CorticalNetworkConfig config = config_of(o, images);
+  const std::unique_ptr<PlacedRun> placed = placed_run(o, config);
+  std::optional<CorticalNetwork> on_cpu;
+  if (placed == nullptr) on_cpu = take(CorticalNetwork::create(config), "network");
+
+  const StopsEarly stops;
+  TrainingWatch watch;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::size_t pixels = pixels_of(images);
+  const std::size_t shown = shown_of(images, o.first);
+  const auto learn = [&](std::size_t i) {
+    const std::uint8_t* const image = images.ink.data() + i * pixels;
+    if (on_cpu)
+      on_cpu->step(image, images.width, true);
+    else
+      take(placed->network().step(image, images.width, true), "--devices");
+  };
+  for (int pass = 0; pass < o.passes; ++pass) {
+    for (std::size_t i = 0; i < shown; ++i) {
+      const double share = static_cast<double>(i) / static_cast<double>(shown);
+      if (!watch("learning", (pass + share) / o.passes)) {
+        watch.end();
+        tell("ocellus: stopped; no network was written\n");
+        return;
+      }
+      learn(i);
+    }
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (placed != nullptr) {
+    // The CPU labels and tests the network.
+    take(placed->network().save_file(o.out.c_str()), o.out);
+    on_cpu = take(CorticalNetwork::load_file(o.out.c_str()), o.out);
+  }
+  CorticalNetwork& network = *on_cpu;
+  // Written before the rest, which may take long and changes nothing in it.
+  take(network.set_feedback(o.feedback_rounds, o.feedback_tolerance), "--feedback-rounds");
+  take(network.save_file(o.out.c_str()), o.out);
+  int classes = 0;
+  for (const std::uint16_t label : images.labels) classes = std::max(classes, label + 1);
+  for (const std::uint16_t label : tested.labels) classes = std::max(classes, label + 1);
+  TopLabels labels(network, static_cast<std::size_t>(classes));
+  std::vector<Result> results;
+  const bool done = label_and_test(o, images, tested, network, labels, results, watch);
+  watch.end();
+  if (!done) {
+    tell(fmt::format("ocellus: stopped; {} was written, but not tested\n", printable(o.out)));
+    return;
+  }
+  print_report(o, network, labels, seconds, results);
+}
+
+}  // namespace
+
+void add_train_network_command(CLI::App& train, int& exit_code) {
+  CLI::App* const command = train.add_subcommand(
+      "network", "Teaches a cortical network by the rule of Nere, Franey, Hashmi and Lipasti");
+  const auto o = std::make_shared<TrainNetworkOptions>();
+  add_training_inputs(*command, *o);
+  auto* const test_images = command->add_option("--test-images", o->test_images,
+                                                "IDX file of images to count answers of");
+  auto* const test_labels =
+      command->add_option("--test-labels", o->test_labels, "IDX file of their labels");
+  test_images->needs(test_labels);
+  test_images->excludes(command->get_option("--validation"));
+  test_labels->needs(test_images);
+  command
+      ->add_option("--levels", o->levels,
+                   "Levels, the lowest first, with commas between them: window/stride:minicolumns")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_flag("--contrast", o->contrast, "LGN cells of contrast in place of the gray level");
+  command->add_option("--lgn-threshold", o->lgn_threshold, "Of the LGN cells, 1 to 255")
+      ->capture_default_str();
+  command->add_option("--threshold", o->learning.threshold, "T, 0 to 1")->capture_default_str();
+  command->add_option("--potentiation", o->learning.potentiation, "0 to 1")->capture_default_str();
+  command->add_option("--depression", o->learning.depression, "0 to 1")->capture_default_str();
+  command->add_option("--random-firing", o->learning.random_firing, "0 to 1")
+      ->capture_default_str();
+  command->add_option("--passes", o->passes, "Times that the images are shown")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--first", o->first, "Show the first N images only; 0: all")
+      ->check(CLI::Range(0, 1000000000))
+      ->capture_default_str();
+  command->add_option("--test-first", o->test_first, "Test the first N images only; 0: all")
+      ->check(CLI::Range(0, 1000000000))
+      ->capture_default_str();
+  command->add_option("--noise", o->noise, "Test again with this share of the pixels inverted")
+      ->check(finite_range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      ->add_option("--occlusion", o->occlusion,
+                   "Test again with a cleared square of this side at a random place")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command
+      ->add_option("--feedback-rounds", o->feedback_rounds,
+                   "Test also with this number of rounds of feedback, 0 to 100")
+      ->capture_default_str();
+  command->add_option("--feedback-tolerance", o->feedback_tolerance, "F, 1 to 1000")
+      ->capture_default_str();
+  command->add_option("--devices", o->devices,
+                      std::string("Learn on them. ") + kDevicesHelp +
+                          ". They are measured, and the network is placed as by cortex plan");
+  command->add_option("--seed", o->seed, "Seed of the network and of --noise and --occlusion")
+      ->capture_default_str();
+  command->add_option("-o,--output", o->out, "The network (.ocellus)")->required();
+  add_json_option(*command, o->json);
+  command->footer(
+      "The labels do not take part in the learning: each minicolumn of the highest level gets the\n"
+      "class of most images that it wins. Ctrl-C stops; after learning, the network is written.");
+  command->callback([o, &exit_code] {
+    run_train_network(*o);
+    exit_code = kDone;
+  });
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,68 @@
+// The rows of `ocellus bench cortex --placed`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "apps/common/printable.h"
+#include "apps/cortical_network/plan_report.h"
+#include "apps/cortical_network/real_devices.h"
+#include "bench/cortical_network/bench.h"
+
+namespace ocellus::app {
+
+PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
+                         const std::vector<std::int32_t>& winners) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<RealDevice> devices =
+      parse_real_devices("--placed", o.placed, std::max(o.common.threads, 1));
+  CorticalProfile profile;
+  profile.warm_up = o.warm_up;
+  profile.steps = o.steps;
+  measure_devices(config, profile, devices);
+  PlanReport report;
+  report.devices = placement_devices(devices);
+  report.placement = take(place_cortical_network(config, report.devices), "plan");
+  PlacedSteps steps;
+  steps.plan = plan_json(report);
+  steps.predicted_ms = 1e3 * report.placement.step_s;
+  for (const PlacementPart& part : report.placement.parts) {
+    steps.parts += fmt::format(
+        "{}{}: levels {} to {}, {}", steps.parts.empty() ? "" : "; ",
+        printable(report.devices[static_cast<std::size_t>(part.device)].name), part.first_level + 1,
+        part.end_level, counted(part.hypercolumns, "hypercolumn"));
+    if (!part.turns.empty())
+      steps.parts +=
+          fmt::format(" in {}", counted(static_cast<std::int64_t>(part.turns.size()) - 1, "turn"));
+  }
+
+  PlacedRun run(config, report.placement, devices);
+  ImageSource images(o, config.width);
+  std::vector<double> times;
+  for (int i = -o.warm_up; i < o.steps; ++i) {
+    const std::vector<std::uint8_t>& image = images.next();
+    std::copy(image.begin(), image.end(), run.image());
+    const Clock::time_point begun = Clock::now();
+    take(run.network().step(run.image(), config.width, true, run.space()), "placed network");
+    if (i >= 0)
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+  }
+  steps.ms = percentile(times, 50.0);
+  const auto top = run.network().winners();
+  if (winners.empty()) return steps;
+  const std::size_t first = winners.size() - top.size();
+  for (std::size_t h = 0; h < top.size(); ++h) steps.different += top[h] != winners[first + h];
+  // The highest level is one hypercolumn: those below tell more.
+  std::size_t at = 0;
+  for (int l = 0; l + 1 < run.network().levels(); ++l) {
+    const ImageSize grid = run.network().grid(l);
+    std::vector<std::int32_t> got(static_cast<std::size_t>(grid.width) *
+                                  static_cast<std::size_t>(grid.height));
+    take(run.network().read_winners(l, got), "placed network");
+    for (std::size_t h = 0; h < got.size(); ++h) steps.different += got[h] != winners[at + h];
+    at += got.size();
+  }
+  return steps;
+}
+
+}  // namespace ocellus::app

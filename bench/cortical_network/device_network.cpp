@@ -1,0 +1,79 @@
+#include "bench/cortical_network/device_network.h"
+
+#include "core/failure.h"
+#include "kernels/cortical_network/network_launch.h"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr const char* kName = "the cortical network";
+
+}  // namespace
+
+Expected<DeviceNetwork> DeviceNetwork::create(Engine& engine,
+                                              const CorticalNetworkConfig& config) noexcept {
+  Expected<std::unique_ptr<Memory>> memory =
+      Memory::create(engine, config, network_start_kernel(), kName);
+  if (!memory) return tl::unexpected(memory.error());
+  DeviceNetwork network(std::move(*memory));
+  DeviceWork& work = network.memory().work();
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const Expected<void> made = work.finished(cuda, work.make_graph(cuda, [&] {
+    return launch_part(work, cuda, network.memory().arguments(),
+                       whole(network.memory().arguments()));
+  }));
+  if (!made) return tl::unexpected(made.error());
+  return network;
+}
+
+Expected<void> DeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
+                                   bool learn) noexcept {
+  DeviceWork& work = memory_->work();
+  const auto queue = [&]() -> Expected<void> {
+    if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
+    Scope cuda(work.device(), Phase::kRunning, kName);
+    if (Expected<void> done = work.record(cuda, 0); !done) return done;
+    if (Expected<void> done = work.run_graph(cuda); !done) return done;
+    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    return work.wait_for(cuda, 1);
+  };
+  const Expected<void> done = queue();
+  if (done) return done;
+  // The pinned image must not change while work reads it.
+  Scope failed(work.device(), Phase::kCreating, kName);
+  return work.finished(failed, done);
+}
+
+Expected<StepBytes> DeviceNetwork::count_step(const std::uint8_t* image,
+                                              std::ptrdiff_t stride) noexcept {
+  const NetworkArguments& a = memory_->arguments();
+  for (int level = 0; level < a.level_count; ++level)
+    if (const NetworkLevel& l = a.levels[static_cast<std::size_t>(level)]; !fits_subtrees(l))
+      return tl::unexpected(make_error(
+          Status::kUnsupported,
+          "%s: level %d has %d inputs and rows of %d words; bytes are counted up to 256 inputs "
+          "and 4 words",
+          kName, level, l.inputs, l.words));
+  if (Expected<void> done = memory_->write_image(image, stride, true); !done)
+    return tl::unexpected(done.error());
+  DeviceWork& work = memory_->work();
+  // Launches outside of a graph are permitted during creation only.
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const auto queue = [&]() -> Expected<void> {
+    if (Expected<void> done = work.clear(cuda, a.bytes, sizeof(StepBytes)); !done) return done;
+    return launch_part(work, cuda, a, whole(a), true);
+  };
+  if (Expected<void> done = work.finished(cuda, queue()); !done)
+    return tl::unexpected(done.error());
+  StepBytes bytes{};
+  if (Expected<void> done = work.download(cuda, &bytes, a.bytes, sizeof(bytes)); !done)
+    return tl::unexpected(done.error());
+  return bytes;
+}
+
+Expected<double> DeviceNetwork::last_ms() noexcept {
+  Scope cuda(memory_->work().device(), Phase::kRunning, kName);
+  return memory_->work().elapsed(cuda, 0, 1);
+}
+
+}  // namespace ocellus::cuda

@@ -1,0 +1,23 @@
+#include "bench/device_rows.h"
+
+namespace ocellus::app {
+
+void DeviceRow::measure(const EngineConfig& engine, const OperatorMaker& maker,
+                        const RunMemory& memory, const std::vector<const GrayImage*>& frames,
+                        int most_frames, int planes, const std::function<void(DeviceRun&)>& then) {
+  try {
+    DeviceRun run(engine, maker, memory, frames, planes);
+    times = run.measure(most_frames);
+    if (then) then(run);
+  } catch (const RowRefused& refused) {
+    refusal = refused.what();
+  }
+}
+
+std::vector<const GrayImage*> frames_in_flight(const Clip& clip, int depth) {
+  std::vector<const GrayImage*> frames;
+  for (int i = 0; i < depth; ++i) frames.push_back(&clip.cyclic(static_cast<std::size_t>(i)));
+  return frames;
+}
+
+}  // namespace ocellus::app

@@ -1,0 +1,158 @@
+#include "bench/limits/device_limits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bench/limits/device_limits_kernels.h"
+#include "core/engine_state.h"
+#include "kernels/core/cuda_device.h"
+#include "ocellus/buffer.h"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr int kPasses = 10;
+
+/// A stream and two events for measuring.
+class Stopwatch {
+ public:
+  explicit Stopwatch(CudaDevice& device) noexcept
+      : stream_set_(device.take_stream_set()), cuda_(device, Phase::kCreating, "limits") {}
+  ~Stopwatch() {
+    for (cudaEvent_t event : {begin_, end_})
+      if (event != nullptr) cuda_.release(kCudaCalls.destroy_event, event);
+    cuda_.device().give_back_stream_set(stream_set_);
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+  Expected<void> start() noexcept {
+    for (cudaEvent_t* event : {&begin_, &end_})
+      if (Expected<void> made = cuda_(kCudaCalls.create_event, event, 0U); !made) return made;
+    return {};
+  }
+
+  Expected<void> launch(LimitKernel kernel, unsigned blocks, unsigned threads,
+                        LimitArguments arguments) noexcept {
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.stream = stream();
+    void* list[] = {&arguments};
+    return cuda_(kCudaCalls.launch_kernel, &config, reinterpret_cast<const void*>(kernel), list);
+  }
+
+  Expected<void> driver_version(int& version) noexcept {
+    return cuda_(kCudaCalls.driver_version, &version);
+  }
+
+  /// Copies the second half to the first with the driver's copy function.
+  Expected<void> copy(const LimitArguments& arguments) noexcept {
+    const std::int64_t half = arguments.vectors / 2;
+    return cuda_(kCudaCalls.copy, arguments.block, arguments.block + half,
+                 static_cast<std::size_t>(half) * sizeof(float4), cudaMemcpyDeviceToDevice,
+                 stream());
+  }
+
+  /// Returns the seconds of the fastest of several runs of `work`, after two warm-up runs.
+  template <typename Work>
+  Expected<double> best(const Work& work) noexcept {
+    float best_ms = 0.0f;
+    for (int pass = -2; pass < kPasses; ++pass) {
+      if (Expected<void> done = cuda_(kCudaCalls.record_event, begin_, stream()); !done)
+        return tl::unexpected(done.error());
+      if (Expected<void> done = work(); !done) return tl::unexpected(done.error());
+      if (Expected<void> done = cuda_(kCudaCalls.record_event, end_, stream()); !done)
+        return tl::unexpected(done.error());
+      if (Expected<void> done = cuda_(kCudaCalls.synchronize_event, end_); !done)
+        return tl::unexpected(done.error());
+      float ms = 0.0f;
+      if (Expected<void> done = cuda_(kCudaCalls.elapsed, &ms, begin_, end_); !done)
+        return tl::unexpected(done.error());
+      if (pass == 0 || (pass > 0 && ms < best_ms)) best_ms = ms;
+    }
+    return 1e-3 * static_cast<double>(best_ms);
+  }
+
+ private:
+  cudaStream_t stream() noexcept { return cuda_.device().stream_set(stream_set_).compute; }
+
+  int stream_set_;
+  Scope cuda_;
+  cudaEvent_t begin_ = nullptr;
+  cudaEvent_t end_ = nullptr;
+};
+
+/// Creates an engine with a block that is large compared with the device's caches and small
+/// compared with its memory.
+Expected<Engine> engine_with_block(EngineConfig config, std::size_t& bytes) noexcept {
+  constexpr std::size_t kLeast = std::size_t{256} << 20;
+  if (const Expected<EngineInfo> info = Engine::probe(config);
+      info && info->backend != BackendKind::kCuda)
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "the limits of a device need the backend cuda"));
+  for (bytes = std::size_t{4} << 30;; bytes /= 2) {
+    config.memory = Buffer::footprint(MemorySpace::kCuda, bytes) +
+                    Buffer::footprint(MemorySpace::kCuda, sizeof(std::int64_t));
+    Expected<Engine> made = Engine::create(config);
+    if (made || made.error().status != Status::kOutOfMemory || bytes <= kLeast) return made;
+  }
+}
+
+}  // namespace
+
+Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcept {
+  DeviceLimits limits;
+  Expected<Engine> engine = engine_with_block(config, limits.block_bytes);
+  if (!engine) return tl::unexpected(engine.error());
+  auto* const device = static_cast<CudaDevice*>(detail::EngineAccess::state(*engine).device());
+  const DeviceTraits& traits = device->traits();
+  limits.compute_capability = traits.compute_capability;
+  limits.multiprocessors = traits.multiprocessors;
+  limits.l2_bytes = static_cast<std::size_t>(traits.l2_bytes);
+  Expected<Buffer> block = Buffer::create(*engine, MemorySpace::kCuda, limits.block_bytes);
+  if (!block) return tl::unexpected(block.error());
+  Expected<Buffer> outcome = Buffer::create(*engine, MemorySpace::kCuda, sizeof(std::int64_t));
+  if (!outcome) return tl::unexpected(outcome.error());
+
+  const LimitArguments arguments{static_cast<float4*>(block->data()),
+                                 static_cast<std::int64_t>(limits.block_bytes / sizeof(float4)),
+                                 static_cast<std::int64_t*>(outcome->data()), 1 << 16};
+  const auto multiprocessors = static_cast<unsigned>(traits.multiprocessors);
+  Expected<double> fma = 0.0;
+  {
+    Stopwatch stopwatch(*device);
+    if (Expected<void> done = stopwatch.start(); !done) return tl::unexpected(done.error());
+    if (Expected<void> done = stopwatch.driver_version(limits.driver_version); !done)
+      return tl::unexpected(done.error());
+    limits.runtime_version = CUDART_VERSION;
+    // Each multiprocessor runs several blocks one after the other.
+    const unsigned streaming = 8 * multiprocessors;
+    if (Expected<void> done =
+            stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments);
+        !done)
+      return tl::unexpected(done.error());
+    const Expected<double> read = stopwatch.best(
+        [&] { return stopwatch.launch(read_kernel(), streaming, kStreamingThreads, arguments); });
+    if (!read) return tl::unexpected(read.error());
+    const Expected<double> copy = stopwatch.best(
+        [&] { return stopwatch.launch(copy_kernel(), streaming, kStreamingThreads, arguments); });
+    if (!copy) return tl::unexpected(copy.error());
+    const Expected<double> own_copy = stopwatch.best([&] { return stopwatch.copy(arguments); });
+    if (!own_copy) return tl::unexpected(own_copy.error());
+    fma = stopwatch.best([&] {
+      return stopwatch.launch(multiply_add_kernel(), multiprocessors, kMultiplyThreads, arguments);
+    });
+    if (!fma) return tl::unexpected(fma.error());
+    limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / *read;
+    limits.copy_bytes_per_s = static_cast<double>(limits.block_bytes) / std::min(*copy, *own_copy);
+    limits.flops = 2.0 * kChains * arguments.rounds * kMultiplyThreads * multiprocessors / *fma;
+  }
+  std::int64_t clocks = 0;
+  if (Expected<void> done = outcome->read(0, &clocks, sizeof(clocks)); !done)
+    return tl::unexpected(done.error());
+  limits.clock_hz = static_cast<double>(clocks) / *fma;
+  return limits;
+}
+
+}  // namespace ocellus::cuda

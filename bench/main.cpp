@@ -1,0 +1,32 @@
+// The program `ocellus-bench`, which `ocellus bench` runs.
+#include <vector>
+
+#include "apps/common/common.h"
+#include "apps/common/program.h"
+#include "bench/bench_command.h"
+
+namespace {
+
+using namespace ocellus::app;
+
+/// The command line is that of `ocellus bench`, so help and errors name the command that users
+/// type.
+int run(int argc, char** argv) {
+  CLI::App program{kOcellusSummary, "ocellus"};
+  set_up_ocellus(program);
+  int exit_code = kDone;
+  add_bench_commands(program, exit_code);
+  std::string name = "ocellus";
+  std::string command = "bench";
+  std::vector<char*> arguments = {name.data(), command.data()};
+  arguments.insert(arguments.end(), argv + 1, argv + argc);
+  const int count = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  return parse_program(program, count, arguments.data(), exit_code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("ocellus", [argc, argv] { return run(argc, argv); });
+}

@@ -1,0 +1,159 @@
+// LayeredProgram: layers of tasks on a CUDA device with the schedules of Nere, Franey, Hashmi and
+// Lipasti (2012). Not part of the library: it is linked into the program for `ocellus bench` and
+// into tests.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+
+#include "bench/papers/core/paper_layers.h"
+#include "core/failure.h"
+#include "kernels/core/device_work.h"
+
+namespace ocellus::paper {
+
+/// `Arguments` is derived from LayerArguments. It has a constructor without arguments, and
+///
+///   using Config                                          // plain data
+///   static constexpr const char* kName                    // for error texts
+///   Expected<void> describe(const Config&) noexcept       // checks it; adds the layers
+///   void layout(detail::LayoutBuilder& device) noexcept
+///
+/// and a function layer_kernels(const Arguments&) returns its kernels.
+template <typename Arguments>
+class LayeredProgram {
+ public:
+  using Config = typename Arguments::Config;
+
+  /// Errors: those of Arguments::describe.
+  static Expected<Footprint> footprint(const Config& config) noexcept {
+    Arguments arguments{};
+    if (Expected<void> made = arguments.describe(config); !made)
+      return tl::unexpected(made.error());
+    detail::LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
+    arguments.layout(device);
+    Footprint bytes;
+    bytes.device = device.bytes();
+    return bytes;
+  }
+
+  /// `most_blocks`: of kQueue, instead of as many as can be resident, which is 0. A larger number
+  /// than that is permitted. Errors: those of Arguments::describe, OutOfMemory, Unsupported (the
+  /// engine has no CUDA device), those of CUDA.
+  static Expected<LayeredProgram> create(Engine& engine, const Config& config,
+                                         LayerSchedule schedule, int most_blocks = 0) noexcept {
+    const Expected<Footprint> bytes = footprint(config);
+    if (!bytes) return tl::unexpected(bytes.error());
+    if (engine.info().backend != BackendKind::kCuda) {
+      return tl::unexpected(
+          make_error(Status::kUnsupported, "%s: the engine has no CUDA device", Arguments::kName));
+    }
+    LayeredProgram program(schedule);
+    program.work_.reset(new (std::nothrow) cuda::DeviceWork);
+    if (program.work_ == nullptr) return detail::no_memory_for_operator();
+    if (Expected<void> taken = program.work_->prepare(engine, *bytes, Arguments::kName); !taken)
+      return tl::unexpected(taken.error());
+    if (Expected<void> made = program.arguments_.describe(config); !made)
+      return tl::unexpected(made.error());
+    detail::LayoutBuilder device(program.work_->device_memory(), cuda::kDeviceAlignment);
+    program.arguments_.layout(device);
+    cuda::Scope cuda(program.work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    if (Expected<void> done = program.work_->start(cuda); !done)
+      return tl::unexpected(done.error());
+    if (Expected<void> done = program.choose_blocks(cuda, most_blocks); !done)
+      return tl::unexpected(done.error());
+    return program;
+  }
+
+  const Arguments& arguments() const noexcept { return arguments_; }
+  int blocks() const noexcept { return blocks_; }
+
+  /// Copies to an array on the device and waits. Errors: those of CUDA.
+  Expected<void> upload(const float* to, std::span<const float> values) noexcept {
+    cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    return work_->upload(cuda, const_cast<float*>(to), values.data(), values.size_bytes());
+  }
+
+  /// One run of all layers; with kPipelined, layer l of the run that began l calls before. Errors:
+  /// those of CUDA.
+  Expected<void> run() noexcept {
+    cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    const auto queue = [&]() -> Expected<void> {
+      if (Expected<void> done = launch(cuda); !done) return done;
+      if (Expected<void> done = work_->record(cuda, 1); !done) return done;
+      return work_->wait_for(cuda, 1);
+    };
+    return work_->finished(cuda, queue());
+  }
+
+  /// Milliseconds of one of `repeats` runs, which are queued without waiting. Errors: those of
+  /// CUDA.
+  Expected<double> time(int repeats) noexcept {
+    cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    return work_->time(cuda, repeats, [&] { return launch(cuda); });
+  }
+
+  /// Reads what the last layer has computed: with kPipelined, that of the run which began
+  /// `layer_count` - 1 calls before the last one. Errors: those of CUDA.
+  Expected<void> read(std::span<float> results) noexcept {
+    cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    const bool other = schedule_ == LayerSchedule::kPipelined && launches_ % 2 == 0;
+    return work_->download(cuda, results.data(),
+                           arguments_.results[other ? 1 : 0] + arguments_.last().results_at,
+                           results.size_bytes());
+  }
+
+ private:
+  explicit LayeredProgram(LayerSchedule schedule) noexcept : schedule_(schedule) {}
+
+  Expected<void> choose_blocks(cuda::Scope& cuda, int most_blocks) noexcept {
+    blocks_ = arguments_.tasks;
+    if (schedule_ != LayerSchedule::kQueue) return {};
+    if (most_blocks > 0) {
+      blocks_ = most_blocks;
+      return {};
+    }
+    int each = 0;
+    if (Expected<void> asked = cuda(cuda::kCudaCalls.blocks_per_multiprocessor, &each,
+                                    reinterpret_cast<const void*>(layer_kernels(arguments_).queue),
+                                    kLayerThreads, std::size_t{0});
+        !asked)
+      return asked;
+    blocks_ = std::min(blocks_, std::max(each * work_->device().traits().multiprocessors, 1));
+    return {};
+  }
+
+  Expected<void> launch(cuda::Scope& cuda) noexcept {
+    const LayerKernels<Arguments> kernels = layer_kernels(arguments_);
+    const auto queue = [&](Kernel<Arguments> kernel, int blocks) {
+      return work_->launch(cuda, kernel, dim3(static_cast<unsigned>(blocks)), dim3(kLayerThreads),
+                           0, arguments_);
+    };
+    if (schedule_ == LayerSchedule::kPipelined) {
+      arguments_.launch = launches_++;
+      return queue(kernels.pipeline, blocks_);
+    }
+    if (schedule_ == LayerSchedule::kQueue) {
+      const Expected<void> done = queue(kernels.queue, blocks_);
+      ++arguments_.run;
+      return done;
+    }
+    for (arguments_.layer = 0; arguments_.layer < arguments_.layer_count; ++arguments_.layer) {
+      const TaskLayer& layer = arguments_.layers[static_cast<std::size_t>(arguments_.layer)];
+      if (Expected<void> done = queue(kernels.layer, layer.tasks); !done) return done;
+    }
+    return {};
+  }
+
+  std::unique_ptr<cuda::DeviceWork> work_;
+  LayerSchedule schedule_;
+  Arguments arguments_{};
+  int blocks_ = 0;
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace ocellus::paper

@@ -1,0 +1,129 @@
+#include "bench/papers/cortical_network/paper_device_network.h"
+
+#include <algorithm>
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::kCudaCalls;
+using cuda::Phase;
+using cuda::Scope;
+
+constexpr const char* kName = "the paper's cortical network";
+
+}  // namespace
+
+void PaperArguments::layout(const detail::NetworkPlan& plan,
+                            detail::LayoutBuilder& device) noexcept {
+  NetworkBase::layout(plan, device);
+  weights = device.take<std::uint16_t>(plan.hierarchy.weights);
+  omega = device.take<std::int32_t>(plan.hierarchy.minicolumns);
+  other_winners = device.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  queue = device.take<QueueCounts>(1);
+  done = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  for (int i = 0; i < plan.hierarchy.level_count; ++i)
+    striped_at[static_cast<std::size_t>(i)] =
+        static_cast<std::int64_t>(plan.hierarchy.level(i).weights_at);
+}
+
+Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
+                                                        const CorticalNetworkConfig& config,
+                                                        NetworkSchedule schedule,
+                                                        int most_blocks) noexcept {
+  Expected<std::unique_ptr<Memory>> memory =
+      Memory::create(engine, config, paper_start_kernel(), kName);
+  if (!memory) return tl::unexpected(memory.error());
+  PaperDeviceNetwork network(std::move(*memory), schedule);
+  network.threads_ = network.memory().plan().hierarchy.most_minicolumns;
+  if (Expected<void> chosen = network.choose_blocks(most_blocks); !chosen)
+    return tl::unexpected(chosen.error());
+  return network;
+}
+
+Expected<void> PaperDeviceNetwork::choose_blocks(int most_blocks) noexcept {
+  blocks_ = memory_->arguments().hypercolumns;
+  if (schedule_ == NetworkSchedule::kLevels || schedule_ == NetworkSchedule::kPipelined) return {};
+  cuda::DeviceWork& work = memory_->work();
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const void* const kernel = schedule_ == NetworkSchedule::kQueue
+                                 ? reinterpret_cast<const void*>(paper_queue_kernel())
+                                 : reinterpret_cast<const void*>(paper_pipeline_kernel());
+  int each = 0;
+  if (Expected<void> asked =
+          cuda(kCudaCalls.blocks_per_multiprocessor, &each, kernel, threads_, std::size_t{0});
+      !asked)
+    return asked;
+  const int resident = std::max(each * work.device().traits().multiprocessors, 1);
+  blocks_ = std::min(blocks_, most_blocks > 0 ? most_blocks : resident);
+  return {};
+}
+
+Expected<void> PaperDeviceNetwork::read_winners(int level,
+                                                std::span<std::int32_t> winners) noexcept {
+  const PaperArguments& a = memory_->arguments();
+  // The last launch of a pipeline has the number `launches_` - 1.
+  const bool other = pipelined() && launches_ % 2 == 0;
+  return memory_->read_level(level, other ? a.other_winners : a.winners, winners);
+}
+
+Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept {
+  cuda::DeviceWork& work = memory_->work();
+  const PaperArguments& network = memory_->arguments();
+  const dim3 threads(static_cast<unsigned>(threads_));
+  const dim3 blocks(static_cast<unsigned>(blocks_));
+  if (pipelined()) {
+    if (feeds) ++fed_;
+    const PipelineArguments a{network, launches_, fed_};
+    ++launches_;
+    return work.launch(cuda, paper_pipeline_kernel(), blocks, threads, 0, a);
+  }
+  if (schedule_ == NetworkSchedule::kQueue) {
+    if (Expected<void> done = work.launch(cuda, paper_queue_kernel(), blocks, threads, 0, network);
+        !done)
+      return done;
+    return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
+  }
+  OfLevel<PaperArguments> a{network, 0};
+  for (; a.level < network.level_count; ++a.level) {
+    const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
+    if (Expected<void> done =
+            work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
+                        dim3(static_cast<unsigned>(l.padded)), 0, a);
+        !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {
+  cuda::DeviceWork& work = memory_->work();
+  // Launches outside of a graph are permitted during creation only.
+  Scope cuda(work.device(), Phase::kCreating, kName);
+  const auto queue = [&]() -> Expected<void> {
+    if (Expected<void> done = work.record(cuda, 0); !done) return done;
+    if (Expected<void> done = launch_step(cuda, feeds); !done) return done;
+    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    return work.wait_for(cuda, 1);
+  };
+  return work.finished(cuda, queue());
+}
+
+Expected<void> PaperDeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
+                                        bool learn) noexcept {
+  if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
+  return launch_and_wait(true);
+}
+
+Expected<void> PaperDeviceNetwork::finish() noexcept {
+  if (!pipelined()) return {};
+  for (int level = 1; level < memory_->arguments().level_count; ++level)
+    if (Expected<void> done = launch_and_wait(false); !done) return done;
+  return {};
+}
+
+Expected<double> PaperDeviceNetwork::last_ms() noexcept {
+  Scope cuda(memory_->work().device(), Phase::kRunning, kName);
+  return memory_->work().elapsed(cuda, 0, 1);
+}
+
+}  // namespace ocellus::paper

@@ -1,0 +1,235 @@
+// The schedules of Nere, Franey, Hashmi and Lipasti (2012).
+#include "bench/papers/core/paper_work_queue.cuh"
+#include "bench/papers/cortical_network/paper_network_kernels.h"
+#include "kernels/cortical_network/network_inputs.cuh"
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::kWarp;
+using cuda::NetworkLevel;
+using cuda::Window;
+
+/// The threads of a block, a multiple of 32.
+struct ColumnTeam {
+  __device__ int size() const { return static_cast<int>(blockDim.x); }
+  __device__ int rank() const { return static_cast<int>(threadIdx.x); }
+  __device__ void sync() const { __syncthreads(); }
+  template <typename T, typename Combine>
+  __device__ T combine(T value, const Combine& with) const {
+    __shared__ T of_warps[kMostThreads / kWarp];
+    value = cuda::WarpTeam().combine(value, with);
+    if (rank() % kWarp == 0) of_warps[rank() / kWarp] = value;
+    __syncthreads();
+    value = of_warps[0];
+    for (int w = 1; w < size() / kWarp; ++w) value = with(value, of_warps[w]);
+    // The next call uses the same memory.
+    __syncthreads();
+    return value;
+  }
+};
+
+struct Memory {
+  std::uint16_t inputs[cuda::kListPoints];
+  int count;
+};
+
+/// Writes the active inputs of cuda::kListPoints grid points, from `first` on, to `inputs`, in any
+/// order. `count`, in shared memory: their number. All threads of the block must call it.
+__device__ void list_inputs(const ColumnTeam& team, const Window& window, int first,
+                            std::uint16_t* inputs, int& count) {
+  if (team.rank() == 0) count = 0;
+  team.sync();
+  const int end = min(window.points(), first + cuda::kListPoints);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int base = first; base < end; base += team.size()) {
+    const int point = base + team.rank();
+    const int cell = point < end ? window.active_cell(point) : -1;
+    const unsigned mask = __ballot_sync(cuda::kAllLanes, cell >= 0);
+    int at = 0;
+    if (lane == 0 && mask != 0) at = atomicAdd(&count, __popc(mask));
+    at = __shfl_sync(cuda::kAllLanes, at, 0) + __popc(mask & cuda::lanes_before());
+    if (cell >= 0) inputs[at] = static_cast<std::uint16_t>(point * window.l.below_cells + cell);
+  }
+  team.sync();
+}
+
+__device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Window& window,
+                      std::uint16_t* weights, std::int32_t& omega) {
+  const NetworkLevel& l = window.l;
+  int sum = 0;
+  for (int i = team.rank(); i < l.inputs; i += team.size()) {
+    std::uint16_t& at = weights[std::int64_t{i} * l.padded];
+    const std::int32_t weight = window.is_active(i) ? detail::potentiated(at, a.potentiation)
+                                                    : detail::depressed(at, a.depression);
+    at = static_cast<std::uint16_t>(weight);
+    sum += detail::counted(weight);
+  }
+  sum = team.combine(sum, cuda::Total());
+  if (team.rank() == 0) omega = sum;
+}
+
+/// One step of a hypercolumn: a thread computes a minicolumn. `publish(winner)` is called by one
+/// thread before weights change.
+template <typename Publish>
+__device__ void step_hypercolumn(const PaperArguments& a, int level, int hypercolumn,
+                                 std::uint64_t step, const std::int32_t* winners_below,
+                                 Memory& memory, const Publish& publish) {
+  const ColumnTeam team;
+  const NetworkLevel& l = a.levels[level];
+  const Window window(a, l, winners_below, hypercolumn);
+  const bool learns = a.step->learn != 0;
+  const int m = team.rank();
+  const std::int64_t first = l.minicolumns_at + std::int64_t{hypercolumn} * l.padded;
+  std::uint16_t* const weights =
+      a.weights + a.striped_at[level] + std::int64_t{hypercolumn} * l.inputs * l.padded;
+  std::int32_t strong = 0;
+  std::int32_t weak = 0;
+  int count = 0;
+  for (int begin = 0; begin < window.points(); begin += cuda::kListPoints) {
+    list_inputs(team, window, begin, memory.inputs, memory.count);
+    const int listed = memory.count;
+    count += listed;
+    if (m < l.minicolumns) {
+      for (int i = 0; i < listed; ++i) {
+        const int weight = weights[std::int64_t{memory.inputs[i]} * l.padded + m];
+        if (weight >= detail::kStrongWeight)
+          strong += weight;
+        else
+          ++weak;
+      }
+    }
+    __syncthreads();
+  }
+  constexpr std::int64_t kNone = INT64_MIN;
+  const bool takes_part = count > 0 && m < l.minicolumns;
+  const std::int64_t g =
+      takes_part ? detail::response(strong, weak, a.omega[first + m], a.threshold) : kNone;
+  // The largest of the responses that count, then the lowest of their minicolumns.
+  const auto winner_of = [&](bool counts) {
+    const std::int64_t most = team.combine(counts ? g : kNone, cuda::Largest());
+    if (most == kNone) return kSilent;
+    const std::int64_t lowest =
+        team.combine(counts && g == most ? std::int64_t{-m} : kNone, cuda::Largest());
+    return static_cast<int>(-lowest);
+  };
+  int winner = winner_of(takes_part && g > 0);
+  const bool responded = winner != kSilent;
+  if (learns && !responded && count > 0)
+    winner =
+        winner_of(takes_part && cuda::fires(a, l.first + hypercolumn, step, m, a.wins[first + m]));
+  if (m == 0) {
+    publish(winner);
+    if (learns && responded)
+      a.wins[first + winner] =
+          static_cast<std::uint8_t>(min(a.wins[first + winner] + 1, a.stable_wins));
+  }
+  if (learns && winner != kSilent)
+    learn(team, a, window, weights + winner, a.omega[first + winner]);
+}
+
+__global__ void __launch_bounds__(cuda::kNetworkThreads)
+    start_network(const __grid_constant__ PaperArguments a) {
+  const int number = static_cast<int>(blockIdx.x);
+  const int level = cuda::level_of(a, number);
+  const NetworkLevel& l = a.levels[level];
+  const std::int64_t h = number - l.first;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int m = thread; m < l.padded; m += cuda::kNetworkThreads) {
+    // Initial weights are at most 0.2, which does not count.
+    a.omega[l.minicolumns_at + h * l.padded + m] = 0;
+    a.wins[l.minicolumns_at + h * l.padded + m] = 0;
+  }
+  if (thread == 0) {
+    a.winners[number] = kSilent;
+    a.other_winners[number] = kSilent;
+    a.done[number] = 0;
+  }
+  std::uint16_t* const weights = a.weights + a.striped_at[level] + h * l.inputs * l.padded;
+  cuda::for_each_initial_weight(a, l, number, [&](int input, int m, int weight) {
+    weights[std::int64_t{input} * l.padded + m] = static_cast<std::uint16_t>(weight);
+  });
+}
+
+__global__ void __launch_bounds__(kMostThreads)
+    step_level(const __grid_constant__ OfLevel<PaperArguments> a) {
+  __shared__ Memory memory;
+  const int h = static_cast<int>(blockIdx.x);
+  std::int32_t* const winner = a.network.winners + a.network.levels[a.level].first + h;
+  step_hypercolumn(a.network, a.level, h, a.network.step->number, a.network.winners, memory,
+                   [&](int m) { *winner = m; });
+}
+
+// Each launch reads the winners of the launch before, and writes to the other array.
+__global__ void __launch_bounds__(kMostThreads)
+    step_pipeline(const __grid_constant__ PipelineArguments a) {
+  __shared__ Memory memory;
+  const PaperArguments& n = a.network;
+  const bool even = a.launch % 2 == 0;
+  const std::int32_t* const below = even ? n.other_winners : n.winners;
+  std::int32_t* const own = even ? n.winners : n.other_winners;
+  for (int i = static_cast<int>(blockIdx.x); i < n.hypercolumns; i += static_cast<int>(gridDim.x)) {
+    const int level = cuda::level_of(n, i);
+    // Before its first step, a level has no input.
+    if (a.launch < static_cast<std::uint64_t>(level)) continue;
+    const std::uint64_t step = a.launch - static_cast<std::uint64_t>(level);
+    if (step >= a.fed) {
+      // Levels above still need the winner of the last step.
+      if (threadIdx.x == 0) own[i] = below[i];
+      continue;
+    }
+    step_hypercolumn(n, level, i - n.levels[level].first, step, below, memory,
+                     [&](int m) { own[i] = m; });
+    __syncthreads();
+  }
+}
+
+__global__ void __launch_bounds__(kMostThreads)
+    step_queue(const __grid_constant__ PaperArguments a) {
+  __shared__ Memory memory;
+  const WorkQueue queue{&a.queue->next, &a.queue->left, a.done, a.hypercolumns};
+  const unsigned run = a.queue->run + 1;
+  const auto wait = [&](int task) {
+    const NetworkLevel& l = a.levels[cuda::level_of(a, task)];
+    if (l.below_first < 0) return;
+    const Window window(a, l, a.winners, task - l.first);
+    for (int y = 0; y < l.window_height; ++y)
+      for (int x = 0; x < l.window_width; ++x)
+        wait_for_task(queue, l.below_first + (window.top + y) * l.below_columns + window.left + x,
+                      run);
+  };
+  run_tasks(queue, wait, [&](int task) {
+    const int level = cuda::level_of(a, task);
+    step_hypercolumn(a, level, task - a.levels[level].first, a.step->number, a.winners, memory,
+                     [&](int m) {
+                       a.winners[task] = m;
+                       // Before the weights change, as in algorithm 1.
+                       publish_task(queue, task, run);
+                     });
+  });
+}
+
+// A kernel of its own: other blocks may still read the numbers.
+__global__ void end_step(const __grid_constant__ PaperArguments a) {
+  ++a.queue->run;
+}
+
+}  // namespace
+
+Kernel<PaperArguments> paper_start_kernel() noexcept {
+  return start_network;
+}
+Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept {
+  return step_level;
+}
+Kernel<PaperArguments> paper_end_kernel() noexcept {
+  return end_step;
+}
+Kernel<PipelineArguments> paper_pipeline_kernel() noexcept {
+  return step_pipeline;
+}
+Kernel<PaperArguments> paper_queue_kernel() noexcept {
+  return step_queue;
+}
+
+}  // namespace ocellus::paper

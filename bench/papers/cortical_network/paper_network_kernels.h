@@ -1,0 +1,55 @@
+// The kernels of PaperDeviceNetwork and the plain data that they take. A block has a thread for
+// each padded minicolumn of the widest level.
+#pragma once
+
+#include "kernels/cortical_network/network.h"
+
+namespace ocellus::paper {
+
+using cuda::Kernel;
+using cuda::OfLevel;
+
+/// Of the work queue; 0 before the first step.
+struct QueueCounts {
+  unsigned next;
+  unsigned left;
+  unsigned run;  ///< steps that have ended
+};
+
+struct PaperArguments : cuda::NetworkBase {
+  /// Striped: [hypercolumn][input][padded minicolumn].
+  std::uint16_t* weights;
+  std::int32_t* omega;  ///< of each padded minicolumn
+  /// Launches of a pipeline write to `winners` and to this array in turn.
+  std::int32_t* other_winners;
+  QueueCounts* queue;
+  unsigned* done;  ///< of each hypercolumn: steps that the work queue has finished
+  /// Of the first weight of each level.
+  std::array<std::int64_t, kMaxCorticalLevels> striped_at;
+
+  void layout(const detail::NetworkPlan& plan, detail::LayoutBuilder& device) noexcept;
+};
+static_assert(sizeof(PaperArguments) <= 4000, "kernel arguments have 4 KB");
+
+inline constexpr int kMostThreads = kMaxMinicolumns;
+
+/// Weights, and the state before the first step. Blocks of kNetworkThreads: hypercolumns of all
+/// levels.
+Kernel<PaperArguments> paper_start_kernel() noexcept;
+/// A level. Blocks: its hypercolumns.
+Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept;
+/// The end of a step of paper_queue_kernel().
+Kernel<PaperArguments> paper_end_kernel() noexcept;
+
+struct PipelineArguments {
+  PaperArguments network;
+  std::uint64_t launch;  ///< number of the launch; level l computes the step `launch` - l
+  std::uint64_t fed;     ///< steps that have begun
+};
+/// All levels. Blocks: any number; they take hypercolumns in turn.
+Kernel<PipelineArguments> paper_pipeline_kernel() noexcept;
+
+/// All levels. Blocks: any number.
+Kernel<PaperArguments> paper_queue_kernel() noexcept;
+
+}  // namespace ocellus::paper

@@ -1,0 +1,491 @@
+#include "bench/papers/neocognitron/paper_neocognitron.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "bench/papers/neocognitron/paper_geometry.h"
+#include "bench/papers/neocognitron/paper_schedules.h"
+#include "core/failure.h"
+#include "core/layout_builder.h"
+#include "kernels/core/device_work.h"
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::blocks_for;
+using cuda::DeviceWork;
+using cuda::Phase;
+using cuda::Scope;
+using detail::LayoutBuilder;
+
+constexpr const char* kName = "the paper's neocognitron";
+constexpr std::size_t kU0Pixels =
+    static_cast<std::size_t>(kNeocognitronSide) * static_cast<std::size_t>(kNeocognitronSide);
+
+/// Of a block, without a higher limit for the kernel.
+constexpr std::size_t kSharedBytes = 48 * 1024;
+/// Neighboring positions of a block, at most.
+constexpr int kMostNeighbors = 16;
+/// Computations of a layer for each number of threads that is tried, after one more.
+constexpr int kTrialRepeats = 5;
+
+static_assert(sizeof(TableArguments) <= 4096, "kernel arguments have 4 KB");
+
+}  // namespace
+
+class PaperNeocognitron::Layers {
+ public:
+  Layers(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
+      : geometry_(geometry), schedule_(schedule) {}
+  Layers(const Layers&) = delete;
+  Layers& operator=(const Layers&) = delete;
+
+  Footprint footprint() noexcept;
+  Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
+
+  Expected<void> begin(std::span<const float> u0) noexcept;
+  Expected<PaperCharacterTimes> end(std::span<float> scores) noexcept;
+  Expected<void> simple_layer(std::size_t stage, std::span<const float> in,
+                              std::span<float> out) noexcept;
+  Expected<void> complex_layer(std::size_t stage, std::span<const float> in,
+                               std::span<float> out) noexcept;
+  Expected<double> layer_ms(std::size_t stage, int repeats) noexcept;
+  int threads(std::size_t stage) const noexcept;
+
+ private:
+  /// An S-layer with its arrays on the device.
+  struct SimpleLayer {
+    SharedInputsArguments arguments{};
+    InputTable table{};
+    float* in = nullptr;
+    float* weights = nullptr;
+    WindowTap* taps = nullptr;
+    int neighbors = 1;  ///< positions of a block: T4 and T5
+  };
+
+  void layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept;
+  void set_arguments(const TrainedNeocognitron& network) noexcept;
+  Expected<void> upload_window(Scope& cuda, WindowTap* to, const CellWindow& window) noexcept;
+  Expected<void> upload_network(Scope& cuda, const TrainedNeocognitron& network) noexcept;
+  /// Sets `neighbors` of the layer to the fastest number.
+  Expected<void> try_threads(Scope& cuda, std::size_t stage) noexcept;
+
+  Expected<void> launch_simple(Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_columns(Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_neighbors(Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_complex(Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_character(Scope& cuda) noexcept;
+  Expected<void> queue_character(Scope& cuda) noexcept;
+  Expected<void> compute_once(std::span<const float> in, float* device_in, std::span<float> out,
+                              const float* device_out,
+                              Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
+                              std::size_t stage) noexcept;
+  Expected<double> time_layer(Scope& cuda, std::size_t stage, int repeats) noexcept;
+  bool shares_inputs() const noexcept {
+    return schedule_ == SimpleSchedule::kShared || schedule_ == SimpleSchedule::kTabulated;
+  }
+  dim3 column_block(std::size_t stage) const noexcept {
+    return dim3(static_cast<unsigned>(std::min(geometry_.planes[stage], kMaxThreads)));
+  }
+
+  PaperGeometry geometry_;
+  SimpleSchedule schedule_;
+  DeviceWork work_;
+  // On the device.
+  float* u0_ = nullptr;
+  float* v_ = nullptr;
+  float* scores_ = nullptr;
+  int* first_ = nullptr;  ///< ScoreArguments::first
+  WindowTap* contrast_taps_ = nullptr;
+  std::array<SimpleLayer, kStages> simple_;
+  std::array<float*, kStages> simple_cells_{};
+  std::array<WindowTap*, kComplexStages> complex_taps_{};
+  // In pinned memory.
+  float* pinned_u0_ = nullptr;
+  float* pinned_scores_ = nullptr;
+  ContrastLayerArguments contrast_{};
+};
+
+// ---- memory
+
+void PaperNeocognitron::Layers::layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept {
+  std::size_t positions = 0;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    SimpleLayer& layer = simple_[i];
+    layer.in = device.take<float>(geometry_.input_cells(i));
+    layer.weights = device.take<float>(geometry_.weights(i));
+    layer.taps = device.take<WindowTap>(static_cast<std::size_t>(geometry_.simple[i].taps));
+    simple_cells_[i] = device.take<float>(geometry_.simple_cells(i));
+    positions = std::max(positions, squared(geometry_.simple[i].sides.out));
+    if (i < kComplexStages)
+      complex_taps_[i] =
+          device.take<WindowTap>(static_cast<std::size_t>(geometry_.complex[i].taps));
+  }
+  const auto classes = static_cast<std::size_t>(geometry_.classes);
+  u0_ = device.take<float>(kU0Pixels);
+  v_ = device.take<float>(positions);
+  scores_ = device.take<float>(classes);
+  first_ = device.take<int>(classes + 1);
+  contrast_taps_ = device.take<WindowTap>(static_cast<std::size_t>(geometry_.contrast.taps));
+  pinned_u0_ = pinned.take<float>(kU0Pixels);
+  pinned_scores_ = pinned.take<float>(classes);
+}
+
+Footprint PaperNeocognitron::Layers::footprint() noexcept {
+  LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
+  LayoutBuilder pinned(nullptr, cuda::kDeviceAlignment);
+  layout(device, pinned);
+  Footprint footprint;
+  footprint.device = device.bytes();
+  footprint.pinned = pinned.bytes();
+  return footprint;
+}
+
+Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
+                                                const TrainedNeocognitron& network) noexcept {
+  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
+  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
+  LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
+  layout(device, pinned);
+  set_arguments(network);
+
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  // The trials read all cells.
+  if (Expected<void> done = work_.start(cuda); !done) return done;
+  if (Expected<void> done = upload_network(cuda, network); !done) return done;
+  if (!shares_inputs()) return {};
+  for (std::size_t i = 0; i < kStages; ++i)
+    if (Expected<void> done = try_threads(cuda, i); !done) return done;
+  return {};
+}
+
+void PaperNeocognitron::Layers::set_arguments(const TrainedNeocognitron& network) noexcept {
+  const CellWindow& contrast = geometry_.contrast;
+  contrast_ = {.u0 = u0_,
+               .out = simple_[0].in,
+               .taps = contrast_taps_,
+               .tap_count = contrast.taps,
+               .first = contrast.first,
+               .side_in = contrast.sides.in,
+               .side_out = contrast.sides.out,
+               .threshold = network.parameters.contrast_threshold};
+  for (std::size_t i = 0; i < kStages; ++i) {
+    const CellWindow& window = geometry_.simple[i];
+    SimpleLayer& layer = simple_[i];
+    layer.arguments.layer = {.in = layer.in,
+                             .out = simple_cells_[i],
+                             .v = v_,
+                             .weights = layer.weights,
+                             .taps = layer.taps,
+                             .tap_count = window.taps,
+                             .first = window.first,
+                             .side_in = window.sides.in,
+                             .side_out = window.sides.out,
+                             .in_planes = geometry_.in_planes[i],
+                             .planes = geometry_.planes[i],
+                             .first_row = 0,
+                             .similarity = i + 1 == kStages,
+                             .threshold = network.parameters.stages[i].threshold,
+                             .bias = 1.0f / network.parameters.gain};
+    set_rectangle(window, layer.arguments);
+    layer.arguments.chunk = geometry_.in_planes[i];
+    layer.table = make_table(window, layer.arguments);
+  }
+}
+
+Expected<void> PaperNeocognitron::Layers::upload_window(Scope& cuda, WindowTap* to,
+                                                        const CellWindow& window) noexcept {
+  return work_.upload(cuda, to, window.tap.data(),
+                      static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
+}
+
+Expected<void> PaperNeocognitron::Layers::upload_network(
+    Scope& cuda, const TrainedNeocognitron& network) noexcept {
+  if (Expected<void> done = upload_window(cuda, contrast_taps_, geometry_.contrast); !done)
+    return done;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    if (Expected<void> done = upload_window(cuda, simple_[i].taps, geometry_.simple[i]); !done)
+      return done;
+    if (Expected<void> done = work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
+                                           geometry_.weights(i) * sizeof(float));
+        !done)
+      return done;
+    if (i == kComplexStages) break;
+    if (Expected<void> done = upload_window(cuda, complex_taps_[i], geometry_.complex[i]); !done)
+      return done;
+  }
+  std::array<int, kMaxCharacterClasses + 1> first{};
+  const auto begin = network.labels.begin();
+  for (std::size_t c = 0; c < network.names.size(); ++c)
+    first[c + 1] = static_cast<int>(std::upper_bound(begin, network.labels.end(), c) - begin);
+  return work_.upload(cuda, first_, first.data(), (network.names.size() + 1) * sizeof(int));
+}
+
+// ---- kernels
+
+Expected<void> PaperNeocognitron::Layers::launch_simple(Scope& cuda, std::size_t stage) noexcept {
+  if (shares_inputs()) return launch_neighbors(cuda, stage);
+  if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
+  const SimpleLayerArguments& a = simple_[stage].arguments.layer;
+  if (Expected<void> done =
+          work_.launch(cuda, strength_kernel(), dim3(blocks_for(squared(a.side_out), kCellThreads)),
+                       dim3(kCellThreads), 0, a);
+      !done)
+    return done;
+  return work_.launch(cuda, gather_cells_kernel(),
+                      dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
+                      dim3(kCellThreads), 0, a);
+}
+
+Expected<void> PaperNeocognitron::Layers::launch_columns(Scope& cuda, std::size_t stage) noexcept {
+  SimpleLayerArguments a = simple_[stage].arguments.layer;
+  if (schedule_ == SimpleSchedule::kOneGrid) {
+    return work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
+                        column_block(stage), 0, a);
+  }
+  for (; a.first_row < a.side_out; ++a.first_row) {
+    if (Expected<void> done =
+            work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+                         column_block(stage), 0, a);
+        !done)
+      return done;
+  }
+  return {};
+}
+
+Expected<void> PaperNeocognitron::Layers::launch_neighbors(Scope& cuda,
+                                                           std::size_t stage) noexcept {
+  const SimpleLayer& layer = simple_[stage];
+  TableArguments a{layer.arguments, layer.table};
+  // Shared memory for the planes that fit.
+  a.shared.chunk = 1;
+  const std::size_t plane_bytes = shared_input_bytes(a.shared, layer.neighbors);
+  a.shared.chunk = static_cast<int>(
+      std::min(kSharedBytes / plane_bytes, static_cast<std::size_t>(a.shared.layer.in_planes)));
+  const int side = a.shared.layer.side_out;
+  const dim3 grid(blocks_for(static_cast<std::size_t>(side), layer.neighbors),
+                  static_cast<unsigned>(side));
+  const dim3 block(column_block(stage).x, static_cast<unsigned>(layer.neighbors));
+  const std::size_t bytes = shared_input_bytes(a.shared, layer.neighbors);
+  if (schedule_ == SimpleSchedule::kTabulated)
+    return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
+  return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
+}
+
+Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_t stage) noexcept {
+  const CellWindow& window = geometry_.complex[stage];
+  const ComplexLayerArguments a{.in = simple_cells_[stage],
+                                .out = simple_[stage + 1].in,
+                                .taps = complex_taps_[stage],
+                                .tap_count = window.taps,
+                                .first = window.first,
+                                .side_in = window.sides.in,
+                                .side_out = window.sides.out,
+                                .pitch = window.sides.pitch,
+                                .planes = geometry_.planes[stage]};
+  return work_.launch(cuda, complex_layer_kernel(),
+                      dim3(blocks_for(geometry_.input_cells(stage + 1), kCellThreads)),
+                      dim3(kCellThreads), 0, a);
+}
+
+Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept {
+  if (Expected<void> done =
+          work_.launch(cuda, contrast_layer_kernel(),
+                       dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
+                       dim3(kCellThreads), 0, contrast_);
+      !done)
+    return done;
+  for (std::size_t i = 0; i < kStages; ++i) {
+    if (Expected<void> done = launch_simple(cuda, i); !done) return done;
+    if (i == kComplexStages) break;
+    if (Expected<void> done = launch_complex(cuda, i); !done) return done;
+  }
+  const ScoreArguments a{.similarities = simple_cells_[kComplexStages],
+                         .scores = scores_,
+                         .first = first_,
+                         .positions = static_cast<int>(squared(geometry_.simple[3].sides.out)),
+                         .references = geometry_.planes[3]};
+  return work_.launch(cuda, score_kernel(), dim3(static_cast<unsigned>(geometry_.classes)),
+                      dim3(kCellThreads), 0, a);
+}
+
+// ---- running
+
+Expected<void> PaperNeocognitron::Layers::queue_character(Scope& cuda) noexcept {
+  if (Expected<void> done = work_.record(cuda, 0); !done) return done;
+  if (Expected<void> done =
+          work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice);
+      !done)
+    return done;
+  if (Expected<void> done = work_.record(cuda, 1); !done) return done;
+  if (Expected<void> done = launch_character(cuda); !done) return done;
+  if (Expected<void> done = work_.record(cuda, 2); !done) return done;
+  if (Expected<void> done = work_.copy(cuda, pinned_scores_, scores_,
+                                       static_cast<std::size_t>(geometry_.classes) * sizeof(float),
+                                       cudaMemcpyDeviceToHost);
+      !done)
+    return done;
+  return work_.record(cuda, 3);
+}
+
+Expected<void> PaperNeocognitron::Layers::begin(std::span<const float> u0) noexcept {
+  if (u0.size() != kU0Pixels) {
+    return detail::invalid_argument("%s: a character has %zu pixels; there must be %zu", kName,
+                                    u0.size(), kU0Pixels);
+  }
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  std::copy(u0.begin(), u0.end(), pinned_u0_);
+  return work_.finished(cuda, queue_character(cuda));
+}
+
+Expected<PaperCharacterTimes> PaperNeocognitron::Layers::end(std::span<float> scores) noexcept {
+  const auto classes = static_cast<std::size_t>(geometry_.classes);
+  if (scores.size() != classes) {
+    return detail::invalid_argument("%s: there is room for %zu scores; there must be %zu", kName,
+                                    scores.size(), classes);
+  }
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  if (Expected<void> done = work_.finished(cuda, work_.wait_for(cuda, 3)); !done)
+    return tl::unexpected(done.error());
+  std::copy_n(pinned_scores_, classes, scores.begin());
+  const Expected<double> upload = work_.elapsed(cuda, 0, 1);
+  if (!upload) return tl::unexpected(upload.error());
+  const Expected<double> compute = work_.elapsed(cuda, 1, 2);
+  if (!compute) return tl::unexpected(compute.error());
+  const Expected<double> download = work_.elapsed(cuda, 2, 3);
+  if (!download) return tl::unexpected(download.error());
+  return PaperCharacterTimes{*upload, *compute, *download};
+}
+
+Expected<void> PaperNeocognitron::Layers::compute_once(
+    std::span<const float> in, float* device_in, std::span<float> out, const float* device_out,
+    Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
+    std::size_t stage) noexcept {
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  if (Expected<void> done = work_.upload(cuda, device_in, in.data(), in.size_bytes()); !done)
+    return done;
+  if (Expected<void> done = work_.finished(cuda, (this->*launch_layer)(cuda, stage)); !done)
+    return done;
+  return work_.download(cuda, out.data(), device_out, out.size_bytes());
+}
+
+Expected<void> PaperNeocognitron::Layers::simple_layer(std::size_t stage, std::span<const float> in,
+                                                       std::span<float> out) noexcept {
+  if (in.size() != geometry_.input_cells(stage) || out.size() != geometry_.simple_cells(stage)) {
+    return detail::invalid_argument("%s: S%zu has %zu inputs and %zu cells, not %zu and %zu", kName,
+                                    stage + 1, geometry_.input_cells(stage),
+                                    geometry_.simple_cells(stage), in.size(), out.size());
+  }
+  return compute_once(in, simple_[stage].in, out, simple_cells_[stage], &Layers::launch_simple,
+                      stage);
+}
+
+Expected<void> PaperNeocognitron::Layers::complex_layer(std::size_t stage,
+                                                        std::span<const float> in,
+                                                        std::span<float> out) noexcept {
+  if (in.size() != geometry_.simple_cells(stage) ||
+      out.size() != geometry_.input_cells(stage + 1)) {
+    return detail::invalid_argument("%s: C%zu has %zu inputs and %zu cells, not %zu and %zu", kName,
+                                    stage + 1, geometry_.simple_cells(stage),
+                                    geometry_.input_cells(stage + 1), in.size(), out.size());
+  }
+  return compute_once(in, simple_cells_[stage], out, simple_[stage + 1].in, &Layers::launch_complex,
+                      stage);
+}
+
+Expected<double> PaperNeocognitron::Layers::time_layer(Scope& cuda, std::size_t stage,
+                                                       int repeats) noexcept {
+  return work_.time(cuda, repeats, [&] { return launch_simple(cuda, stage); });
+}
+
+Expected<double> PaperNeocognitron::Layers::layer_ms(std::size_t stage, int repeats) noexcept {
+  if (repeats < 1)
+    return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
+                                    repeats);
+  Scope cuda(work_.device(), Phase::kCreating, kName);
+  return time_layer(cuda, stage, repeats);
+}
+
+Expected<void> PaperNeocognitron::Layers::try_threads(Scope& cuda, std::size_t stage) noexcept {
+  SimpleLayer& layer = simple_[stage];
+  const int most = std::min({kMaxThreads / static_cast<int>(column_block(stage).x),
+                             geometry_.simple[stage].sides.out, kMostNeighbors});
+  int best = 1;
+  double best_ms = 0.0;
+  for (layer.neighbors = 1; layer.neighbors <= most; ++layer.neighbors) {
+    const Expected<double> ms = time_layer(cuda, stage, kTrialRepeats);
+    if (!ms) return tl::unexpected(ms.error());
+    if (layer.neighbors > 1 && *ms >= best_ms) continue;
+    best = layer.neighbors;
+    best_ms = *ms;
+  }
+  layer.neighbors = best;
+  return {};
+}
+
+int PaperNeocognitron::Layers::threads(std::size_t stage) const noexcept {
+  if (schedule_ == SimpleSchedule::kGather) return kCellThreads;
+  return static_cast<int>(column_block(stage).x) * simple_[stage].neighbors;
+}
+
+// ---- the handle
+
+PaperNeocognitron::PaperNeocognitron(std::unique_ptr<Layers> layers) noexcept
+    : layers_(std::move(layers)) {}
+PaperNeocognitron::PaperNeocognitron(PaperNeocognitron&& other) noexcept = default;
+PaperNeocognitron& PaperNeocognitron::operator=(PaperNeocognitron&& other) noexcept = default;
+PaperNeocognitron::~PaperNeocognitron() = default;
+
+Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& network) noexcept {
+  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
+    return tl::unexpected(checked.error());
+  const std::unique_ptr<Layers> layers(new (std::nothrow)
+                                           Layers(PaperGeometry(network), SimpleSchedule::kGather));
+  if (!layers) return detail::no_memory_for_operator();
+  return layers->footprint();
+}
+
+Expected<PaperNeocognitron> PaperNeocognitron::create(Engine& engine,
+                                                      const TrainedNeocognitron& network,
+                                                      SimpleSchedule schedule) noexcept {
+  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
+    return tl::unexpected(checked.error());
+  if (engine.info().backend != BackendKind::kCuda)
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
+  std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network), schedule));
+  if (!layers) return detail::no_memory_for_operator();
+  if (const Expected<void> started = layers->start(engine, network); !started)
+    return tl::unexpected(started.error());
+  return PaperNeocognitron(std::move(layers));
+}
+
+Expected<PaperCharacterTimes> PaperNeocognitron::recognize(std::span<const float> u0,
+                                                           std::span<float> scores) noexcept {
+  if (const Expected<void> begun = begin(u0); !begun) return tl::unexpected(begun.error());
+  return end(scores);
+}
+Expected<void> PaperNeocognitron::begin(std::span<const float> u0) noexcept {
+  return layers_->begin(u0);
+}
+Expected<PaperCharacterTimes> PaperNeocognitron::end(std::span<float> scores) noexcept {
+  return layers_->end(scores);
+}
+Expected<void> PaperNeocognitron::simple_layer(int stage, std::span<const float> in,
+                                               std::span<float> out) noexcept {
+  return layers_->simple_layer(static_cast<std::size_t>(stage), in, out);
+}
+Expected<void> PaperNeocognitron::complex_layer(int stage, std::span<const float> in,
+                                                std::span<float> out) noexcept {
+  return layers_->complex_layer(static_cast<std::size_t>(stage), in, out);
+}
+Expected<double> PaperNeocognitron::layer_ms(int stage, int repeats) noexcept {
+  return layers_->layer_ms(static_cast<std::size_t>(stage), repeats);
+}
+int PaperNeocognitron::threads(int stage) const noexcept {
+  return layers_->threads(static_cast<std::size_t>(stage));
+}
+
+}  // namespace ocellus::paper

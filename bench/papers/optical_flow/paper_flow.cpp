@@ -1,0 +1,270 @@
+#include "bench/papers/optical_flow/paper_flow.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "bench/papers/optical_flow/paper_kernels.h"
+#include "core/failure.h"
+#include "image/pixel_rows.h"
+#include "kernels/optical_flow/flow_operator.h"
+#include "kernels/optical_flow/window_launch.h"
+#include "optical_flow/backend.h"
+#include "optical_flow/kernel_source.h"
+
+namespace ocellus::paper {
+namespace {
+
+using cuda::block_count;
+using cuda::kCudaCalls;
+using cuda::LayoutBuilder;
+using cuda::Scope;
+using detail::OpticalFlowPlan;
+
+/// An instance that runs the paper's kernels.
+class PaperKernels final : public cuda::FlowOperator {
+ public:
+  PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule,
+               const KernelConfig* kernels) noexcept
+      : FlowOperator(plan, kernels), schedule_(schedule) {
+    const auto columns = static_cast<std::size_t>(plan.size.width + plan.nx - 1);
+    kept_stride_ = detail::align_up(columns, 32);
+    kept_plane_ = kept_stride_ * static_cast<std::size_t>(plan.size.height + plan.ny - 1);
+    derivative_stride_ = detail::align_up(static_cast<std::size_t>(plan.size.width), 32);
+    derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(plan.size.height);
+    pixels_ = detail::align_up(
+        static_cast<std::size_t>(plan.size.width) * static_cast<std::size_t>(plan.size.height), 32);
+  }
+
+ private:
+  void layout(LayoutBuilder& device) noexcept override {
+    kept_ = device.take<float>(static_cast<std::size_t>(plan_.nt) * kept_plane_);
+    taps_ = device.take<float>(static_cast<std::size_t>(plan_.convolutions) * taps_of_one());
+    if (!plan_.filter_only)
+      derivatives_ =
+          device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
+  }
+
+  Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
+    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+    if (Expected<void> done = load_kernel(cuda, keep_kernel(plan_.format), 0); !done) return done;
+    for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
+      if (Expected<void> done =
+              load_kernel(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
+                          convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny));
+          !done)
+        return done;
+    }
+    if (!plan_.filter_only) {
+      const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+      if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
+        return done;
+    }
+    return load_taps(cuda, kernels);
+  }
+
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+    const dim3 block(kBlockWidth, kBlockHeight);
+    KeepArguments keep{};
+    keep.frame = params(slot);
+    keep.state = state();
+    keep.width = plan_.size.width;
+    keep.height = plan_.size.height;
+    keep.nx = plan_.nx;
+    keep.ny = plan_.ny;
+    keep.kept = kept();
+    keep.scale = detail::gray_scale(plan_.format);
+    if (Expected<void> done = launch(cuda, stream, keep_kernel(plan_.format),
+                                     dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
+                                          block_count(keep.height + keep.ny - 1, kBlockHeight)),
+                                     block, 0, keep);
+        !done)
+      return done;
+
+    for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
+      const int package = package_at(first);
+      const bool last = first + package == plan_.convolutions;
+      ConvolveArguments a{};
+      a.frame = params(slot);
+      a.state = state();
+      a.outcome = plan_.filter_only && last ? outcome(slot) : nullptr;
+      a.width = plan_.size.width;
+      a.height = plan_.size.height;
+      a.nx = plan_.nx;
+      a.ny = plan_.ny;
+      a.nt = plan_.nt;
+      a.kept = kept();
+      a.taps = taps_ + static_cast<std::size_t>(first) * taps_of_one();
+      a.pixels = static_cast<std::int64_t>(pixels_);
+      a.first = first;
+      a.result = {derivatives_, static_cast<std::int64_t>(derivative_stride_),
+                  static_cast<std::int64_t>(derivative_plane_),
+                  std::numeric_limits<float>::quiet_NaN()};
+      if (Expected<void> done =
+              launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
+                     dim3(block_count(a.width, kBlockWidth), block_count(a.height, kBlockHeight)),
+                     block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a);
+          !done)
+        return done;
+    }
+    return plan_.filter_only ? Expected<void>() : record_window(cuda, slot, stream);
+  }
+
+  Expected<void> record_window(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+    cuda::WindowArguments a = cuda::window_arguments(plan_);
+    a.frame = params(slot);
+    a.state = state();
+    a.outcome = outcome(slot);
+    a.derivatives = derivatives_;
+    a.stride = static_cast<std::int64_t>(derivative_stride_);
+    a.plane = static_cast<std::int64_t>(derivative_plane_);
+    const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+    return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
+  }
+
+  /// Loads row by row. A row of the image is one strip of each tap's plane.
+  Expected<void> load_taps(Scope& cuda, const KernelConfig& kernels) noexcept {
+    auto source = detail::KernelSource::open(kernels, plan_.size);
+    if (!source) return tl::unexpected(source.error());
+    const auto taps = static_cast<std::size_t>(tap_count());
+    const auto columns = static_cast<std::size_t>(plan_.size.width);
+    const auto convolutions = static_cast<std::size_t>(plan_.convolutions);
+    const std::unique_ptr<float[]> row(new (std::nothrow) float[convolutions * taps * columns]);
+    if (!row)
+      return tl::unexpected(
+          make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+    for (int y = 0; y < plan_.size.height; ++y) {
+      for (std::size_t x = 0; x < columns; ++x) {
+        for (int c = 0; c < plan_.convolutions; ++c) {
+          float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+          if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+          const int begin = strip_of(c).first;
+          const auto width = static_cast<std::size_t>(strip_of(c).second);
+          float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns + x * width +
+                      static_cast<std::size_t>(c - begin);
+          const auto put = [&](float tap) {
+            *to = tap;
+            to += columns * width;
+          };
+          for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
+          for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
+          for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+        }
+      }
+      for (int c = 0; c < plan_.convolutions; c += strip_of(c).second) {
+        const auto width = static_cast<std::size_t>(strip_of(c).second);
+        const std::size_t strip = width * columns * sizeof(float);
+        float* const to = taps_ + static_cast<std::size_t>(c) * taps_of_one() +
+                          static_cast<std::size_t>(y) * columns * width;
+        if (Expected<void> done =
+                cuda(kCudaCalls.copy_2d, to, pixels_ * width * sizeof(float),
+                     row.get() + static_cast<std::size_t>(c) * taps * columns, strip, strip, taps,
+                     cudaMemcpyHostToDevice, creation_stream());
+            !done)
+          return done;
+      }
+      if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, creation_stream()); !done)
+        return done;
+    }
+    return {};
+  }
+
+  int package_at(int first) const noexcept {
+    return std::min(schedule_.package, plan_.convolutions - first);
+  }
+  /// The first of the convolutions whose taps are interleaved with those of `convolution`, and
+  /// their number.
+  std::pair<int, int> strip_of(int convolution) const noexcept {
+    const int first = convolution / schedule_.package * schedule_.package;
+    const int begin = first + (convolution - first) / 2 * 2;
+    return {begin, std::min(2, first + package_at(first) - begin)};
+  }
+  int tap_count() const noexcept { return plan_.nx + plan_.ny + plan_.nt; }
+  std::size_t taps_of_one() const noexcept {
+    return static_cast<std::size_t>(tap_count()) * pixels_;
+  }
+  KeptFrames kept() const noexcept {
+    return {kept_, static_cast<std::int64_t>(kept_stride_), static_cast<std::int64_t>(kept_plane_)};
+  }
+
+  Schedule schedule_;
+  std::size_t kept_stride_ = 0;        // floats
+  std::size_t kept_plane_ = 0;         // floats
+  std::size_t derivative_stride_ = 0;  // floats
+  std::size_t derivative_plane_ = 0;   // floats
+  std::size_t pixels_ = 0;             // floats from tap to tap
+  float* kept_ = nullptr;
+  float* taps_ = nullptr;
+  float* derivatives_ = nullptr;
+};
+
+/// Refuses configurations that the paper's schedules do not support.
+Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
+                                const Schedule& schedule) noexcept {
+  if (!plan) return plan;
+  if (schedule.package < 1 || schedule.package > kMaxPackage)
+    return tl::unexpected(make_error(Status::kInvalidArgument, "package is %d; it must be 1 to %d",
+                                     schedule.package, kMaxPackage));
+  const Rect& roi = plan->roi;
+  const bool whole = roi.width == plan->size.width && roi.height == plan->size.height;
+  const char* what = plan->method != FlowMethod::kKernels          ? "a pyramid"
+                     : plan->form != KernelForm::kPerPixel         ? "uniform kernels"
+                     : plan->terms != 1                            ? "kernels of several terms"
+                     : plan->storage != CoefficientStorage::kFloat ? "half storage"
+                     : !whole                                      ? "a region of interest"
+                                                                   : nullptr;
+  if (what != nullptr)
+    return tl::unexpected(
+        make_error(Status::kUnsupported,
+                   "the paper's schedules do not support %s; they require per-pixel kernels "
+                   "of one term in float storage over the whole image",
+                   what));
+  return plan;
+}
+
+std::unique_ptr<detail::OperatorInstance> make_kernels(const OpticalFlowPlan& plan,
+                                                       const Schedule& schedule,
+                                                       const KernelConfig* kernels) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow)
+                                                       PaperKernels(plan, schedule, kernels));
+}
+
+}  // namespace
+
+template <typename Config>
+Expected<OperatorInfo> PaperOperator<Config>::info_for(
+    const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  return info_of(*plan);
+}
+
+template <typename Config>
+Expected<Footprint> PaperOperator<Config>::footprint(const EngineInfo&,
+                                                     const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  return detail::footprint_of(make_kernels(*plan, config.schedule, nullptr));
+}
+
+template <typename Config>
+Expected<PaperOperator<Config>> PaperOperator<Config>::create(
+    Engine& engine, const WithSchedule<Config>& config) noexcept {
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
+  if (engine.info().backend != BackendKind::kCuda)
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, info_of(*plan), make_kernels(*plan, config.schedule, &config.kernels));
+  if (!made) return tl::unexpected(made.error());
+  return PaperOperator(std::move(*made), config);
+}
+
+template class PaperOperator<OpticalFlowConfig>;
+template class PaperOperator<SpatioTemporalFilterConfig>;
+
+}  // namespace ocellus::paper

@@ -1,0 +1,222 @@
+// The schedules of Nikonorov, Fursov and Yakimov (2012) for the recursion of a quadrant.
+//
+// A block of 32 threads computes one pixel: each thread adds some of the products of (4) and (5),
+// and a reduction adds the sums of the threads.
+//
+// Fixed allocation: a launch for each plane of the schedule, in order, with a block for each point.
+//
+// Flexible allocation (listing 3): one launch. A block takes the nearest column that is free and
+// ready, computes its next pixel and releases the column. Column j is ready when column j - 1 has
+// more rows than it. The listing shows only the idea; this code adds two things. A block tests
+// again that the column is ready when it has the lock, because another block may have been faster.
+// And memory is ordered: a block that reads `done` or takes a lock sees the pixels that were
+// written before. For that the writer has a fence between its pixel and `done`, and the reader one
+// after reading `done`.
+//
+// No block waits for ever, in whatever order and number the blocks are resident:
+//
+// 1. A block holds a lock only while it tests the column and computes one pixel. It waits for
+//    nothing in this time, so every lock is released.
+// 2. A block that has finished with its home column leaves it for its next one or ends. It stays
+//    only while a column from 0 to its home column is not done.
+// 3. Then the leftmost of these columns is ready, because all columns to its left are done. A
+//    search that finds nothing is repeated from the home column, and then covers all columns from
+//    there to the left that are not done. So either the block takes a column, or another block
+//    holds the leftmost one. That block is resident and computes a pixel.
+// 4. When a column proves not to be ready under the lock, another block has computed a pixel of it
+//    since the search. There are finitely many pixels, so this happens finitely often.
+//
+// So as long as a block stays, pixels are computed, and there are finitely many. Blocks that are
+// not resident are needed for nothing. The hardware must let every resident block run, which it
+// does since compute capability 7.0.
+#include "bench/papers/restoration/paper_kernels.h"
+
+namespace ocellus::paper {
+namespace {
+
+constexpr unsigned kAll = 0xffffffffu;
+
+/// A quadrant in its mirrored coordinates.
+struct Quadrant {
+  const float* x;
+  float* y;
+  std::ptrdiff_t row;  ///< from row to row
+  int column;          ///< from column to column
+
+  __device__ explicit Quadrant(const PaperArguments& a) {
+    const int quadrant = static_cast<int>(blockIdx.y);
+    const std::size_t pixels =
+        static_cast<std::size_t>(a.image.width) * static_cast<std::size_t>(a.image.height);
+    const bool mirrored = (quadrant & 1) != 0;
+    const bool upward = (quadrant & 2) != 0;
+    column = mirrored ? -1 : 1;
+    row = upward ? -a.image.width : a.image.width;
+    const std::size_t origin = (upward ? pixels - static_cast<std::size_t>(a.image.width) : 0) +
+                               (mirrored ? static_cast<std::size_t>(a.image.width - 1) : 0);
+    x = a.image.pixels + origin;
+    y = a.planes + static_cast<std::size_t>(quadrant) * pixels + origin;
+  }
+  __device__ std::ptrdiff_t at(int i, int j) const { return i * row + j * column; }
+};
+
+/// The neighborhood of the block's pixel in shared memory: m rows of x and of y, row i at i modulo
+/// m. In a row, element k is k columns to the left.
+struct Neighborhood {
+  float* x;
+  float* y;
+  int m;
+
+  __device__ void read_row(const Quadrant& q, int i, int j) const {
+    const int place = i < 0 ? (i + m) % m : i % m;
+    for (int k = threadIdx.x; k < m; k += kBlockThreads) {
+      const bool inside = i >= 0 && j - k >= 0;
+      x[place * m + k] = inside ? q.x[q.at(i, j - k)] : 0.0f;
+      // Other blocks write y, so it must not come from the multiprocessor's own cache.
+      y[place * m + k] = inside ? __ldcg(q.y + q.at(i, j - k)) : 0.0f;
+    }
+  }
+  __device__ void read_all(const Quadrant& q, int i, int j) const {
+    for (int r = 0; r < m; ++r) read_row(q, i - r, j);
+  }
+
+  /// Equations (4) to (6): the block's threads share the products and reduce their sums. All
+  /// threads receive the result.
+  __device__ float pixel(const float* taps, int i) const {
+    const int count = m * m;
+    const int newest = i % m;
+    float sum = 0.0f;
+    for (int n = threadIdx.x; n < count; n += kBlockThreads) {
+      const int r = n / m;
+      const int place = (newest - r + m) % m * m + n % m;
+      sum = fmaf(taps[n], x[place], sum);
+      if (n > 0) sum = fmaf(taps[count + n], y[place], sum);
+    }
+    for (int distance = kBlockThreads / 2; distance > 0; distance /= 2)
+      sum += __shfl_xor_sync(kAll, sum, distance);
+    return sum;
+  }
+};
+
+__device__ const float* taps_of(const PaperArguments& a) {
+  return a.taps + static_cast<std::size_t>(blockIdx.y) * 2 * a.support * a.support;
+}
+
+__global__ void __launch_bounds__(kBlockThreads)
+    fixed_allocation(const __grid_constant__ PaperArguments a) {
+  extern __shared__ float memory[];
+  const int t = a.plane_of_schedule;
+  const int i = (t < a.image.width ? 0 : t - a.image.width + 1) + static_cast<int>(blockIdx.x);
+  const int j = t - i;
+  const Quadrant quadrant(a);
+  const Neighborhood near = {memory, memory + a.support * a.support, a.support};
+  near.read_all(quadrant, i, j);
+  __syncwarp();
+  const float value = near.pixel(taps_of(a), i);
+  if (threadIdx.x == 0) quadrant.y[quadrant.at(i, j)] = value;
+}
+
+/// `done` and `locks` of a quadrant.
+struct Columns {
+  int* done;
+  int* locks;
+  int rows;
+
+  __device__ int done_of(int column) const {
+    return *static_cast<volatile const int*>(done + column);
+  }
+  /// Rows that are done to the left of a column.
+  __device__ int done_before(int column) const {
+    return column == 0 ? rows + 1 : done_of(column - 1);
+  }
+
+  /// The nearest column that is free and ready, from `column` to the left; -1: none. Each thread
+  /// looks at one of 32 columns.
+  __device__ int find(int column) const {
+    for (int from = column; from >= 0; from -= kBlockThreads) {
+      const int mine = max(from - static_cast<int>(threadIdx.x), 0);
+      const int finished = done_of(mine);
+      const int before = done_before(mine);
+      const int lock = *static_cast<volatile const int*>(locks + mine);
+      const bool free = lock == 0 && finished < rows && before > finished;
+      const unsigned found = __ballot_sync(kAll, free);
+      if (found != 0) return max(from - (__ffs(static_cast<int>(found)) - 1), 0);
+      // All columns to the left of one that is done are done.
+      if (__any_sync(kAll, finished == rows)) return -1;
+    }
+    return -1;
+  }
+
+  /// Claims a column. Returns the row of its next pixel, or -1 when another block was faster.
+  __device__ int claim(int column) const {
+    int row = -1;
+    if (threadIdx.x == 0 && atomicCAS(locks + column, 0, 1) == 0) {
+      __threadfence();
+      const int finished = done_of(column);
+      const int before = done_before(column);
+      if (finished < rows && before > finished)
+        row = finished;
+      else
+        atomicExch(locks + column, 0);
+      __threadfence();
+    }
+    return __shfl_sync(kAll, row, 0);
+  }
+};
+
+__global__ void __launch_bounds__(kBlockThreads)
+    flexible_allocation(const __grid_constant__ PaperArguments a) {
+  extern __shared__ float memory[];
+  const Quadrant quadrant(a);
+  const Neighborhood near = {memory, memory + a.support * a.support, a.support};
+  const float* const taps = taps_of(a);
+  const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(blockIdx.y) * a.image.width;
+  const Columns columns = {a.done + first, a.locks + first, a.image.height};
+  int held_column = -1;  // the pixel whose neighborhood is in shared memory
+  int held_row = -1;
+  for (int home = static_cast<int>(blockIdx.x); home < a.image.width;
+       home += static_cast<int>(gridDim.x)) {
+    int column = home;
+    for (;;) {
+      column = columns.find(column);
+      if (column < 0) {
+        // All threads must see the same number.
+        if (__shfl_sync(kAll, columns.done_of(home), 0) == columns.rows) break;
+        column = home;
+        continue;
+      }
+      const int row = columns.claim(column);
+      if (row < 0) continue;
+      __syncwarp();  // orders the reads of all threads behind the claim
+      if (column == held_column && row == held_row + 1)
+        near.read_row(quadrant, row, column);
+      else
+        near.read_all(quadrant, row, column);
+      __syncwarp();
+      const float value = near.pixel(taps, row);
+      __syncwarp();
+      if (threadIdx.x == 0) {
+        near.y[row % near.m * near.m] = value;
+        quadrant.y[quadrant.at(row, column)] = value;
+        __threadfence();
+        atomicExch(columns.done + column, row + 1);
+        __threadfence();
+        atomicExch(columns.locks + column, 0);
+      }
+      held_column = column;
+      held_row = row;
+      __syncwarp();
+    }
+  }
+}
+
+}  // namespace
+
+Kernel<PaperArguments> fixed_kernel() noexcept {
+  return fixed_allocation;
+}
+
+Kernel<PaperArguments> flexible_kernel() noexcept {
+  return flexible_allocation;
+}
+
+}  // namespace ocellus::paper

@@ -1,0 +1,256 @@
+// The rows of `ocellus bench restore` on a CUDA device, with frames and results in device memory.
+// It compares both schedules with those of the paper, as figure 3 of the paper does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "apps/common/printable.h"
+#include "bench/device_machine.h"
+#include "bench/device_rows.h"
+#include "bench/device_run.h"
+#include "bench/papers/restoration/paper_restoration.h"
+#include "bench/restoration/bench.h"
+
+namespace ocellus::app {
+namespace {
+
+using paper::PaperAllocation;
+using paper::PaperRestoration;
+using paper::PaperRestorationConfig;
+
+/// The paper's schedules take up to 0.2 s for a frame.
+constexpr int kPaperFrames = 5;
+
+// Groups of rows.
+constexpr std::string_view kRecursion = "recursion";
+constexpr std::string_view kFrequency = "frequency";
+constexpr std::string_view kFixed = "paper: fixed allocation";
+constexpr std::string_view kFlexible = "paper: flexible allocation";
+
+struct Row : DeviceRow {
+  int support = 0;
+  int response = 0;
+  bool chosen = false;  ///< by the schedule auto
+};
+
+struct FilterDeviceTable {
+  const Clip* clip;
+  std::vector<Row> rows;
+
+  const Row* find(int support, std::string_view group) const {
+    for (const Row& row : rows)
+      if (row.support == support && row.group == group && row.has_figures()) return &row;
+    return nullptr;
+  }
+  /// The faster one of the paper's schedules, or null.
+  const Row* paper(int support) const {
+    const Row* const fixed = find(support, kFixed);
+    const Row* const flexible = find(support, kFlexible);
+    if (fixed == nullptr || flexible == nullptr) return fixed != nullptr ? fixed : flexible;
+    return fixed->ms() < flexible->ms() ? fixed : flexible;
+  }
+  const Row* chosen(int support) const {
+    for (const Row& row : rows)
+      if (row.support == support && row.chosen && row.has_figures()) return &row;
+    return nullptr;
+  }
+};
+
+class RestorationDeviceBench {
+ public:
+  RestorationDeviceBench(const RestoreBenchOptions& options, const EngineConfig& engine,
+                         const Clip& clip)
+      : options_(options),
+        engine_(engine),
+        clip_(clip),
+        frames_(frames_in_flight(clip, options.in_flight())) {}
+
+  static int rows_of(const RestoreBenchOptions& options) {
+    const int each = (options.ours() ? 2 : 0) + (options.papers() ? 2 : 0);
+    return each * static_cast<int>(options.supports.size());
+  }
+
+  FilterDeviceTable run(const std::vector<BenchFilter>& filters,
+                        const std::function<void()>& done) {
+    FilterDeviceTable table{&clip_, {}};
+    const auto add = [&](Row row) {
+      table.rows.push_back(std::move(row));
+      done();
+    };
+    for (const BenchFilter& filter : filters) {
+      if (options_.ours()) {
+        add(ours(kRecursion, filter, RestorationSchedule::kRecursion));
+        add(ours(kFrequency, filter, RestorationSchedule::kFrequency));
+      }
+      if (options_.papers()) {
+        add(of_paper(kFixed, filter, PaperAllocation::kFixed));
+        add(of_paper(kFlexible, filter, PaperAllocation::kFlexible));
+      }
+    }
+    return table;
+  }
+
+ private:
+  RestorationConfig config_of(const BenchFilter& filter, RestorationSchedule schedule) const {
+    RestorationConfig config;
+    config.size = clip_.size();
+    config.format = clip_.format();
+    config.depth = depth();
+    config.coefficients = &filter.filter;
+    config.schedule = schedule;
+    return config;
+  }
+
+  Row make_row(std::string_view group, const BenchFilter& filter, const RestorationConfig& config,
+               RestorationSchedule schedule) const {
+    const OperatorInfo info = take(Restoration::info_for(config), "operator");
+    Row row{{fmt::format("m = {}, {}", filter.filter.support, group),
+             group,
+             restoration_work(info, filter, schedule),
+             {}}};
+    row.support = filter.filter.support;
+    row.response = filter.response;
+    return row;
+  }
+
+  Row ours(std::string_view group, const BenchFilter& filter, RestorationSchedule schedule) const {
+    const RestorationConfig config = config_of(filter, schedule);
+    Row row = make_row(group, filter, config, schedule);
+    const std::string summary =
+        measure(row, maker_of<Restoration>(config), options_.device_frames());
+    row.chosen = row.has_figures() && summary == automatic_summary(filter);
+    if (row.chosen) row.name += " *";
+    return row;
+  }
+
+  /// What the operator with the schedule auto says; empty if the device has too little memory.
+  std::string automatic_summary(const BenchFilter& filter) const {
+    try {
+      return DeviceRun(engine_,
+                       maker_of<Restoration>(config_of(filter, RestorationSchedule::kAuto)),
+                       MemorySpace::kCuda, frames_)
+          .summary();
+    } catch (const RowRefused&) {
+      return {};
+    }
+  }
+
+  Row of_paper(std::string_view group, const BenchFilter& filter,
+               PaperAllocation allocation) const {
+    PaperRestorationConfig config{config_of(filter, RestorationSchedule::kRecursion)};
+    config.allocation = allocation;
+    Row row = make_row(group, filter, config, RestorationSchedule::kRecursion);
+    if (allocation == PaperAllocation::kFlexible) row.config["blocks"] = config.blocks;
+    measure(row, maker_of<PaperRestoration>(config),
+            std::min(options_.device_frames(), kPaperFrames));
+    return row;
+  }
+
+  /// Returns the operator's summary, which names the schedule.
+  std::string measure(Row& row, const OperatorMaker& maker, int frames) const {
+    std::string summary;
+    row.measure(engine_, maker, MemorySpace::kCuda, frames_, frames, 0,
+                [&](const DeviceRun& run) { summary = run.summary(); });
+    return summary;
+  }
+
+  int depth() const { return options_.in_flight(); }
+
+  const RestoreBenchOptions& options_;
+  const EngineConfig& engine_;
+  const Clip& clip_;
+  std::vector<const GrayImage*> frames_;
+};
+
+Json row_json(const Row& row, const FilterDeviceTable& table, const cuda::DeviceLimits& limits) {
+  Json r = row_of(row.name, std::string(row.group), *table.clip);
+  r["format"] = format_name(table.clip->format());
+  r["support"] = row.support;
+  r["response"] = row.response;
+  if (!row.has_figures()) {
+    r["not_run"] = row.refusal;
+    return r;
+  }
+  r["chosen"] = row.chosen;
+  add_times(r, row.times);
+  add_floor(r, row.work, limits);
+  r["ratio"] = row.ms() / floor_of(row.work, limits).ms;
+  if (const Row* const paper = table.paper(row.support); paper != nullptr && row.chosen)
+    r["times_paper"] = paper->ms() / row.ms();
+  if (!row.config.is_null()) r["config"] = row.config;
+  return r;
+}
+
+std::string row_end(const Json& row) {
+  if (!row.contains("times_paper")) return "";
+  return fmt::format("  {:.0f} times the paper's", row["times_paper"].get<double>());
+}
+
+/// Figure 3 of the paper: time against support.
+void plot_table(const RestoreBenchOptions& o, const FilterDeviceTable& table,
+                const EngineInfo& info) {
+  CurvePlot plot = time_plot(table.clip->size(), table.clip->format(), info.device_name);
+  for (const std::string_view group : {kRecursion, kFrequency, kFixed, kFlexible}) {
+    Curve curve{std::string(group), {}};
+    for (const int support : o.supports)
+      if (const Row* const row = table.find(support, group))
+        curve.points.emplace_back(support, row->times.frame_ms());
+    plot.curves.push_back(std::move(curve));
+  }
+  write_curves_svg(o.plot, plot);
+}
+
+}  // namespace
+
+int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig& engine,
+                                const EngineInfo& info, const std::vector<Clip>& clips) {
+  const cuda::DeviceLimits limits = device_limits(engine);
+  std::vector<BenchFilter> filters;
+  for (const int support : o.supports) filters.push_back(bench_filter(support));
+  std::vector<FilterDeviceTable> tables;
+  {
+    Progress progress("bench restore",
+                      static_cast<std::int64_t>(clips.size()) * RestorationDeviceBench::rows_of(o));
+    std::int64_t done = 0;
+    for (const Clip& clip : clips) {
+      RestorationDeviceBench bench(o, engine, clip);
+      tables.push_back(bench.run(filters, [&] { progress.update(++done); }));
+    }
+  }
+  if (!o.plot.empty()) plot_table(o, tables.front(), info);
+  BenchReport report;
+  report.json = bench_head("restore", info);
+  report.json["depth"] = o.in_flight();
+  report.json["memory"] = "device";
+  report.json["machine"] = machine_json(info, limits);
+  report.begin =
+      fmt::format("ocellus {} bench restore: frames and results in device memory, {} in flight\n{}",
+                  version(), counted(o.in_flight(), "frame"), machine_text(info, limits));
+  report.columns = {{"", "name", -40},
+                    {"response", "response", 8},
+                    {"frames/s", "frames_per_s", 9},
+                    {"us each", "frame_ms", 10, 1, 1e3},
+                    {"alone p50", "median_ms", 10, 1, 1e3},
+                    {"device", "device_median_ms", 10, 1, 1e3},
+                    {"floor us", "floor_ms", 9, 1, 1e3},
+                    {"ratio", "ratio", 6, 1}};
+  report.row_end = row_end;
+  for (const FilterDeviceTable& table : tables) {
+    BenchRows& rows = report.tables.emplace_back();
+    rows.title = fmt::format("{}, {}", table.clip->name, format_name(table.clip->format()));
+    for (const Row& row : table.rows) rows.rows.push_back(row_json(row, table, limits));
+  }
+  report.end = fmt::format(
+      "\n*: the schedule that the library chooses. response: pixels by which the image is "
+      "continued.\nframes/s and us each: with {} in flight, the median of several runs. alone: "
+      "from submit until wait\nhas returned, one frame at a time. device: the time of the kernels "
+      "in it. floor: the least bytes and\noperations of the schedule at the limits above. ratio: "
+      "us each / floor.\n",
+      counted(o.in_flight(), "frame"));
+  return report.print(o.common.json);
+}
+
+}  // namespace ocellus::app

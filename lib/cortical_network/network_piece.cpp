@@ -1,0 +1,96 @@
+#include "cortical_network/network_piece.h"
+
+#include "cortical_network/network_layout.h"
+
+namespace ocellus::detail {
+namespace {
+
+constexpr std::size_t kBitsOfByte = 8;
+
+}  // namespace
+
+NetworkPiece::NetworkPiece(const NetworkPlan& plan, const Subtrees& trees) noexcept
+    : trees_(trees) {
+  for (int l = trees.first; l < trees.end; ++l) {
+    const LevelPlan& of = plan.hierarchy.level(l);
+    const LevelLayout& layout = plan.layout.level(l);
+    PieceLevel& level = levels_[static_cast<std::size_t>(l)];
+    level.rects = rects_of(plan.hierarchy, trees, l);
+    level.hypercolumns = level.rects.hypercolumns();
+    level.weights_at = weights_;
+    level.strong_at = strong_;
+    level.minicolumns_at = minicolumns_;
+    const auto count = static_cast<std::size_t>(level.hypercolumns);
+    weights_ += count * static_cast<std::size_t>(layout.minicolumns) *
+                static_cast<std::size_t>(layout.pitch);
+    strong_ +=
+        count * static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words);
+    minicolumns_ += count * static_cast<std::size_t>(of.stride);
+    if (l == 0) pattern_bytes_ = weights_ / kBitsOfByte;
+  }
+}
+
+PieceArrays NetworkPiece::place(LayoutBuilder& builder, PlacementKind kind) const noexcept {
+  PieceArrays arrays;
+  arrays.weights = builder.take<std::uint16_t>(weights_);
+  arrays.strong = builder.take<std::uint32_t>(strong_);
+  arrays.minicolumns = builder.take<Minicolumn>(minicolumns_);
+  arrays.wins = builder.take<std::uint8_t>(minicolumns_);
+  if (kind == PlacementKind::kGpu) arrays.patterns = builder.take<std::uint8_t>(pattern_bytes_);
+  return arrays;
+}
+
+std::size_t NetworkPiece::bytes(PlacementKind kind) const noexcept {
+  LayoutBuilder sizes(nullptr, kPieceAlignment);
+  place(sizes, kind);
+  return sizes.bytes();
+}
+
+PieceRun NetworkPiece::run_from(const Hierarchy& hierarchy, int level,
+                                int hypercolumn) const noexcept {
+  PieceRun found;
+  if (level < trees_.first || level >= trees_.end) return found;
+  for_each_run(hierarchy, level, [&](const PieceRun& run) {
+    if (hypercolumn < run.begin || hypercolumn >= run.end) return true;
+    found = {hypercolumn, run.end, run.slot + hypercolumn - run.begin};
+    return false;
+  });
+  return found;
+}
+
+void NetworkPiece::apply(NetworkPlan& plan) const noexcept {
+  for (int l = trees_.first; l < trees_.end; ++l) {
+    const auto at = static_cast<std::size_t>(l);
+    plan.layout.levels[at].weights_at = levels_[at].weights_at;
+    plan.layout.levels[at].strong_at = levels_[at].strong_at;
+    plan.hierarchy.levels[at].minicolumns_at = levels_[at].minicolumns_at;
+  }
+}
+
+std::size_t hypercolumn_bytes(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
+  const auto stride = static_cast<std::size_t>(level.stride);
+  const std::size_t weights = static_cast<std::size_t>(padded_inputs(level.inputs)) *
+                              static_cast<std::size_t>(level.shape.minicolumns);
+  const std::size_t strong = static_cast<std::size_t>(level.inputs) * stride / kBitsOfByte;
+  const bool has_patterns = lowest && kind == PlacementKind::kGpu;
+  return sizeof(std::uint16_t) * weights + strong + (has_patterns ? weights / kBitsOfByte : 0) +
+         (sizeof(Minicolumn) + sizeof(std::uint8_t)) * stride;
+}
+
+std::size_t shared_bytes(const Hierarchy& hierarchy, PlacementKind kind) noexcept {
+  // Pieces of a device: of split levels, two buffers, and of the levels where parts meet.
+  constexpr std::size_t kPieces = 4;
+  constexpr std::size_t kArrays = 5;
+  constexpr std::size_t kShared = 5;
+  const bool gpu = kind == PlacementKind::kGpu;
+  const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
+  const std::size_t pixels =
+      static_cast<std::size_t>(hierarchy.width) * static_cast<std::size_t>(hierarchy.height);
+  // Winners and their responses; on a GPU, a counter.
+  const std::size_t each =
+      sizeof(std::int32_t) + sizeof(std::int64_t) + (gpu ? sizeof(std::uint32_t) : 0);
+  return each * hypercolumns + pixels * (gpu ? 1 : kLgnCells) +
+         kPieceAlignment * (kPieces * kArrays + kShared);
+}
+
+}  // namespace ocellus::detail

@@ -1,0 +1,60 @@
+// Times and bytes of subtrees of a cortical network on a device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cortical_network/hierarchy.h"
+#include "cortical_network/subtrees.h"
+#include "ocellus/cortical_placement.h"
+
+namespace ocellus::detail {
+
+/// Errors: InvalidArgument.
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
+
+HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
+
+class PlacementModel {
+ public:
+  /// The devices must be valid, and live as long as the model.
+  PlacementModel(const Hierarchy& hierarchy, const std::vector<PlacementDevice>& devices);
+
+  const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
+  int levels() const noexcept { return hierarchy_.level_count; }
+  int roots(int level) const noexcept { return hierarchy_.level(level).hypercolumns(); }
+  /// See detail::disjoint_levels().
+  int disjoint_levels() const noexcept { return disjoint_levels_; }
+
+  std::int64_t hypercolumns(const Subtrees& trees, int level) const noexcept;
+  std::int64_t hypercolumns(const Subtrees& trees) const noexcept;
+  std::uint64_t bytes(const Subtrees& trees) const noexcept;
+  /// Memory of a device for subtrees: without what it needs beside them.
+  std::uint64_t room(int device) const noexcept;
+  std::uint64_t bytes_of_largest_subtree(int first, int end) const noexcept;
+  /// Time at the full rate of the device, without the effect of its width.
+  double work(int device, const Subtrees& trees) const noexcept;
+  double compute_s(int device, const Subtrees& trees) const noexcept;
+  double launch_s(int device, const Subtrees& trees) const noexcept;
+  double input_s(int device, const Subtrees& trees) const noexcept;
+  double ideal_s() const noexcept;
+
+ private:
+  struct LevelCost {
+    double launch_s = 0.0;
+    double hypercolumn_s = 0.0;
+    double width = 1.0;
+  };
+
+  const LevelCost& cost(int device, int level) const noexcept {
+    return costs_[static_cast<std::size_t>(device)][static_cast<std::size_t>(level)];
+  }
+
+  const Hierarchy& hierarchy_;
+  const std::vector<PlacementDevice>& devices_;
+  std::vector<std::uint64_t> memory_;          // [level], of a hypercolumn
+  std::vector<std::vector<LevelCost>> costs_;  // [device][level]
+  int disjoint_levels_ = 0;
+};
+
+}  // namespace ocellus::detail

@@ -1,3 +1,0 @@
-#include "kernels/simt.h"
-// Must come after simt.h.
-#include "kernels/core/paper_examples.cu"
