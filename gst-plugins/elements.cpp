@@ -4,6 +4,7 @@
 #include "gstocelluscnn.h"
 #include "gstocelluscortex.h"
 #include "gstocellusdigits.h"
+#include "gstocellusfilter.h"
 #include "gstocellusflow.h"
 #include "gstocellushalftone.h"
 #include "gstocellusrestore.h"
@@ -11,6 +12,7 @@
 gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(ocellusflow, plugin);
+  done &= GST_ELEMENT_REGISTER(ocellusfilter, plugin);
   done &= GST_ELEMENT_REGISTER(ocellushalftone, plugin);
   done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
   done &= GST_ELEMENT_REGISTER(ocellusrestore, plugin);

@@ -59,7 +59,6 @@ static void gst_ocellus_cnn_class_init(GstOcellusCnnClass* klass) {
       GST_ELEMENT_CLASS(klass), "Ocellus cellular network", "Filter/Effect/Video",
       "Runs templates of a cellular neural network on each picture", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("cnn"));
-  base_class->message_name = "ocelluscnn";
 }
 
 static void gst_ocellus_cnn_init(GstOcellusCnn*) {}

@@ -2,9 +2,15 @@
  * SECTION:element-ocellusflow
  * @title: ocellusflow
  *
- * Measures the motion of each pixel and attaches it to the buffers as a GstOcellusFlowMeta.
- * Programs read the meta with the header ocellus/gst/flow_meta.h. The picture passes unchanged, or
- * with the flow drawn over it (#GstOcellusFlow:draw).
+ * Measures the motion of each pixel and attaches it to the buffers as a GstOcellusMeta with the
+ * planes u, v, confidence and deviation. Programs read the meta with the header ocellus/gst/meta.h.
+ * The picture passes unchanged, or with the flow drawn over it (#GstOcellusFlow:draw).
+ *
+ * u is the motion to the right and v the motion down, in pixels per frame, toward the frame that is
+ * shown next. Where the confidence is too low they are NaN or 0 (#GstOcellusFlow:invalid). The
+ * confidence is the smaller eigenvalue of the structure tensor, in (gray levels per pixel)^2. With
+ * #GstOcellusFlow:deviation there is the standard deviation of u and v together, in pixels per
+ * frame, infinite where they are invalid.
  *
  * #GstOcellusFlow:method selects one of two methods. `pyramid` computes the flow from two frames
  * and follows fast motion. It has two presets, `fast` (the default) and `quality`. On two CPU cores
@@ -102,24 +108,20 @@
 #include <utility>
 
 #include "base/gstocellusmessages.h"
+#include "base/gstocellusmeta.h"
 #include "base/gstocellusoptions.h"
-#include "gstocellusflowmeta.h"
+#include "gstocelluskernels.h"
 #include "ocellus/flow_draw.h"
-#include "ocellus/kernel_taps.h"
 #include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 
-GST_DEBUG_CATEGORY_STATIC(gst_ocellus_flow_debug);
-#define GST_CAT_DEFAULT gst_ocellus_flow_debug
-
-#define DEFAULT_ALIGN TRUE
-#define DEFAULT_DRAW FALSE
 #define DEFAULT_OBJECTS FALSE
+
+// Type of the region of an object that moves, and name of its structure.
+#define ROI_TYPE "moving-object"
 
 enum {
   PROP_0,
-  PROP_ALIGN,
-  PROP_DRAW,
   PROP_OBJECTS,
   // From here on, the rows of the tables.
   PROP_DRAW_OPTIONS = 100,
@@ -135,9 +137,7 @@ struct _GstOcellusFlow {
   ocellus::MovingObjectsConfig objects;
 
   // Streaming thread.
-  ocellus::Rect region;    // of the flow planes in the picture
-  gboolean has_deviation;  // whether the operator writes this plane
-  gfloat scale;            // largest motion drawn so far
+  gfloat scale;  // largest motion drawn so far
   gboolean attaches_objects;
   std::optional<ocellus::MovingObjects>* finder;
 };
@@ -149,24 +149,13 @@ GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_
 
 static ocellus::ImageSize gst_ocellus_flow_trial_size(const ocellus::OperatorConfig& config) {
   const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  // Kernels for each pixel are for one size. Any error is found again with the configuration.
-  if (flow.kernels.origin == ocellus::KernelOrigin::kFile &&
-      flow.kernels.form == ocellus::KernelForm::kPerPixel) {
-    if (const auto bank = ocellus::read_kernel_file_info(flow.kernels.path.c_str()))
-      return bank->size;
-  }
-  return gst_ocellus::enclose(kGstOcellusTrialSize, flow.roi);
+  return gst_ocellus::trial_size_of(flow.kernels, flow.roi);
 }
 
-// Reads all taps of a kernel file. Otherwise only the creation of the operator would.
 static ocellus::Expected<void> gst_ocellus_flow_check_settings(
     const ocellus::OperatorConfig& config) {
-  const auto& kernels = config.get_if<ocellus::OpticalFlowConfig>()->kernels;
-  if (kernels.origin != ocellus::KernelOrigin::kFile) return {};
-  constexpr auto kPass = [](void*, int, int, int, int, const float*, const float*, const float*) {
-    return true;
-  };
-  return ocellus::visit_kernels(kernels, gst_ocellus_flow_trial_size(config), kPass, nullptr);
+  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  return gst_ocellus::check_kernels(flow.kernels, flow.roi);
 }
 
 // What is drawn or attached; from the properties.
@@ -198,56 +187,64 @@ static ocellus::Expected<void> gst_ocellus_flow_prepare(GstOcellusBase* base,
                                                         const ocellus::OperatorConfig& config) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
   const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  const ocellus::Rect region =
-      flow.roi.empty() ? ocellus::Rect{0, 0, flow.size.width, flow.size.height} : flow.roi;
   Uses uses = uses_of(base);
   std::optional<ocellus::MovingObjects> finder;
   if (uses.draws || uses.find_objects) {
-    uses.objects.size = {region.width, region.height};
+    uses.objects.size = flow.size;
+    if (!flow.roi.empty()) uses.objects.size = {flow.roi.width, flow.roi.height};
     ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(uses.objects);
     if (!made) return tl::unexpected(made.error());
     finder.emplace(std::move(*made));
   }
   *self->finder = std::move(finder);
   self->attaches_objects = uses.find_objects;
-  self->has_deviation = flow.deviation;
   self->scale = 0.0f;
-  self->region = region;
   return {};
 }
 
-static GstOcellusFlowMeta* meta_of(GstBuffer* buffer) {
-  // The first meta is the one of this element's pool. Metas of upstream elements are copied after
-  // it.
-  return reinterpret_cast<GstOcellusFlowMeta*>(
-      gst_buffer_get_meta(buffer, gst_ocellus_flow_meta_api_get_type()));
+static ocellus::Rect gst_ocellus_flow_region(const ocellus::OperatorConfig& config) {
+  return config.get_if<ocellus::OpticalFlowConfig>()->roi;
 }
 
-static void gst_ocellus_flow_attach_meta(GstBuffer* buffer) {
-  gst_buffer_add_ocellus_flow_meta(buffer);
+static ocellus::FlowOutput field_of(GstBuffer* buffer) {
+  const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  const auto plane = [meta](const gchar* name) {
+    ocellus::ImageView view;
+    const GstOcellusPlane* found = gst_ocellus_meta_get_plane(meta, name);
+    if (found == nullptr) return view;
+    view.data = const_cast<gpointer>(found->data);
+    view.size = {found->width, found->height};
+    view.stride = static_cast<std::ptrdiff_t>(found->stride);
+    view.format = ocellus::PixelFormat::kFloat32;
+    return view;
+  };
+  return {plane("u"), plane("v"), plane("confidence"), plane("deviation")};
 }
 
-static void gst_ocellus_flow_clear_meta(GstBuffer* buffer) {
-  gst_ocellus_flow_meta_clear(meta_of(buffer));
+// The part of the picture that the planes describe.
+static ocellus::Rect region_of(GstBuffer* buffer) {
+  const GstOcellusPlane& u = gst_ocellus_meta_of(buffer)->planes[0];
+  return {u.x, u.y, u.width, u.height};
 }
 
 // The structure of an object, which is that of its GstVideoRegionOfInterestMeta and of the element
 // message.
 static GstStructure* structure_of(GstOcellusBase* base, const ocellus::MovingObject& object) {
-  return gst_structure_new(
-      GST_OCELLUS_FLOW_ROI_TYPE, "source", G_TYPE_STRING, GST_OBJECT_NAME(base), "mean-u",
-      G_TYPE_DOUBLE, static_cast<gdouble>(object.u), "mean-v", G_TYPE_DOUBLE,
-      static_cast<gdouble>(object.v), "area", G_TYPE_INT64, object.area, nullptr);
+  return gst_structure_new(ROI_TYPE, "source", G_TYPE_STRING, GST_OBJECT_NAME(base), "mean-u",
+                           G_TYPE_DOUBLE, static_cast<gdouble>(object.u), "mean-v", G_TYPE_DOUBLE,
+                           static_cast<gdouble>(object.v), "area", G_TYPE_INT64, object.area,
+                           nullptr);
 }
 
-static void add_regions(GstOcellusBase* base, GstBuffer* buffer, const ocellus::FlowOutput& field) {
+static void gst_ocellus_flow_add_result(GstOcellusBase* base, GstBuffer* buffer) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
   if (!self->attaches_objects) return;
-  for (const ocellus::MovingObject& object : (*self->finder)->find(field)) {
+  const ocellus::Rect place = region_of(buffer);
+  for (const ocellus::MovingObject& object : (*self->finder)->find(field_of(buffer))) {
     const auto number = [](gint value) { return static_cast<guint>(value); };
     GstVideoRegionOfInterestMeta* region = gst_buffer_add_video_region_of_interest_meta(
-        buffer, GST_OCELLUS_FLOW_ROI_TYPE, number(self->region.x + object.box.x),
-        number(self->region.y + object.box.y), number(object.box.width), number(object.box.height));
+        buffer, ROI_TYPE, number(place.x + object.box.x), number(place.y + object.box.y),
+        number(object.box.width), number(object.box.height));
     gst_video_region_of_interest_meta_add_param(region, structure_of(base, object));
   }
 }
@@ -265,80 +262,21 @@ static void for_each_region(GstOcellusBase* base, GstBuffer* buffer, Visit visit
   while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     auto* region = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    GstStructure* values =
-        gst_video_region_of_interest_meta_get_param(region, GST_OCELLUS_FLOW_ROI_TYPE);
+    GstStructure* values = gst_video_region_of_interest_meta_get_param(region, ROI_TYPE);
     if (values == nullptr) continue;
     if (g_strcmp0(gst_structure_get_string(values, "source"), GST_OBJECT_NAME(base)) == 0)
       visit(*region, values);
   }
 }
 
-static void gst_ocellus_flow_set_result(GstOcellusBase* base, GstBuffer* buffer,
-                                        const GstOcellusResult& result) {
-  const ocellus::Rect& region = GST_OCELLUS_FLOW(base)->region;
-  GstMapInfo map;
-  if (!gst_buffer_map(result.data, &map, GST_MAP_READ)) {
-    GST_ERROR_OBJECT(base, "the memory of the flow planes cannot be mapped");
-    return;
-  }
-  // Host memory, ordinary or pinned, keeps its address after unmapping.
-  const auto plane = [base, &map](int index) {
-    return gst_ocellus_base_get_plane(base, map.data, index);
-  };
-  const ocellus::FlowOutput field = {
-      plane(0), plane(1), plane(2),
-      GST_OCELLUS_FLOW(base)->has_deviation ? plane(3) : ocellus::ImageView{}};
-  gst_buffer_unmap(result.data, &map);
-
-  GstOcellusFlowMeta* meta = meta_of(buffer);
-  gst_ocellus_flow_meta_clear(meta);
-  meta->planes = gst_buffer_ref(result.data);
-  meta->source = g_quark_from_string(GST_OBJECT_NAME(base));
-  meta->x = region.x;
-  meta->y = region.y;
-  meta->width = region.width;
-  meta->height = region.height;
-  meta->stride = static_cast<gsize>(field.u.stride);
-  meta->u = field.u.row<const float>(0);
-  meta->v = field.v.row<const float>(0);
-  meta->confidence = field.confidence.row<const float>(0);
-  meta->deviation = field.deviation.data != nullptr ? field.deviation.row<const float>(0) : nullptr;
-  meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
-  meta->described_pts = static_cast<GstClockTime>(result.info.described_timestamp_ns);
-  meta->delay_frames = result.info.delay_frames;
-  meta->compute_time = static_cast<GstClockTime>(result.info.compute_ns);
-  guint flags = GST_OCELLUS_FLOW_FLAG_NONE;
-  if (result.info.warming_up()) flags |= GST_OCELLUS_FLOW_FLAG_WARMING_UP;
-  if (result.info.bad_pixels()) flags |= GST_OCELLUS_FLOW_FLAG_BAD_PIXELS;
-  if (result.repeated) flags |= GST_OCELLUS_FLOW_FLAG_REPEATED;
-  if (result.reused) flags |= GST_OCELLUS_FLOW_FLAG_REUSED;
-  if (result.late) flags |= GST_OCELLUS_FLOW_FLAG_LATE;
-  meta->flags = flags;
-  add_regions(base, buffer, field);
-}
-
-static ocellus::FlowOutput field_of(const GstOcellusFlowMeta* meta) {
-  const auto plane = [meta](const float* values) {
-    ocellus::ImageView view;
-    view.data = const_cast<float*>(values);
-    view.size = {meta->width, meta->height};
-    view.stride = static_cast<std::ptrdiff_t>(meta->stride);
-    view.format = ocellus::PixelFormat::kFloat32;
-    return view;
-  };
-  return {plane(meta->u), plane(meta->v), plane(meta->confidence),
-          meta->deviation != nullptr ? plane(meta->deviation) : ocellus::ImageView{}};
-}
-
 static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
                                   const ocellus::OverlayImage& image) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  const GstOcellusFlowMeta* meta = meta_of(buffer);
   GST_OBJECT_LOCK(self);
   ocellus::OverlayConfig overlay = self->overlay;
   GST_OBJECT_UNLOCK(self);
-  const ocellus::FlowOutput field = field_of(meta);
-  overlay.roi = {meta->x, meta->y, meta->width, meta->height};
+  const ocellus::FlowOutput field = field_of(buffer);
+  overlay.roi = region_of(buffer);
   if (*self->finder) {
     // With several frames in flight, the last field that was searched may be another one.
     (*self->finder)->find(field);
@@ -359,15 +297,15 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
 
 static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
                                       GstStructure* message) {
-  const GstOcellusFlowMeta* meta = meta_of(buffer);
+  const ocellus::FlowOutput field = field_of(buffer);
+  const ocellus::ImageSize size = field.u.size;
   gdouble u = 0.0;
   gdouble v = 0.0;
   guint64 valid = 0;
-  for (gint y = 0; y < meta->height; ++y) {
-    const gsize row = static_cast<gsize>(y) * (meta->stride / sizeof(gfloat));
-    for (gint x = 0; x < meta->width; ++x) {
-      const gfloat du = meta->u[row + static_cast<gsize>(x)];
-      const gfloat dv = meta->v[row + static_cast<gsize>(x)];
+  for (gint y = 0; y < size.height; ++y) {
+    for (gint x = 0; x < size.width; ++x) {
+      const gfloat du = field.u.row<const gfloat>(y)[x];
+      const gfloat dv = field.v.row<const gfloat>(y)[x];
       if (std::isnan(du) || std::isnan(dv)) continue;
       u += static_cast<gdouble>(du);
       v += static_cast<gdouble>(dv);
@@ -375,13 +313,9 @@ static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
     }
   }
   const auto count = static_cast<gdouble>(MAX(valid, guint64{1}));
-  const gdouble pixels = static_cast<gdouble>(meta->width) * static_cast<gdouble>(meta->height);
-  gst_structure_set(message, "described-timestamp", G_TYPE_UINT64, meta->described_pts, "delay",
-                    G_TYPE_DOUBLE, static_cast<gdouble>(meta->delay_frames), "warming-up",
-                    G_TYPE_BOOLEAN, (meta->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0,
-                    "compute-time", G_TYPE_UINT64, meta->compute_time, "mean-u", G_TYPE_DOUBLE,
-                    u / count, "mean-v", G_TYPE_DOUBLE, v / count, "valid", G_TYPE_DOUBLE,
-                    static_cast<gdouble>(valid) / pixels, nullptr);
+  const gdouble pixels = static_cast<gdouble>(size.width) * static_cast<gdouble>(size.height);
+  gst_structure_set(message, "mean-u", G_TYPE_DOUBLE, u / count, "mean-v", G_TYPE_DOUBLE, v / count,
+                    "valid", G_TYPE_DOUBLE, static_cast<gdouble>(valid) / pixels, nullptr);
   if (!GST_OCELLUS_FLOW(base)->attaches_objects) return;
   GValue objects = G_VALUE_INIT;
   gst_value_array_init(&objects, 0);
@@ -415,13 +349,6 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
   GstOcellusBase* base = GST_OCELLUS_BASE(object);
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
-    case PROP_ALIGN:
-      if (gst_ocellus_base_may_configure(base, pspec))
-        gst_ocellus_base_set_align(base, g_value_get_boolean(value));
-      break;
-    case PROP_DRAW:
-      gst_ocellus_base_set_draw(base, g_value_get_boolean(value));
-      break;
     case PROP_OBJECTS:
       if (!gst_ocellus_base_may_configure(base, pspec)) break;
       GST_OBJECT_LOCK(self);
@@ -443,15 +370,8 @@ static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValu
 
 static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
                                           GParamSpec* pspec) {
-  GstOcellusBase* base = GST_OCELLUS_BASE(object);
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
   switch (id) {
-    case PROP_ALIGN:
-      g_value_set_boolean(value, gst_ocellus_base_get_align(base));
-      break;
-    case PROP_DRAW:
-      g_value_set_boolean(value, gst_ocellus_base_get_draw(base));
-      break;
     case PROP_OBJECTS:
       GST_OBJECT_LOCK(self);
       g_value_set_boolean(value, self->find_objects);
@@ -478,24 +398,11 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
 
-  GST_DEBUG_CATEGORY_INIT(gst_ocellus_flow_debug, "ocellusflow", 0, "Optical flow");
-
   object_class->set_property = gst_ocellus_flow_set_property;
   object_class->get_property = gst_ocellus_flow_get_property;
   object_class->finalize = gst_ocellus_flow_finalize;
-  g_object_class_install_property(
-      object_class, PROP_ALIGN,
-      g_param_spec_boolean("align", "Align",
-                           "Hold each frame back until the flow that describes it is computed, and "
-                           "report the latency",
-                           DEFAULT_ALIGN,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property(
-      object_class, PROP_DRAW,
-      g_param_spec_boolean("draw", "Draw", "Draw the flow over the picture", DEFAULT_DRAW,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_PLAYING)));
+  gst_ocellus_base_class_install_align(base_class);
+  gst_ocellus_base_class_install_draw(base_class, "Draw the flow over the picture");
   g_object_class_install_property(
       object_class, PROP_OBJECTS,
       g_param_spec_boolean("objects", "Objects",
@@ -513,28 +420,22 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus optical flow", "Filter/Analyzer/Video",
-      "Measures the motion of each pixel and attaches it to the buffers as GstOcellusFlowMeta",
+      "Measures the motion of each pixel and attaches it to the buffers as GstOcellusMeta",
       "The Ocellus authors");
 
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("flow"));
-  base_class->message_name = "ocellusflow";
   base_class->trial_size = gst_ocellus_flow_trial_size;
   base_class->check_settings = gst_ocellus_flow_check_settings;
   base_class->adapt = gst_ocellus_flow_adapt;
   base_class->prepare = gst_ocellus_flow_prepare;
-  base_class->attach_meta = gst_ocellus_flow_attach_meta;
-  base_class->clear_meta = gst_ocellus_flow_clear_meta;
-  base_class->set_result = gst_ocellus_flow_set_result;
+  base_class->region = gst_ocellus_flow_region;
+  base_class->add_result = gst_ocellus_flow_add_result;
   base_class->draw = gst_ocellus_flow_draw;
   base_class->describe = gst_ocellus_flow_describe;
-
-  // Readers find the meta by its name, so it is registered before the first buffer.
-  gst_ocellus_flow_meta_get_info();
 }
 
 static void gst_ocellus_flow_init(GstOcellusFlow* self) {
   self->overlay = {};
   self->objects = {};
   self->finder = new std::optional<ocellus::MovingObjects>;
-  gst_ocellus_base_set_align(GST_OCELLUS_BASE(self), DEFAULT_ALIGN);
 }

@@ -20,8 +20,8 @@
  *
  * The result is written to a new buffer. #GstOcellusBase:on-miss determines what happens to a frame
  * that misses its budget: it is pushed late, dropped, replaced by the newest result, or pushed
- * unchanged. The number of sweeps of a frame is in its GstOcellusCellularNetworkMeta
- * (ocellus/gst/cellular_network_meta.h) and in the element message (#GstOcellusBase:post-messages).
+ * unchanged. The number of sweeps of a frame is in its GstOcellusMeta (ocellus/gst/meta.h) and in
+ * the element message (#GstOcellusBase:post-messages).
  *
  * #GstOcellusHalftone:depth (1 to 8, default 1) is the number of frames that the operator has at
  * the same time. With more than 1, a GPU computes one frame while the next one is uploaded and the
@@ -67,7 +67,6 @@ static void gst_ocellus_halftone_class_init(GstOcellusHalftoneClass* klass) {
       GST_ELEMENT_CLASS(klass), "Ocellus halftone", "Filter/Effect/Video",
       "Converts each picture into a black and white halftone", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("halftone"));
-  base_class->message_name = "ocellushalftone";
 }
 
 static void gst_ocellus_halftone_init(GstOcellusHalftone*) {}

@@ -30,7 +30,6 @@ static void gst_ocellus_restore_class_init(GstOcellusRestoreClass* klass) {
       GST_ELEMENT_CLASS(klass), "Ocellus restoration", "Filter/Effect/Video",
       "Restoration of blurred images by recursive filters", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("restore"));
-  base_class->message_name = "ocellusrestore";
   base_class->produces_video = TRUE;
 }
 

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "base/gstocelluslearning.h"
 #include "base/gstocellusmessages.h"
+#include "base/gstocellusmeta.h"
 #include "base/gstocellusnegotiation.h"
 #include "base/gstocellusstream.h"
 
@@ -43,6 +45,10 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 #define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
 #define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
 #define DEFAULT_POST_MESSAGES FALSE
+#define DEFAULT_ALIGN TRUE
+#define DEFAULT_DRAW FALSE
+#define DEFAULT_MESSAGES GST_OCELLUS_MESSAGES_CHANGES
+#define DEFAULT_SAVE_LOCATION ""
 
 enum {
   PROP_0,
@@ -56,6 +62,12 @@ enum {
   PROP_STATS,
   PROP_POST_MESSAGES,
   PROP_LAST,
+  // Of derived classes whose results are delayed, have a drawing or a text, or whose operator
+  // learns.
+  PROP_ALIGN = 40,
+  PROP_DRAW,
+  PROP_MESSAGES,
+  PROP_SAVE_LOCATION,
   PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
 };
 
@@ -118,26 +130,8 @@ GType gst_ocellus_on_device_loss_get_type(void) {
 
 // ---- functions for derived elements
 
-void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->align, align != FALSE);
-}
-gboolean gst_ocellus_base_get_align(GstOcellusBase* self) {
-  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->align);
-}
-
-void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->settings.draw, draw != FALSE);
-}
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
-}
-
-Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path) {
-  return gst_ocellus_base_get_private(self)->op.save_model(path);
-}
-
-ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index) {
-  return gst_ocellus_base_get_private(self)->op.plane(data, index);
 }
 
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
@@ -247,18 +241,12 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   return TRUE;
 }
 
-static void save_learned(GstOcellusBase* self) {
-  const auto save = GST_OCELLUS_BASE_GET_CLASS(self)->save_learned;
-  auto& op = gst_ocellus_base_get_private(self)->op;
-  if (save != nullptr && op.is_changed() && save(self)) op.set_saved();
-}
-
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   // The parent class has waited for the end of streaming, but a query may have come since.
   GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
-  save_learned(self);
+  gst_ocellus::save_learned(self);
   gst_ocellus::reset_stream(self);
   priv->mark_discont = false;
   priv->op.destroy();
@@ -358,7 +346,7 @@ static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* e
       break;
     case GST_EVENT_EOS:
       gst_ocellus::drain(self);
-      save_learned(self);
+      gst_ocellus::save_learned(self);
       break;
     default:
       // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED
@@ -468,6 +456,19 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
     case PROP_POST_MESSAGES:
       priv->settings.post_messages = g_value_get_boolean(value) != FALSE;
       break;
+    case PROP_ALIGN:
+      priv->align = g_value_get_boolean(value) != FALSE;
+      break;
+    case PROP_DRAW:
+      priv->settings.draw = g_value_get_boolean(value) != FALSE;
+      break;
+    case PROP_MESSAGES:
+      priv->settings.messages = static_cast<GstOcellusMessages>(g_value_get_enum(value));
+      break;
+    case PROP_SAVE_LOCATION:
+      priv->save_location =
+          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_SAVE_LOCATION;
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::set_option(*option, &priv->engine, value);
@@ -518,6 +519,18 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
     case PROP_POST_MESSAGES:
       g_value_set_boolean(value, priv->settings.post_messages);
       break;
+    case PROP_ALIGN:
+      g_value_set_boolean(value, priv->align);
+      break;
+    case PROP_DRAW:
+      g_value_set_boolean(value, priv->settings.draw);
+      break;
+    case PROP_MESSAGES:
+      g_value_set_enum(value, priv->settings.messages);
+      break;
+    case PROP_SAVE_LOCATION:
+      g_value_set_string(value, priv->save_location.c_str());
+      break;
     default:
       if (const ocellus::Option* option = engine_option(id))
         gst_ocellus::get_option(*option, &priv->engine, value);
@@ -526,6 +539,43 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
       break;
   }
   GST_OBJECT_UNLOCK(self);
+}
+
+static constexpr auto kMutableInPlaying = static_cast<GParamFlags>(
+    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_ALIGN,
+      g_param_spec_boolean("align", "Align",
+                           "Hold each frame back until the result that describes it is computed, "
+                           "and report the latency",
+                           DEFAULT_ALIGN,
+                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_READY)));
+}
+
+void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_DRAW,
+      g_param_spec_boolean("draw", "Draw", help, DEFAULT_DRAW, kMutableInPlaying));
+}
+
+void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass) {
+  g_object_class_install_property(
+      G_OBJECT_CLASS(klass), PROP_SAVE_LOCATION,
+      g_param_spec_string("save-location", "Save location",
+                          "With learn=true: model file to write at the end of the stream, and when "
+                          "the element stops (empty = none)",
+                          DEFAULT_SAVE_LOCATION, kMutableInPlaying));
+  gst_ocellus::install_save_model(G_TYPE_FROM_CLASS(klass));
+}
+
+static bool has_classes(const ocellus::OperatorDescription& description) {
+  OperatorConfig config(description);
+  config.set_input(kGstOcellusTrialSize, ocellus::PixelFormat::kGray8);
+  const auto info = config.info();
+  return info && info->classes > 0;
 }
 
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
@@ -537,7 +587,19 @@ void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
   if (object_class->get_property == nullptr)
     object_class->get_property = gst_ocellus_base_get_property;
   klass->description = description;
+  gchar* name = g_strconcat("ocellus", description->name, nullptr);
+  klass->message_name = g_intern_string(name);
+  g_free(name);
   gst_ocellus::install_options(object_class, *description);
+  if (!has_classes(*description)) return;
+  gst_ocellus_base_class_install_draw(
+      klass, "Draw the boxes and the names of their classes over the picture");
+  g_object_class_install_property(
+      object_class, PROP_MESSAGES,
+      g_param_spec_enum("messages", "Messages",
+                        "When to post an element message; post-messages=true posts one for every "
+                        "frame, too",
+                        GST_TYPE_OCELLUS_MESSAGES, DEFAULT_MESSAGES, kMutableInPlaying));
 }
 
 static void gst_ocellus_base_finalize(GObject* object) {
@@ -561,8 +623,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
 
   constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                    GST_PARAM_MUTABLE_READY);
-  constexpr auto kPlaying = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                     GST_PARAM_MUTABLE_PLAYING);
+  constexpr auto kPlaying = kMutableInPlaying;
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   properties[PROP_CONFIG] = g_param_spec_string(
       "config", "Configuration",
@@ -622,12 +683,18 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_BASE, static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_MISS, static_cast<GstPluginAPIFlags>(0));
   gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_ON_DEVICE_LOSS, static_cast<GstPluginAPIFlags>(0));
+  gst_type_mark_as_plugin_api(GST_TYPE_OCELLUS_MESSAGES, static_cast<GstPluginAPIFlags>(0));
+
+  // Readers find the meta by its name, so it is registered before the first buffer.
+  gst_ocellus_meta_get_info();
 }
 
 static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass) {
   GstOcellusBase* self = GST_OCELLUS_BASE(instance);
   auto* priv = new GstOcellusBasePrivate(self, *GST_OCELLUS_BASE_CLASS(klass)->description);
   *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset)) = priv;
+  priv->align = DEFAULT_ALIGN &&
+                g_object_class_find_property(static_cast<GObjectClass*>(klass), "align") != nullptr;
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), FALSE);
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);

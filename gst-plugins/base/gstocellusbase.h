@@ -72,9 +72,9 @@ struct GstOcellusResult {
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 
-  /// See gst_ocellus_base_class_set_operator().
+  /// These two are set by gst_ocellus_base_class_set_operator().
   const ocellus::OperatorDescription* description;
-  /// Name of the element message of a frame: the element's name.
+  /// Name of the element message of a frame: the element's name, "ocellus" with the operator's.
   const gchar* message_name;
   /// The result is a picture with the caps of the input, and is pushed in its place. The first
   /// plane of the operator is luma. Chroma is neutral or that of the input.
@@ -94,46 +94,37 @@ struct _GstOcellusBaseClass {
   /// for its results. After an error, what the element has for the operator before is unchanged.
   ocellus::Expected<void> (*prepare)(GstOcellusBase* self, const ocellus::OperatorConfig& config);
 
-  /// Optional, the three together: the meta of the element. `attach_meta` adds the empty meta to a
-  /// new buffer of the pool, and `clear_meta` clears it when the buffer returns to the pool.
-  void (*attach_meta)(GstBuffer* buffer);
-  void (*clear_meta)(GstBuffer* buffer);
-  /// Fills in the meta. It takes its own reference to result.data.
-  void (*set_result)(GstOcellusBase* self, GstBuffer* buffer, const GstOcellusResult& result);
-  /// Optional: draws the result of `buffer`; see gst_ocellus_base_set_draw().
+  /// Optional: the part of the pictures that the planes of this configuration describe. Without
+  /// this function it is the whole picture.
+  ocellus::Rect (*region)(const ocellus::OperatorConfig& config);
+  /// Optional: adds to the result of `buffer`, whose meta is filled in.
+  void (*add_result)(GstOcellusBase* self, GstBuffer* buffer);
+  /// Optional: draws the result of `buffer`; see gst_ocellus_base_class_install_draw(). Without
+  /// this function, the boxes and names of the record's items are drawn.
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);
-  /// Optional: adds the fields of the result of `buffer` to the element message of a frame.
+  /// Optional: adds fields to the element message of a frame, which has those of the record.
   void (*describe)(GstOcellusBase* self, GstBuffer* buffer, GstStructure* message);
-  /// Optional, for an operator that learns: saves what it has learned. Called at the end of the
-  /// stream, when its frames have been pushed, and before the operator is destroyed, if frames have
-  /// come since the last call that returned TRUE. Returns FALSE if nothing was saved.
-  gboolean (*save_learned)(GstOcellusBase* self);
-  /// Optional: whether the message of a frame is posted even if post-messages is FALSE. Called once
-  /// for each buffer with a result, in the order in which the buffers are pushed.
-  gboolean (*wants_message)(GstOcellusBase* self, GstBuffer* buffer);
 };
 
 /// For class_init: sets the operator, which must have static storage duration, and installs its
-/// options as properties. A class with properties of its own sets its property functions before
-/// this call. They pass other properties on to the parent class.
+/// options as properties; if its record has classes, also `draw` and `messages`. A class with
+/// properties of its own sets its property functions before this call. They pass other properties
+/// on to the parent class.
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description);
 
-/// OperatorHandle::save_model; any thread. Waits for the frame that is computed, and the stream
-/// waits until the file is written.
-ocellus::Expected<void> gst_ocellus_base_save_model(GstOcellusBase* self, const gchar* path);
+/// For class_init, when the property functions are set: installs the property `align`: whether
+/// frames are held back until the result that describes them is ready. Without it they are not.
+void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass);
 
-/// Whether frames are held back until the result that describes them is ready. Set it before the
-/// caps are negotiated.
-void gst_ocellus_base_set_align(GstOcellusBase* self, gboolean align);
-gboolean gst_ocellus_base_get_align(GstOcellusBase* self);
-
-/// Returns plane `index` of a result, in the mapped memory of GstOcellusResult::data.
-ocellus::ImageView gst_ocellus_base_get_plane(GstOcellusBase* self, guint8* data, int index);
-
-/// Whether results are drawn over the pictures.
-void gst_ocellus_base_set_draw(GstOcellusBase* self, gboolean draw);
+/// For class_init, when the property functions are set: installs the property `draw`: whether
+/// results are drawn over the pictures.
+void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help);
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
+
+/// For class_init of an element whose operator learns, when the property functions are set:
+/// installs the property `save-location` and the action signal `save-model`.
+void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass);
 
 /// For property setters: TRUE in the states NULL and READY, and for properties that may change
 /// later. Otherwise posts a warning that names the property, which then keeps its value.

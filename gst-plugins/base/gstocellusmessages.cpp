@@ -85,16 +85,19 @@ void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter,
 
 void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
-  // The element is asked in any case, because it may compare the frame with the next one.
-  const bool wanted =
-      klass->wants_message != nullptr && klass->wants_message(self, buffer) != FALSE;
-  if (!wanted && !get_settings(self).post_messages) return;
+  Results& results = gst_ocellus_base_get_private(self)->results;
+  const FrameSettings settings = get_settings(self);
+  const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  // Asked in any case, because the text is compared with that of the next frame.
+  const bool wanted = results.wants_message(meta, settings.messages);
+  if (!wanted && !settings.post_messages) return;
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
   const StreamTimes times = stream_times(self, pts);
   GstStructure* structure = gst_structure_new(
       klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
       times.stream, "running-time", G_TYPE_UINT64, times.running, "duration", G_TYPE_UINT64,
       GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
+  results.describe(meta, structure);
   if (klass->describe != nullptr) klass->describe(self, buffer, structure);
   gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), structure));
 }

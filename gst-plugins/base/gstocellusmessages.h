@@ -17,8 +17,8 @@ void append_with_box(GValue* array, GstStructure* values, const ocellus::Rect& b
 
 /// For a frame that missed its budget or that downstream would drop.
 void post_qos(GstOcellusBase* self, GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
-/// Posts the element message of a frame with a result, if the property `post-messages` or the
-/// element asks for it.
+/// Posts the element message of a frame with a result, if the property `post-messages` or
+/// `messages` asks for it.
 void post_frame(GstOcellusBase* self, GstBuffer* buffer, GstClockTime arrival_to_result);
 
 }  // namespace gst_ocellus

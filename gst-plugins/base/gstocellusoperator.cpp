@@ -101,8 +101,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   if (!footprint) return options.named(footprint.error());
 
   PoolSet::Config results;
-  results.attach_meta = klass->attach_meta;
-  results.clear_meta = klass->clear_meta;
   results.produces_video = klass->produces_video;
   results.depth = static_cast<guint>(info->depth);
   if (!klass->produces_video)
@@ -156,6 +154,9 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
     if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
 
   // From here on, nothing fails.
+  gst_ocellus_base_get_private(element_)->results.begin(
+      klass->description->name, op->info(),
+      klass->region != nullptr ? klass->region(*made) : ocellus::Rect{}, klass->produces_video);
   info_ = *info;
   fetched_ = std::move(*fetched);
   fetched_stride_ = fetched_stride;

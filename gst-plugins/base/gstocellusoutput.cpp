@@ -50,7 +50,11 @@ static GstBuffer* draw_result(GstOcellusBase* self, GstBuffer* picture, GstBuffe
     post_bad_buffer(self, mapped.error());
     return nullptr;
   }
-  GST_OCELLUS_BASE_GET_CLASS(self)->draw(self, buffer, planes.overlay(priv->caps.video));
+  const ocellus::OverlayImage image = planes.overlay(priv->caps.video);
+  if (const auto draw = GST_OCELLUS_BASE_GET_CLASS(self)->draw; draw != nullptr)
+    draw(self, buffer, image);
+  else
+    priv->results.draw(gst_ocellus_meta_of(buffer), image);
   if (priv->caps.cuda) priv->statistics.count_copy();
   return picture;
 }
@@ -66,7 +70,14 @@ GstBuffer* wrap_output(GstOcellusBase* self, GstBuffer* picture, const GstOcellu
     return nullptr;
   }
   if (result != nullptr) {
-    if (klass->set_result != nullptr) klass->set_result(self, buffer, *result);
+    if (!priv->results.attach(self, priv->op, buffer, *result)) {
+      gst_buffer_unref(picture);
+      gst_buffer_unref(buffer);
+      GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
+                        ("The memory of the result's planes cannot be mapped."), (nullptr));
+      return nullptr;
+    }
+    if (klass->add_result != nullptr) klass->add_result(self, buffer);
     if (get_settings(self).draw) {
       picture = draw_result(self, picture, buffer);
       if (picture == nullptr) {

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/gstocellusmeta.h"
 #include "ocellus/buffer.h"
 #include "ocellus/memory.h"
 
@@ -54,23 +55,20 @@ const GstMetaInfo* parent_meta_info() {
 
 struct _GstOcellusPool {
   GstBufferPool parent_instance;
-
-  GstOcellusMetaFunction attach;
-  GstOcellusMetaFunction clear;
 };
 
 G_DEFINE_TYPE(GstOcellusPool, gst_ocellus_pool, GST_TYPE_BUFFER_POOL)
 
-static GstFlowReturn gst_ocellus_pool_alloc_buffer(GstBufferPool* pool, GstBuffer** buffer,
+static GstFlowReturn gst_ocellus_pool_alloc_buffer(GstBufferPool*, GstBuffer** buffer,
                                                    GstBufferPoolAcquireParams*) {
   *buffer = gst_buffer_new();
   gst_buffer_add_meta(*buffer, parent_meta_info(), nullptr);
-  if (const auto attach = GST_OCELLUS_POOL(pool)->attach; attach != nullptr) attach(*buffer);
+  gst_buffer_add_ocellus_meta(*buffer);
   return GST_FLOW_OK;
 }
 
 static void gst_ocellus_pool_reset_buffer(GstBufferPool* pool, GstBuffer* buffer) {
-  if (const auto clear = GST_OCELLUS_POOL(pool)->clear; clear != nullptr) clear(buffer);
+  gst_ocellus_meta_clear(gst_ocellus_meta_of(buffer));
   gst_buffer_remove_all_memory(buffer);
   auto* meta = reinterpret_cast<ParentMeta*>(gst_buffer_get_meta(buffer, parent_meta_api()));
   // After the memory is released, because the parent's pool reuses only memory that nobody else
@@ -89,12 +87,9 @@ static void gst_ocellus_pool_class_init(GstOcellusPoolClass* klass) {
 
 static void gst_ocellus_pool_init(GstOcellusPool*) {}
 
-GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
-                                    GstOcellusMetaFunction clear) {
+GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers) {
   auto* self = GST_OCELLUS_POOL(g_object_new(GST_TYPE_OCELLUS_POOL, nullptr));
   gst_object_ref_sink(self);
-  self->attach = attach;
-  self->clear = clear;
   GstBufferPool* pool = GST_BUFFER_POOL(self);
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps, 0, min_buffers, 0);

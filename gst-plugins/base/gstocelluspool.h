@@ -1,4 +1,4 @@
-// GstOcellusPool: buffers without memory, whose metas are created only once.
+// GstOcellusPool: buffers without memory, whose GstOcellusMeta is created only once.
 //
 // An element gives such a buffer the memory of an input picture. The new buffer keeps a reference
 // to the picture's own buffer. So that buffer returns to its pool complete, and only when nobody
@@ -15,12 +15,8 @@ G_BEGIN_DECLS
 #define GST_TYPE_OCELLUS_POOL (gst_ocellus_pool_get_type())
 G_DECLARE_FINAL_TYPE(GstOcellusPool, gst_ocellus_pool, GST, OCELLUS_POOL, GstBufferPool)
 
-typedef void (*GstOcellusMetaFunction)(GstBuffer* buffer);
-
-/// Returns an active pool. Both functions may be null. `attach` adds the metas to a new buffer.
-/// `clear` empties them when the buffer returns to the pool.
-GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers, GstOcellusMetaFunction attach,
-                                    GstOcellusMetaFunction clear);
+/// Returns an active pool. The meta of a buffer is empty until the element fills it in.
+GstBufferPool* gst_ocellus_pool_new(GstCaps* caps, guint min_buffers);
 
 /// Gives `buffer`, which is from such a pool, the memory, timestamps, flags and metas of `picture`.
 /// Takes ownership of `picture`. Returns whether pixels were copied because their memory cannot be

@@ -37,7 +37,7 @@ Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, Gs
         "a smaller roi",
         config.result_bytes, G_MAXUINT));
   }
-  empty_ = gst_ocellus_pool_new(caps, 2, config.attach_meta, config.clear_meta);
+  empty_ = gst_ocellus_pool_new(caps, 2);
   if (!config.produces_video)
     results_ =
         gst_ocellus_result_pool_new(engine, caps, config.result_bytes, config.pinned_results);

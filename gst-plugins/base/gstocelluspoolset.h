@@ -15,8 +15,6 @@ class PoolSet {
  public:
   /// Describes the contents of the pools.
   struct Config {
-    GstOcellusMetaFunction attach_meta = nullptr;
-    GstOcellusMetaFunction clear_meta = nullptr;
     bool produces_video = false;  ///< results are pictures with the caps of the input
     gsize result_bytes = 0;       ///< size of a result that is not a picture
     guint pinned_results = 0;     ///< how many of these are in the engine's pinned memory

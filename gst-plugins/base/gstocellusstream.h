@@ -12,6 +12,7 @@
 #include "base/gstocellusoperator.h"
 #include "base/gstocellusoptions.h"
 #include "base/gstocelluspoolset.h"
+#include "base/gstocellusresults.h"
 #include "base/gstocellusstatistics.h"
 #include "base/gstocellustime.h"
 #include "base/gstocellusvideo.h"
@@ -25,6 +26,7 @@ struct FrameSettings {
   GstOcellusOnDeviceLoss on_device_loss = GST_OCELLUS_ON_DEVICE_LOSS_ERROR;
   bool draw = false;
   bool post_messages = false;
+  GstOcellusMessages messages = GST_OCELLUS_MESSAGES_CHANGES;
 };
 
 /// A picture that is held back until the result that describes it is ready.
@@ -43,6 +45,7 @@ struct GstOcellusBasePrivate {
   std::string backend = "auto";
   ocellus::EngineConfig engine;  // its options and workers
   bool align = false;
+  std::string save_location;
   gst_ocellus::FrameSettings settings;
 
   // State that other threads read while the stream runs; guarded by the object lock.
@@ -62,6 +65,7 @@ struct GstOcellusBasePrivate {
   gst_ocellus::VideoCaps caps;
   gst_ocellus::PoolSet pools;
   gst_ocellus::ElementOperator op;
+  gst_ocellus::Results results;
   gst_ocellus::Timeline timeline;
   guint hold = 0;        // number of pictures that are held back: whole frames of delay
   guint64 sequence = 0;  // number of the next frame since the last reset

@@ -1,6 +1,5 @@
-/* Prints the layout of the metas, as c_layout.c does for the C interface. */
-#include <ocellus/gst/digits_meta.h>
-#include <ocellus/gst/flow_meta.h>
+/* Prints the layout of the structs of ocellus/gst/meta.h, as c_layout.c does for the C interface. */
+#include <ocellus/gst/meta.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -9,46 +8,58 @@
   printf(" %s:%zu:%zu", #member, offsetof(type, member), sizeof(((type*)NULL)->member))
 
 int main(void) {
-  STRUCT(GstOcellusFlowMeta, GST_OCELLUS_FLOW_META_VERSION);
-  FIELD(GstOcellusFlowMeta, version);
-  FIELD(GstOcellusFlowMeta, flags);
-  FIELD(GstOcellusFlowMeta, source);
-  FIELD(GstOcellusFlowMeta, x);
-  FIELD(GstOcellusFlowMeta, y);
-  FIELD(GstOcellusFlowMeta, width);
-  FIELD(GstOcellusFlowMeta, height);
-  FIELD(GstOcellusFlowMeta, stride);
-  FIELD(GstOcellusFlowMeta, u);
-  FIELD(GstOcellusFlowMeta, v);
-  FIELD(GstOcellusFlowMeta, confidence);
-  FIELD(GstOcellusFlowMeta, deviation);
-  FIELD(GstOcellusFlowMeta, pts);
-  FIELD(GstOcellusFlowMeta, described_pts);
-  FIELD(GstOcellusFlowMeta, delay_frames);
-  FIELD(GstOcellusFlowMeta, compute_time);
-  STRUCT(GstOcellusDigit, 0);
-  FIELD(GstOcellusDigit, label);
-  FIELD(GstOcellusDigit, name);
-  FIELD(GstOcellusDigit, confidence);
-  FIELD(GstOcellusDigit, similarity);
-  FIELD(GstOcellusDigit, margin);
-  FIELD(GstOcellusDigit, x);
-  FIELD(GstOcellusDigit, y);
-  FIELD(GstOcellusDigit, width);
-  FIELD(GstOcellusDigit, height);
-  FIELD(GstOcellusDigit, line);
-  FIELD(GstOcellusDigit, field);
-  FIELD(GstOcellusDigit, flags);
-  STRUCT(GstOcellusDigitsMeta, GST_OCELLUS_DIGITS_META_VERSION);
-  FIELD(GstOcellusDigitsMeta, version);
-  FIELD(GstOcellusDigitsMeta, flags);
-  FIELD(GstOcellusDigitsMeta, source);
-  FIELD(GstOcellusDigitsMeta, string);
-  FIELD(GstOcellusDigitsMeta, count);
-  FIELD(GstOcellusDigitsMeta, truncated);
-  FIELD(GstOcellusDigitsMeta, digits);
-  FIELD(GstOcellusDigitsMeta, pts);
-  FIELD(GstOcellusDigitsMeta, compute_time);
+  STRUCT(GstOcellusField, 0);
+  FIELD(GstOcellusField, name);
+  FIELD(GstOcellusField, help);
+  FIELD(GstOcellusField, type);
+  FIELD(GstOcellusField, role);
+  FIELD(GstOcellusField, capacity);
+  FIELD(GstOcellusField, offset);
+  FIELD(GstOcellusField, n_flags);
+  FIELD(GstOcellusField, flags);
+  STRUCT(GstOcellusResultInfo, 0);
+  FIELD(GstOcellusResultInfo, operator_name);
+  FIELD(GstOcellusResultInfo, items);
+  FIELD(GstOcellusResultInfo, item);
+  FIELD(GstOcellusResultInfo, width);
+  FIELD(GstOcellusResultInfo, height);
+  FIELD(GstOcellusResultInfo, record_bytes);
+  FIELD(GstOcellusResultInfo, n_fields);
+  FIELD(GstOcellusResultInfo, fields);
+  FIELD(GstOcellusResultInfo, n_classes);
+  FIELD(GstOcellusResultInfo, class_names);
+  FIELD(GstOcellusResultInfo, tile_width);
+  FIELD(GstOcellusResultInfo, tile_height);
+  FIELD(GstOcellusResultInfo, tile_columns);
+  STRUCT(GstOcellusPlane, 0);
+  FIELD(GstOcellusPlane, name);
+  FIELD(GstOcellusPlane, type);
+  FIELD(GstOcellusPlane, is_picture);
+  FIELD(GstOcellusPlane, x);
+  FIELD(GstOcellusPlane, y);
+  FIELD(GstOcellusPlane, width);
+  FIELD(GstOcellusPlane, height);
+  FIELD(GstOcellusPlane, stride);
+  FIELD(GstOcellusPlane, data);
+  STRUCT(GstOcellusMeta, GST_OCELLUS_META_VERSION);
+  FIELD(GstOcellusMeta, version);
+  FIELD(GstOcellusMeta, flags);
+  FIELD(GstOcellusMeta, source);
+  FIELD(GstOcellusMeta, info);
+  FIELD(GstOcellusMeta, width);
+  FIELD(GstOcellusMeta, height);
+  FIELD(GstOcellusMeta, pts);
+  FIELD(GstOcellusMeta, described_pts);
+  FIELD(GstOcellusMeta, delay_frames);
+  FIELD(GstOcellusMeta, compute_time);
+  FIELD(GstOcellusMeta, n_planes);
+  FIELD(GstOcellusMeta, planes);
+  FIELD(GstOcellusMeta, n_items);
+  FIELD(GstOcellusMeta, string);
+  FIELD(GstOcellusMeta, n_parts);
+  FIELD(GstOcellusMeta, parts);
+  FIELD(GstOcellusMeta, data);
+  FIELD(GstOcellusMeta, record);
   printf("\n");
   return 0;
 }

@@ -1,4 +1,4 @@
-"""ocellus.gst: the metas of buffers, against the operators that made them."""
+"""ocellus.gst: the meta of buffers, against the operators that made them."""
 import ctypes
 import gc
 import unittest
@@ -55,15 +55,15 @@ def digit_frames():
 
 
 class Metas(unittest.TestCase):
-    # Fails when a struct differs from the one in the headers of the metas.
+    # Fails when a struct differs from the one in the header of the meta.
     def test_layouts(self):
         in_c = support.layouts(support.environment("GST_LAYOUT"))
-        self.assertEqual(in_c["GstOcellusFlowMeta"][0], ocellus.gst.FLOW_VERSION)
-        self.assertEqual(in_c["GstOcellusDigitsMeta"][0], ocellus.gst.DIGITS_VERSION)
+        self.assertEqual(in_c["GstOcellusMeta"][0], ocellus.gst.META_VERSION)
         for name, struct in (
-            ("GstOcellusFlowMeta", ocellus.gst.CFlowMeta),
-            ("GstOcellusDigit", ocellus.gst.CDigit),
-            ("GstOcellusDigitsMeta", ocellus.gst.CDigitsMeta),
+            ("GstOcellusField", ocellus.gst.CField),
+            ("GstOcellusResultInfo", ocellus.gst.CResultInfo),
+            ("GstOcellusPlane", ocellus.gst.CPlane),
+            ("GstOcellusMeta", ocellus.gst.CMeta),
         ):
             mine = support.layout_of(struct)
             mine.pop("meta_flags", None)
@@ -77,24 +77,45 @@ class Metas(unittest.TestCase):
         self.assertEqual(len(buffers), 4)
         operator = ocellus.Operator("flow", size=(WIDTH, HEIGHT), backend="cpu", preset="fast")
         for number, (buffer, frame) in enumerate(zip(buffers, frames)):
-            meta = ocellus.gst.flow(buffer)
-            u, v, confidence = operator(frame)
-            np.testing.assert_array_equal(meta.u, u)
-            np.testing.assert_array_equal(meta.v, v)
-            np.testing.assert_array_equal(meta.confidence, confidence)
-            self.assertEqual((meta.x, meta.y, meta.source), (0, 0, "motion"))
+            meta = ocellus.gst.result(buffer, "flow")
+            self.assertEqual(list(meta.planes), ["u", "v", "confidence"])
+            for plane, expected in zip(meta.planes.values(), operator(frame)):
+                np.testing.assert_array_equal(plane, expected)
+            self.assertEqual((meta.operator, meta.source), ("flow", "motion"))
+            self.assertEqual(meta.regions["u"], (0, 0, WIDTH, HEIGHT))
             self.assertEqual(meta.pts, number * 40000000)
-            self.assertEqual(meta.flags & 1, number == 0)
+            self.assertEqual(meta.described_pts, max(number - 1, 0) * 40000000)
+            self.assertEqual(ocellus.gst.Flags.WARMING_UP in meta.flags, number == 0)
             self.assertGreater(meta.compute_time, 0)
+            self.assertEqual((meta.record, meta.string, meta.parts, meta.items), ({}, None, (), ()))
             with self.assertRaises(ValueError):
-                meta.u[0, 0] = 1.0
-        self.assertIsNone(ocellus.gst.digits(buffers[0]))
+                meta.planes["u"][0, 0] = 1.0
+        self.assertIsNone(ocellus.gst.result(buffers[0], "digits"))
+
+    # Fails when the region of the planes, or a plane that is optional, is lost.
+    def test_region(self):
+        frames = support.moving_frames(WIDTH, HEIGHT, 2, 1.0, -0.5)
+        buffers = run("ocellusflow backend=cpu align=false roi=16,8,64,48 deviation=true", frames)
+        meta = ocellus.gst.result(buffers[1])
+        self.assertEqual(meta.regions["deviation"], (16, 8, 64, 48))
+        self.assertEqual(meta.planes["deviation"].shape, (48, 64))
+
+    # Fails when the planes are not those of the operator, or have other names or another region.
+    def test_filter(self):
+        frames = support.moving_frames(WIDTH, HEIGHT, 4, 1.0, -0.5)
+        buffers = run("ocellusfilter backend=cpu align=false taps=5x5x3 roi=16,8,64,48", frames)
+        operator = ocellus.Operator("filter", size=(WIDTH, HEIGHT), backend="cpu", taps="5x5x3", roi="16,8,64,48")
+        for buffer, frame in zip(buffers, frames):
+            meta = ocellus.gst.result(buffer, "filter")
+            self.assertEqual(meta.regions, dict.fromkeys(("0", "1", "2"), (16, 8, 64, 48)))
+            for plane, expected in zip(meta.planes.values(), operator(frame)):
+                np.testing.assert_array_equal(plane, expected)
 
     # Fails when a plane does not keep its buffer: the element would use the memory again.
     def test_planes_keep_the_buffer(self):
         frames = support.moving_frames(WIDTH, HEIGHT, 3, 1.0, -0.5)
         buffers = run("ocellusflow backend=cpu", frames)
-        u = ocellus.gst.flow(buffers[2]).u
+        u = ocellus.gst.result(buffers[2]).planes["u"]
         address = hash(buffers[2])
         refcount = ctypes.c_int.from_address(address + ctypes.sizeof(ctypes.c_size_t))
         buffers.clear()
@@ -106,19 +127,48 @@ class Metas(unittest.TestCase):
     def test_digits(self):
         frames = digit_frames()
         (buffer,) = run("ocellusdigits name=reader backend=cpu", frames)
-        meta = ocellus.gst.digits(buffer)
-        record = ocellus.Operator("digits", size=(WIDTH, HEIGHT), backend="cpu")(frames[0]).record
-        self.assertEqual(len(meta.digits), record["count"])
-        self.assertEqual(len(meta.digits), 2)
-        self.assertEqual(len(meta.string), 2)
-        self.assertEqual((meta.truncated, meta.source, meta.pts), (False, "reader", 0))
-        for number, digit in enumerate(meta.digits):
-            self.assertEqual(digit.label, record["label"][number])
-            self.assertEqual(digit.name, str(digit.label))
-            box = tuple(record[name][number] for name in ("x", "y", "width", "height"))
-            self.assertEqual(digit.box, box)
-            self.assertEqual(digit.confidence, record["confidence"][number])
-        self.assertIsNone(ocellus.gst.flow(buffer))
+        meta = ocellus.gst.result(buffer, "digits")
+        operator = ocellus.Operator("digits", size=(WIDTH, HEIGHT), backend="cpu")
+        result = operator(frames[0])
+        self.assertEqual(len(meta.items), 2)
+        self.assertEqual((meta.string, meta.parts), (operator.text(result), (operator.text(result),)))
+        self.assertEqual((meta.source, meta.pts), ("reader", 0))
+        self.assertEqual(list(meta.record), list(result.record))
+        for name, value in result.record.items():
+            np.testing.assert_array_equal(meta.record[name], value)
+        for number, digit in enumerate(meta.items):
+            self.assertEqual(digit["label"], result.record["label"][number])
+            self.assertEqual(digit["name"], str(digit["label"]))
+            box = tuple(result.record[name][number] for name in ("x", "y", "width", "height"))
+            self.assertEqual(digit["box"], box)
+            self.assertEqual(digit["confidence"], result.record["confidence"][number])
+            self.assertEqual(digit["flags"], ())
+        np.testing.assert_array_equal(meta.planes["scores"][:2], result.scores[:2])
+        self.assertEqual(meta.regions, {})
+        self.assertIsNone(ocellus.gst.result(buffer, "flow"))
+
+    # Fails when flags have no names, boxes do not follow the scale of the picture, or tiles have no box.
+    def test_items(self):
+        frames = digit_frames()
+        (buffer,) = run("ocellusdigits backend=cpu min-confidence=1 ! videoscale ! video/x-raw,width=320,height=60", frames)
+        (plain,) = run("ocellusdigits backend=cpu min-confidence=1", frames)
+        items, unscaled = ocellus.gst.result(buffer).items, ocellus.gst.result(plain).items
+        self.assertEqual([digit["flags"] for digit in items], [("rejected",)] * 2)
+        for digit, before in zip(items, unscaled):
+            x, y, width, height = before["box"]
+            self.assertEqual(digit["box"], (2 * x, y // 2, 2 * width, height // 2))
+        (tiles,) = run("ocelluscortex backend=cpu layout=tiles tile-width=40 tile-height=60", frames)
+        self.assertEqual(ocellus.gst.result(tiles, "cortex").items[5]["box"], (40, 60, 40, 60))
+
+    # Fails when an element whose result is the picture has no meta, or hides that of the one before it.
+    def test_series(self):
+        frames = support.moving_frames(WIDTH, HEIGHT, 2, 1.0, -0.5)
+        buffers = run("ocellusflow backend=cpu align=false ! ocellushalftone backend=cpu", frames)
+        last = ocellus.gst.result(buffers[1])
+        self.assertEqual((last.operator, last.planes), ("halftone", {}))
+        self.assertGreater(last.record["sweeps"], 0)
+        self.assertIs(last.record["finished"], True)
+        self.assertEqual(ocellus.gst.result(buffers[1], "flow").planes["u"].shape, (HEIGHT, WIDTH))
 
     # Fails when the values of a message are lost, above all those of its arrays.
     def test_values_of_messages(self):
@@ -132,8 +182,8 @@ class Metas(unittest.TestCase):
         self.assertEqual(len(found), len(buffers))
         self.assertEqual([values["timestamp"] for values in found], [buffer.pts for buffer in buffers])
         self.assertEqual([values["warming-up"] for values in found], [True, False, False, False])
-        motion = ocellus.gst.flow(buffers[3])
-        self.assertAlmostEqual(found[3]["mean-u"], float(np.nanmean(motion.u)), places=4)
+        motion = ocellus.gst.result(buffers[3])
+        self.assertAlmostEqual(found[3]["mean-u"], float(np.nanmean(motion.planes["u"])), places=4)
         square = max(found[3]["objects"], key=lambda moving: moving["area"])
         self.assertEqual(square["source"], "motion")
         self.assertAlmostEqual(square["mean-u"], 2.0, delta=0.6)
@@ -148,9 +198,9 @@ class Metas(unittest.TestCase):
 
     # Fails when a buffer without a meta, or something else, is read.
     def test_no_meta(self):
-        self.assertIsNone(ocellus.gst.flow(Gst.Buffer.new_allocate(None, 10, None)))
+        self.assertIsNone(ocellus.gst.result(Gst.Buffer.new_allocate(None, 10, None)))
         with self.assertRaisesRegex(TypeError, "3 is not a Gst.Buffer"):
-            ocellus.gst.flow(3)
+            ocellus.gst.result(3)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gst/gst_support.h"
-#include "ocellus/gst/cortex_meta.h"
 #include "ocellus/ocellus.h"
 #include "support/run.h"
 
@@ -78,24 +77,23 @@ TEST_P(CortexFormat, MetaHasTheOperatorsResult) {
       ASSERT_NE(out, nullptr);
       EXPECT_EQ(bytes_of(out), bytes);
       EXPECT_EQ(gst_buffer_peek_memory(out, 0), memory) << "the picture was copied";
-      const GstOcellusCortexMeta* meta = gst_buffer_get_ocellus_cortex_meta(out);
+      const GstOcellusMeta* meta = cortex_of(out);
       ASSERT_NE(meta, nullptr);
       EXPECT_STREQ(g_quark_to_string(meta->source), "classifier");
-      EXPECT_EQ(meta->flags, guint{GST_OCELLUS_CORTEX_FLAG_NONE});
+      EXPECT_EQ(meta->flags, guint{GST_OCELLUS_META_FLAG_NONE});
       EXPECT_EQ(meta->pts, harness.pts(number));
       EXPECT_GT(meta->compute_time, 0u);
-      EXPECT_FALSE(meta->truncated);
-      ASSERT_EQ(meta->count, static_cast<guint>(record.count));
-      for (guint i = 0; i < meta->count; ++i) {
-        const GstOcellusCortexPatch& patch = meta->patches[i];
-        EXPECT_EQ(patch.label, record.label[i]);
-        EXPECT_EQ(patch.name, std::to_string(record.label[i]));
+      EXPECT_EQ(value_of(meta, "truncated"), 0.0);
+      ASSERT_EQ(meta->n_items, static_cast<guint>(record.count));
+      for (guint i = 0; i < meta->n_items; ++i) {
+        EXPECT_EQ(value_of(meta, "label", i), record.label[i]);
+        EXPECT_EQ(gst_ocellus_meta_get_name(meta, i), std::to_string(record.label[i]));
         // Backends may round differently.
-        EXPECT_NEAR(patch.confidence, record.confidence[i], 1e-6f);
-        EXPECT_EQ(patch.x, tiles ? static_cast<gint>(i) % 3 * 28 : 0);
-        EXPECT_EQ(patch.y, tiles ? static_cast<gint>(i) / 3 * 20 : 0);
-        EXPECT_EQ(patch.width, tiles ? 28 : video.width);
-        EXPECT_EQ(patch.height, tiles ? 20 : video.height);
+        EXPECT_NEAR(value_of(meta, "confidence", i), record.confidence[i], 1e-6);
+        const auto at = static_cast<gint>(i);
+        const std::array<gint, 4> tile = {at % 3 * 28, at / 3 * 20, 28, 20};
+        const std::array<gint, 4> whole = {0, 0, video.width, video.height};
+        EXPECT_EQ(box_of(meta, i), tiles ? tile : whole);
       }
       gst_buffer_unref(out);
     }
@@ -116,41 +114,38 @@ TEST(CortexMessages, AreThoseOfThePropertyAndTheMeta) {
     for (int number = 0; number < 4; ++number) {
       GstBuffer* const out = process(harness, harness.frame(number / 2, 9.0, 5.0));
       ASSERT_NE(out, nullptr);
-      const GstOcellusCortexMeta* meta = gst_buffer_get_ocellus_cortex_meta(out);
+      const GstOcellusMeta* meta = cortex_of(out);
       ASSERT_NE(meta, nullptr);
-      std::string all;
-      for (guint i = 0; i < meta->count; ++i) all += meta->patches[i].name;
-      names.push_back(all);
+      names.push_back(meta->string);
       if (GstMessage* message = harness.message(GST_MESSAGE_ELEMENT)) {
         const GstStructure* structure = gst_message_get_structure(message);
         EXPECT_STREQ(gst_structure_get_name(structure), "ocelluscortex");
-        gint label = -1;
         guint count = 0;
-        gdouble confidence = -1;
         guint64 timestamp = 0;
         gboolean truncated = TRUE;
-        EXPECT_TRUE(gst_structure_get(structure, "class", G_TYPE_INT, &label, "confidence",
-                                      G_TYPE_DOUBLE, &confidence, "count", G_TYPE_UINT, &count,
-                                      "truncated", G_TYPE_BOOLEAN, &truncated, "timestamp",
-                                      G_TYPE_UINT64, &timestamp, nullptr));
-        EXPECT_EQ(label, meta->patches[0].label);
-        EXPECT_EQ(confidence, static_cast<gdouble>(meta->patches[0].confidence));
-        EXPECT_EQ(count, meta->count);
+        EXPECT_TRUE(gst_structure_get(structure, "count", G_TYPE_UINT, &count, "truncated",
+                                      G_TYPE_BOOLEAN, &truncated, "timestamp", G_TYPE_UINT64,
+                                      &timestamp, nullptr));
+        EXPECT_EQ(count, meta->n_items);
         EXPECT_FALSE(truncated);
-        EXPECT_STREQ(gst_structure_get_string(structure, "name"), meta->patches[0].name);
+        EXPECT_STREQ(gst_structure_get_string(structure, "string"), meta->string);
         const GValue* patches = gst_structure_get_value(structure, "patches");
         ASSERT_TRUE(patches != nullptr && GST_VALUE_HOLDS_ARRAY(patches));
-        ASSERT_EQ(gst_value_array_get_size(patches), meta->count);
-        for (guint i = 0; i < meta->count; ++i) {
+        ASSERT_EQ(gst_value_array_get_size(patches), meta->n_items);
+        for (guint i = 0; i < meta->n_items; ++i) {
           const GstStructure* patch =
               gst_value_get_structure(gst_value_array_get_value(patches, i));
+          gint label = -1;
+          gdouble confidence = -1;
           gint x = -1;
           gint y = -1;
-          EXPECT_TRUE(gst_structure_get(patch, "class", G_TYPE_INT, &label, "x", G_TYPE_INT, &x,
-                                        "y", G_TYPE_INT, &y, nullptr));
-          EXPECT_EQ(label, meta->patches[i].label);
-          EXPECT_EQ(x, meta->patches[i].x);
-          EXPECT_EQ(y, meta->patches[i].y);
+          EXPECT_TRUE(gst_structure_get(patch, "class", G_TYPE_INT, &label, "confidence",
+                                        G_TYPE_DOUBLE, &confidence, "x", G_TYPE_INT, &x, "y",
+                                        G_TYPE_INT, &y, nullptr));
+          EXPECT_EQ(label, value_of(meta, "label", i));
+          EXPECT_EQ(confidence, value_of(meta, "confidence", i));
+          EXPECT_EQ(x, box_of(meta, i)[0]);
+          EXPECT_EQ(y, box_of(meta, i)[1]);
         }
         gst_message_unref(message);
         names.push_back("message");
@@ -200,13 +195,13 @@ TEST(CortexMeta, IsCopiedAndScaled) {
   GstBuffer* const out = process(harness, harness.frame(0));
   ASSERT_NE(out, nullptr);
   GstBuffer* const part = gst_buffer_copy_region(out, GST_BUFFER_COPY_ALL, 0, 100);
-  EXPECT_EQ(gst_buffer_get_ocellus_cortex_meta(part), nullptr);
+  EXPECT_EQ(cortex_of(part), nullptr);
   gst_buffer_unref(part);
   GstBuffer* const copy = gst_buffer_copy(out);
   gst_buffer_unref(out);
-  const GstOcellusCortexMeta* meta = gst_buffer_get_ocellus_cortex_meta(copy);
+  const GstOcellusMeta* meta = cortex_of(copy);
   ASSERT_NE(meta, nullptr);
-  EXPECT_EQ(meta->count, guint{kTileCount});
+  EXPECT_EQ(meta->n_items, guint{kTileCount});
   gst_buffer_unref(copy);
 
   Pipeline pipeline(
@@ -216,14 +211,10 @@ TEST(CortexMeta, IsCopiedAndScaled) {
       kSink);
   int frames = 0;
   Watch watch{[&](GstBuffer* buffer) {
-    const GstOcellusCortexMeta* scaled = gst_buffer_get_ocellus_cortex_meta(buffer);
+    const GstOcellusMeta* scaled = cortex_of(buffer);
     ASSERT_NE(scaled, nullptr);
-    ASSERT_EQ(scaled->count, guint{kTileCount});
-    const GstOcellusCortexPatch& patch = scaled->patches[4];
-    EXPECT_EQ(patch.x, 56);
-    EXPECT_EQ(patch.y, 10);
-    EXPECT_EQ(patch.width, 56);
-    EXPECT_EQ(patch.height, 10);
+    ASSERT_EQ(scaled->n_items, guint{kTileCount});
+    EXPECT_EQ(box_of(scaled, 4), (std::array<gint, 4>{56, 10, 56, 10}));
     ++frames;
   }};
   watch.attach(pipeline);
@@ -245,10 +236,11 @@ TEST(CortexStream, FramesInFlightKeepTheirClasses) {
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 8u);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const GstOcellusCortexMeta* meta = gst_buffer_get_ocellus_cortex_meta(out[i]);
+    const GstOcellusMeta* meta = cortex_of(out[i]);
     ASSERT_NE(meta, nullptr);
     EXPECT_EQ(meta->pts, harness.pts(static_cast<int>(i)));
-    for (guint p = 0; p < meta->count; ++p) EXPECT_EQ(meta->patches[p].label, expected[i].label[p]);
+    for (guint p = 0; p < meta->n_items; ++p)
+      EXPECT_EQ(value_of(meta, "label", p), expected[i].label[p]);
   }
   unref_all(out);
 }

@@ -14,7 +14,6 @@
 
 #include "cortex/stroke_frames.h"
 #include "gst/gst_support.h"
-#include "ocellus/gst/cortex_meta.h"
 #include "ocellus/ocellus.h"
 #include "realtime/interpose.h"
 #include "support/file_targets.h"

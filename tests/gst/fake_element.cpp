@@ -1,6 +1,7 @@
 #include "gst/fake_element.h"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <new>
 
@@ -9,14 +10,19 @@
 using ocellus::Deadline;
 using ocellus::Expected;
 using ocellus::Status;
-using ocellus::gst_test::fake_meta;
-using ocellus::gst_test::FakeMeta;
 using ocellus::gst_test::kMark;
 using ocellus::gst_test::script;
 
 ocellus::gst_test::Script ocellus::gst_test::script;
 
 namespace {
+
+struct FakeRecord {
+  std::int32_t first = 0;
+};
+constexpr ocellus::RecordField kFields[] = {
+    {"first", ocellus::FieldType::kInt32, 1, offsetof(FakeRecord, first), "first pixel"}};
+constexpr ocellus::RecordInfo kRecord = {"fake", sizeof(FakeRecord), kFields, 1};
 
 // An operator whose result is the first pixel of its frame. Only one instance exists at a time,
 // unless the operator learns.
@@ -83,7 +89,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     next.late = static_cast<std::size_t>(number) < script.late.size() &&
                 script.late[static_cast<std::size_t>(number)];
     next.frame = frame;
-    next.result = static_cast<guint8*>(plane.data);
+    next.out = out;
     return {};
   }
   /// Elements cancel no frame.
@@ -102,8 +108,13 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
       return tl::unexpected(ocellus::make_error(Status::kDeadlineMissed, "late as requested"));
     oldest.waiting = false;
     // The memory of picture and result must still be valid.
-    oldest.result[0] = static_cast<guint8>(static_cast<const guint8*>(oldest.frame.data)[0] +
-                                           (script.pictures ? kMark : 0));
+    auto* const result = static_cast<guint8*>(oldest.out.planes[0].data);
+    result[0] = static_cast<guint8>(static_cast<const guint8*>(oldest.frame.data)[0] +
+                                    (script.pictures ? kMark : 0));
+    if (script.write)
+      script.write(oldest.out);
+    else
+      static_cast<FakeRecord*>(oldest.out.record)->first = result[0];
     return {};
   }
   void cancel(int slot) noexcept override {
@@ -122,7 +133,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     bool late = false;
     int number = 0;  // number of the submission
     ocellus::Frame frame;
-    guint8* result = nullptr;
+    ocellus::OperatorOutput out;
   };
   bool started_ = false;
   int number_ = 0;  // number of the creation
@@ -131,21 +142,6 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   std::array<InFlight, ocellus::kMaxDepth> frames_;
 };
 int FakeInstance::alive = 0;
-
-GType fake_meta_api() {
-  static const gchar* tags[] = {nullptr};
-  static const GType type = gst_meta_api_type_register("OcellusFakeMetaAPI", tags);
-  return type;
-}
-gboolean fake_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
-  reinterpret_cast<FakeMeta*>(meta)->set = FALSE;
-  return TRUE;
-}
-const GstMetaInfo* fake_meta_info() {
-  static const GstMetaInfo* const info = gst_meta_register(
-      fake_meta_api(), "OcellusFakeMeta", sizeof(FakeMeta), fake_meta_init, nullptr, nullptr);
-  return info;
-}
 
 }  // namespace
 
@@ -181,6 +177,8 @@ static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
   info.depth = script.depth;
   info.keeps_state = true;
   info.learns = script.learns;
+  info.record = &kRecord;
+  if (script.describe) script.describe(info);
   return info;
 }
 static ocellus::OperatorDescription describe_fake() {
@@ -200,7 +198,7 @@ static ocellus::OperatorDescription describe_fake() {
   };
   fake.create = [](ocellus::Engine& engine, const void* config) noexcept {
     return ocellus::detail::make_operator(engine, *fake_info(config),
-                                          std::make_unique<FakeInstance>());
+                                          std::make_unique<FakeInstance>(), script.class_names);
   };
   return fake;
 }
@@ -208,25 +206,6 @@ static Expected<void> fake_prepare(GstOcellusBase*, const ocellus::OperatorConfi
   if (script.fail_prepare)
     return tl::unexpected(ocellus::make_error(script.failure, "prepare failed as requested"));
   return {};
-}
-static gboolean fake_save_learned(GstOcellusBase* self) {
-  return gst_ocellus_base_save_model(self, "model").has_value();
-}
-static void fake_attach(GstBuffer* buffer) {
-  gst_buffer_add_meta(buffer, fake_meta_info(), nullptr);
-}
-static void fake_clear(GstBuffer* buffer) {
-  fake_meta(buffer)->set = FALSE;
-}
-static void fake_set_result(GstOcellusBase*, GstBuffer* buffer, const GstOcellusResult& result) {
-  guint8 value = 0;
-  gst_buffer_extract(result.data, 0, &value, 1);
-  FakeMeta* meta = fake_meta(buffer);
-  meta->set = TRUE;
-  meta->value = value;
-  meta->reused = result.reused;
-  meta->late = result.late;
-  meta->repeated = result.repeated;
 }
 static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& image) {
   image.planes[0][0] = 0;
@@ -236,22 +215,12 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake", "Testing",
                                         "An operator that follows a script", "The Ocellus authors");
-  G_OBJECT_CLASS(klass)->set_property = [](GObject* object, guint, const GValue* value,
-                                           GParamSpec*) {
-    gst_ocellus_base_set_draw(GST_OCELLUS_BASE(object), g_value_get_boolean(value));
-  };
-  g_object_class_install_property(
-      G_OBJECT_CLASS(klass), 1,
-      g_param_spec_boolean("draw", "Draw", "Draw", FALSE,
-                           static_cast<GParamFlags>(G_PARAM_WRITABLE | G_PARAM_STATIC_STRINGS)));
-  base->message_name = "ocellusfake";
   static const ocellus::OperatorDescription fake = describe_fake();
   gst_ocellus_base_class_set_operator(base, &fake);
+  gst_ocellus_base_class_install_align(base);
+  gst_ocellus_base_class_install_draw(base, "Draw");
+  gst_ocellus_base_class_install_learning(base);
   base->prepare = fake_prepare;
-  base->save_learned = fake_save_learned;
-  base->attach_meta = fake_attach;
-  base->clear_meta = fake_clear;
-  base->set_result = fake_set_result;
   base->draw = fake_draw;
 }
 static void ocellus_fake_init(OcellusFake*) {}
@@ -269,15 +238,41 @@ static void ocellus_fake_picture_class_init(OcellusFakePictureClass* klass) {
 }
 static void ocellus_fake_picture_init(OcellusFakePicture*) {}
 
+// An element whose results have only the tables of its operator.
+struct OcellusFakeTable {
+  GstOcellusBase parent_instance;
+};
+struct OcellusFakeTableClass {
+  GstOcellusBaseClass parent_class;
+};
+GType ocellus_fake_table_get_type(void);
+G_DEFINE_TYPE(OcellusFakeTable, ocellus_fake_table, GST_TYPE_OCELLUS_BASE)
+static void ocellus_fake_table_class_init(OcellusFakeTableClass* klass) {
+  GstOcellusBaseClass* base = GST_OCELLUS_BASE_CLASS(klass);
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Fake table", "Testing",
+                                        "An operator with a table", "The Ocellus authors");
+  static const ocellus::OperatorDescription fake = describe_fake();
+  gst_ocellus_base_class_set_operator(base, &fake);
+}
+static void ocellus_fake_table_init(OcellusFakeTable*) {}
+
 namespace ocellus::gst_test {
 
-FakeMeta* fake_meta(GstBuffer* buffer) {
-  return reinterpret_cast<FakeMeta*>(gst_buffer_get_meta(buffer, fake_meta_api()));
+FakeResult fake_result(GstBuffer* buffer) {
+  const GstOcellusMeta* const meta = gst_buffer_get_ocellus_meta(buffer, "fake");
+  if (meta == nullptr) return {};
+  const auto has = [meta](GstOcellusMetaFlags flag) { return (meta->flags & guint{flag}) != 0; };
+  return {true, static_cast<int>(value_of(meta, "first")), has(GST_OCELLUS_META_FLAG_REUSED),
+          has(GST_OCELLUS_META_FLAG_LATE), has(GST_OCELLUS_META_FLAG_REPEATED)};
 }
 
 GstElement* make_fake() {
-  return GST_ELEMENT(g_object_new(
-      script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type(), nullptr));
+  GType type = script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type();
+  if (script.describe) type = ocellus_fake_table_get_type();
+  auto* element = GST_ELEMENT(g_object_new(type, nullptr));
+  if (!script.describe) g_object_set(element, "align", FALSE, nullptr);
+  if (script.learns) g_object_set(element, "save-location", "model", nullptr);
+  return element;
 }
 
 }  // namespace ocellus::gst_test

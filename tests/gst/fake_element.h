@@ -3,6 +3,7 @@
 // types.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -35,6 +36,11 @@ struct Script {
   bool lose_device_on_read = false;  // nobody can read what the operator has learned
   bool fail_prepare = false;
   bool fail_save = false;
+  // Another result: its description, the names of its classes, and what writes it. The element then
+  // has no code of its own for results.
+  std::function<void(OperatorInfo&)> describe;
+  const ClassName* class_names = nullptr;
+  std::function<void(const OperatorOutput&)> write;
 
   int creations = 0;
   int destructions = 0;
@@ -50,14 +56,16 @@ extern Script script;
 /// Added to the first pixel of a frame, if the result is a picture.
 inline constexpr int kMark = 100;
 
-struct FakeMeta {
-  GstMeta meta;
-  gint value;
-  gboolean set, reused, late, repeated;
+/// What the meta of a buffer says.
+struct FakeResult {
+  bool set = false;
+  int value = -1;
+  bool reused = false, late = false, repeated = false;
 };
-FakeMeta* fake_meta(GstBuffer* buffer);
+FakeResult fake_result(GstBuffer* buffer);
 
-/// Creates a fake element. Its results are pictures if the script says so.
+/// Creates a fake element, with align=false. Its results are pictures, or others, if the script
+/// says so.
 GstElement* make_fake();
 
 inline constexpr guint64 kBudget = 60 * GST_SECOND;  // missed only if the script makes it late
@@ -68,9 +76,6 @@ class Fake {
       : harness_((script = told, make_fake()), properties, {}) {}
   Harness& operator*() { return harness_; }
   Harness* operator->() { return &harness_; }
-
-  /// Holds frames back until their results are ready. Call it before the caps are set.
-  void align() { gst_ocellus_base_set_align(GST_OCELLUS_BASE(harness_.element()), TRUE); }
 
   /// Returns a frame whose first pixel is `value` and whose PTS is `value` frames.
   GstBuffer* frame(int value) {
@@ -101,19 +106,15 @@ class Fake {
     std::vector<Output> outputs;
     std::vector<GstBuffer*> buffers = harness_.pull();
     for (GstBuffer* buffer : buffers) {
-      const FakeMeta* meta = fake_meta(buffer);
+      const FakeResult result = fake_result(buffer);
       const int picture = static_cast<int>(GST_BUFFER_PTS(buffer) / harness_.pts(1));
       if (script.pictures) {
         guint8 pixel = 0;
         gst_buffer_extract(buffer, 0, &pixel, 1);
-        EXPECT_EQ(static_cast<int>(pixel), meta->set ? meta->value : picture)
+        EXPECT_EQ(static_cast<int>(pixel), result.set ? result.value : picture)
             << "the pushed picture is not the result of this frame";
       }
-      if (meta->set)
-        outputs.push_back({picture, meta->value, meta->reused != FALSE, meta->late != FALSE,
-                           meta->repeated != FALSE});
-      else
-        outputs.push_back({picture, -1, false, false, false});
+      outputs.push_back({picture, result.value, result.reused, result.late, result.repeated});
     }
     unref_all(buffers);
     return outputs;

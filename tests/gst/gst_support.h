@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "ocellus/gst/flow_meta.h"
+#include "ocellus/gst/meta.h"
 
 namespace ocellus::gst_test {
 
@@ -165,18 +166,66 @@ inline std::vector<guint8> bytes_of(GstBuffer* buffer) {
   return bytes;
 }
 
+/// The flow of a buffer, or null.
+inline const GstOcellusMeta* flow_of(GstBuffer* buffer) {
+  return gst_buffer_get_ocellus_meta(buffer, "flow");
+}
+
+/// The result of a cellular network, or null.
+inline const GstOcellusMeta* cells_of(GstBuffer* buffer) {
+  GstOcellusMeta* const halftone = gst_buffer_get_ocellus_meta(buffer, "halftone");
+  return halftone != nullptr ? halftone : gst_buffer_get_ocellus_meta(buffer, "cnn");
+}
+
+/// The characters that ocellusdigits read, or null.
+inline const GstOcellusMeta* digits_of(GstBuffer* buffer) {
+  return gst_buffer_get_ocellus_meta(buffer, "digits");
+}
+
+/// The classes that ocelluscortex found, or null.
+inline const GstOcellusMeta* cortex_of(GstBuffer* buffer) {
+  return gst_buffer_get_ocellus_meta(buffer, "cortex");
+}
+
+/// A plane that the result must have.
+inline const GstOcellusPlane& plane_of(const GstOcellusMeta* result, const char* name) {
+  static constexpr GstOcellusPlane kNone{};
+  const GstOcellusPlane* const plane =
+      result != nullptr ? gst_ocellus_meta_get_plane(result, name) : nullptr;
+  EXPECT_NE(plane, nullptr) << name;
+  return plane != nullptr ? *plane : kNone;
+}
+
+/// The first value of a row of a plane of floats.
+inline const gfloat* row_of(const GstOcellusPlane& plane, int y) {
+  return reinterpret_cast<const gfloat*>(static_cast<const guint8*>(plane.data) +
+                                         static_cast<gsize>(y) * plane.stride);
+}
+
+/// A value of the record, which must have it.
+inline double value_of(const GstOcellusMeta* result, const char* name, std::size_t item = 0) {
+  gdouble value = NAN;
+  EXPECT_TRUE(gst_ocellus_meta_get_value(result, name, static_cast<guint>(item), &value)) << name;
+  return value;
+}
+
+/// Left and upper edge, width and height of an item, which must have a box.
+inline std::array<gint, 4> box_of(const GstOcellusMeta* result, std::size_t item) {
+  std::array<gint, 4> box{};
+  EXPECT_TRUE(gst_ocellus_meta_get_box(result, static_cast<guint>(item), &box[0], &box[1], &box[2],
+                                       &box[3]));
+  return box;
+}
+
 /// Returns the u and v planes without row padding. NaN becomes 1e30, so that fields can be
 /// compared.
-inline std::vector<float> field_of(const GstOcellusFlowMeta* flow) {
+inline std::vector<float> field_of(const GstOcellusMeta* flow) {
   std::vector<float> field;
-  for (const gfloat* plane : {flow->u, flow->v}) {
-    for (int y = 0; y < flow->height; ++y) {
-      for (int x = 0; x < flow->width; ++x) {
-        const float value =
-            plane[static_cast<gsize>(y) * (flow->stride / sizeof(gfloat)) + static_cast<gsize>(x)];
-        field.push_back(std::isnan(value) ? 1e30f : value);
-      }
-    }
+  for (const char* name : {"u", "v"}) {
+    const GstOcellusPlane& plane = plane_of(flow, name);
+    for (int y = 0; y < plane.height; ++y)
+      for (int x = 0; x < plane.width; ++x)
+        field.push_back(std::isnan(row_of(plane, y)[x]) ? 1e30f : row_of(plane, y)[x]);
   }
   return field;
 }
@@ -189,16 +238,13 @@ inline float median(std::vector<float> values) {
   return *middle;
 }
 
-/// Returns the median of one component without a border of `cut` pixels.
-inline float median_of(const GstOcellusFlowMeta* flow, const gfloat* plane, int cut) {
+/// Returns the median of one plane without a border of `cut` pixels.
+inline float median_of(const GstOcellusMeta* flow, const char* name, int cut) {
+  const GstOcellusPlane& plane = plane_of(flow, name);
   std::vector<float> values;
-  for (int y = cut; y < flow->height - cut; ++y) {
-    for (int x = cut; x < flow->width - cut; ++x) {
-      const float value =
-          plane[static_cast<gsize>(y) * (flow->stride / sizeof(gfloat)) + static_cast<gsize>(x)];
-      if (!std::isnan(value)) values.push_back(value);
-    }
-  }
+  for (int y = cut; y < plane.height - cut; ++y)
+    for (int x = cut; x < plane.width - cut; ++x)
+      if (!std::isnan(row_of(plane, y)[x])) values.push_back(row_of(plane, y)[x]);
   return median(std::move(values));
 }
 

@@ -25,7 +25,7 @@ int run(const std::string& policy, const std::string& memory) {
   int fields = 0;
   Watch watch{[&](GstBuffer* buffer) {
     ++frames;
-    if (gst_buffer_get_ocellus_flow_meta(buffer) != nullptr) ++fields;
+    if (flow_of(buffer) != nullptr) ++fields;
   }};
   watch.attach(pipeline);
   // The kernel is launched before a frame enters the element, so that the element is the first to

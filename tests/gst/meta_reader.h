@@ -1,4 +1,4 @@
-/* Reads the metas of flow and of digits from C. */
+/* Reads the meta from C. */
 #ifndef OCELLUS_TESTS_GST_META_READER_H
 #define OCELLUS_TESTS_GST_META_READER_H
 

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "gst/gst_support.h"
-#include "ocellus/gst/cellular_network_meta.h"
 #include "support/files.h"
 
 namespace ocellus::gst_test {
@@ -157,12 +156,11 @@ TEST_P(FormatAndSize, ReplacesThePictureByAHalftone) {
       for (std::size_t b = format == GST_VIDEO_FORMAT_YUY2 ? 1 : 0; b < now.size(); b += 2)
         ASSERT_EQ(now[b], keep ? then[b] : 128) << b;
     }
-    const GstOcellusCellularNetworkMeta* cells =
-        gst_buffer_get_ocellus_cellular_network_meta(out[0]);
+    const GstOcellusMeta* cells = cells_of(out[0]);
     ASSERT_NE(cells, nullptr);
-    EXPECT_GT(cells->sweeps, 0u);
+    EXPECT_GT(value_of(cells, "sweeps"), 0.0);
     EXPECT_EQ(cells->pts, harness->pts(i));
-    EXPECT_EQ(cells->flags, static_cast<guint>(GST_OCELLUS_CELLULAR_NETWORK_FLAG_NONE));
+    EXPECT_EQ(cells->flags, static_cast<guint>(GST_OCELLUS_META_FLAG_NONE));
     EXPECT_STREQ(g_quark_to_string(cells->source), GST_OBJECT_NAME(harness->element()));
     unref_all(out);
     gst_buffer_unref(sent);
@@ -362,10 +360,9 @@ guint sweeps_of_next(Harness& harness, int index) {
   EXPECT_EQ(out.size(), 1u);
   guint sweeps = 0;
   if (!out.empty()) {
-    const GstOcellusCellularNetworkMeta* cells =
-        gst_buffer_get_ocellus_cellular_network_meta(out[0]);
+    const GstOcellusMeta* cells = cells_of(out[0]);
     EXPECT_NE(cells, nullptr);
-    if (cells != nullptr) sweeps = cells->sweeps;
+    if (cells != nullptr) sweeps = static_cast<guint>(value_of(cells, "sweeps"));
   }
   unref_all(out);
   return sweeps;
@@ -387,7 +384,7 @@ TEST(WarmStart, LastsUntilADiscontinuity) {
   ASSERT_EQ(harness->push(discont), GST_FLOW_OK);
   std::vector<GstBuffer*> out = harness->pull();
   ASSERT_EQ(out.size(), 1u);
-  EXPECT_EQ(gst_buffer_get_ocellus_cellular_network_meta(out[0])->sweeps, cold);
+  EXPECT_EQ(value_of(cells_of(out[0]), "sweeps"), cold);
   EXPECT_TRUE(GST_BUFFER_IS_DISCONT(out[0]));
   unref_all(out);
   EXPECT_EQ(sweeps_of_next(*harness, 4), 1u);
@@ -455,8 +452,7 @@ TEST(Budget, MissedFramesFollowOnMiss) {
     for (std::size_t i = 0; i < out.size(); ++i) {
       SCOPED_TRACE(policy + " " + std::to_string(i));
       EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness->pts(static_cast<int>(i)));
-      const GstOcellusCellularNetworkMeta* cells =
-          gst_buffer_get_ocellus_cellular_network_meta(out[i]);
+      const GstOcellusMeta* cells = cells_of(out[i]);
       const std::vector<guint8> gray = gray_of(out[i], kLarge);
       if (cells == nullptr) {
         EXPECT_NE(policy, "post");
@@ -464,11 +460,11 @@ TEST(Budget, MissedFramesFollowOnMiss) {
         GstBuffer* untouched = make_frame(kLarge, static_cast<double>(i), 0.0, 0);
         EXPECT_EQ(bytes_of(out[i]), bytes_of(untouched)) << "the frame was not passed unchanged";
         gst_buffer_unref(untouched);
-      } else if (cells->flags == GST_OCELLUS_CELLULAR_NETWORK_FLAG_LATE) {
+      } else if (cells->flags == GST_OCELLUS_META_FLAG_LATE) {
         EXPECT_TRUE(gray == dots[i]);
         EXPECT_EQ(cells->pts, harness->pts(static_cast<int>(i)));
       } else {
-        EXPECT_EQ(cells->flags, static_cast<guint>(GST_OCELLUS_CELLULAR_NETWORK_FLAG_REUSED));
+        EXPECT_EQ(cells->flags, static_cast<guint>(GST_OCELLUS_META_FLAG_REUSED));
         EXPECT_EQ(policy, "reuse");
         ASSERT_GT(i, 0u);
         EXPECT_TRUE(gray == dots[i - 1]);
@@ -650,7 +646,7 @@ TEST(Cnn, RunsChains) {
     EXPECT_EQ(harness->push(square(*harness)), GST_FLOW_OK) << harness->last_error();
     std::vector<GstBuffer*> out = harness->pull();
     if (out.empty()) return -1;
-    EXPECT_TRUE(gst_buffer_get_ocellus_cellular_network_meta(out[0])->converged) << properties;
+    EXPECT_TRUE(value_of(cells_of(out[0]), "converged")) << properties;
     const int count = black_in(gray_of(out[0], video));
     unref_all(out);
     return count;
@@ -677,19 +673,20 @@ TEST(Messages, HaveTheValuesOfTheMeta) {
   EXPECT_STREQ(gst_structure_get_name(structure), "ocellushalftone");
   std::vector<GstBuffer*> out = harness->pull();
   ASSERT_EQ(out.size(), 1u);
-  const GstOcellusCellularNetworkMeta* cells = gst_buffer_get_ocellus_cellular_network_meta(out[0]);
+  const GstOcellusMeta* cells = cells_of(out[0]);
   guint number = 0;
   gboolean converged = FALSE;
-  EXPECT_TRUE(gst_structure_get_uint(structure, "sweeps", &number));
-  EXPECT_EQ(number, cells->sweeps);
+  gint sweeps = 0;
+  EXPECT_TRUE(gst_structure_get_int(structure, "sweeps", &sweeps));
+  EXPECT_EQ(sweeps, value_of(cells, "sweeps"));
   EXPECT_TRUE(gst_structure_get_uint(structure, "changed", &number));
-  EXPECT_EQ(number, cells->changed);
+  EXPECT_EQ(number, value_of(cells, "changed"));
   EXPECT_TRUE(gst_structure_get_boolean(structure, "converged", &converged));
-  EXPECT_EQ(converged, cells->converged);
+  EXPECT_EQ(converged, value_of(cells, "converged"));
   gboolean finished = FALSE;
   EXPECT_TRUE(gst_structure_get_boolean(structure, "finished", &finished));
   EXPECT_TRUE(finished);
-  EXPECT_TRUE(cells->finished);
+  EXPECT_TRUE(value_of(cells, "finished"));
   unref_all(out);
   gst_message_unref(message);
 }
@@ -705,10 +702,10 @@ TEST(Frames, TheLimitOfSweepsIsInTheMeta) {
   ASSERT_EQ(harness->push(harness->frame(0)), GST_FLOW_OK) << harness->last_error();
   std::vector<GstBuffer*> out = harness->pull();
   ASSERT_EQ(out.size(), 1u);
-  const GstOcellusCellularNetworkMeta* cells = gst_buffer_get_ocellus_cellular_network_meta(out[0]);
-  EXPECT_EQ(cells->sweeps, 5u);
-  EXPECT_FALSE(cells->finished);
-  EXPECT_FALSE(cells->converged);
+  const GstOcellusMeta* cells = cells_of(out[0]);
+  EXPECT_EQ(value_of(cells, "sweeps"), 5.0);
+  EXPECT_FALSE(value_of(cells, "finished"));
+  EXPECT_FALSE(value_of(cells, "converged"));
   unref_all(out);
 }
 
@@ -805,9 +802,8 @@ TEST(Pictures, OutliveTheirPipeline) {
   }
   for (std::size_t i = 0; i < kept.size(); ++i) EXPECT_EQ(bytes_of(kept[i]), pixels[i]) << i;
   // The metas of upstream elements are kept.
-  EXPECT_NE(gst_buffer_get_ocellus_flow_meta(kept[16]), nullptr);
-  EXPECT_STREQ(g_quark_to_string(gst_buffer_get_ocellus_cellular_network_meta(kept[16])->source),
-               "last");
+  EXPECT_NE(flow_of(kept[16]), nullptr);
+  EXPECT_STREQ(g_quark_to_string(cells_of(kept[16])->source), "last");
   unref_all(kept);
 }
 

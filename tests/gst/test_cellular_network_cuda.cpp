@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "gst/cuda_fixture.h"
-#include "ocellus/gst/cellular_network_meta.h"
 
 namespace ocellus::gst_test {
 namespace {
@@ -64,7 +63,7 @@ TEST_P(CellularNetworkCudaFormats, MatchesTheOutputOfSystemMemory) {
     EXPECT_NE(first_memory(out[0]), first_memory(sent));
     EXPECT_EQ(GST_BUFFER_PTS(out[0]), harness.pts(static_cast<int>(i)));
     EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[0], 0), nullptr);
-    EXPECT_NE(gst_buffer_get_ocellus_cellular_network_meta(out[0]), nullptr);
+    EXPECT_NE(cells_of(out[0]), nullptr);
     std::vector<guint8> got = planes_of(out[0], video);
     std::vector<guint8> wanted = expected[i];
     ASSERT_EQ(got.size(), wanted.size());
@@ -185,11 +184,7 @@ TEST_F(CellularNetworkCuda, ColorStaysOnTheDevice) {
 // or is not handled as on-device-loss specifies.
 TEST_F(CellularNetworkCuda, EveryCallOfAFrameMayLoseTheDevice) {
   lose_at_every_call(
-      "ocellushalftone",
-      [](GstBuffer* buffer) {
-        return gst_buffer_get_ocellus_cellular_network_meta(buffer) != nullptr;
-      },
-      10);
+      "ocellushalftone", [](GstBuffer* buffer) { return cells_of(buffer) != nullptr; }, 10);
 }
 
 // Fails when an error of the device while it writes chroma is not reported.

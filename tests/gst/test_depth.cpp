@@ -71,8 +71,7 @@ TEST(Depth, IsReportedAsLatency) {
        {Case{1, 0.0f, 0}, Case{3, 0.0f, 2}, Case{1, 2.5f, 2}, Case{4, 2.5f, 5}}) {
     Script told = slow(item.depth);
     told.delay = item.delay;
-    Fake fake("", told);
-    fake.align();
+    Fake fake("align=true", told);
     fake->start();
     EXPECT_EQ(gst_harness_query_latency(fake->get()), item.frames * 40 * GST_MSECOND);
     // This many frames arrive before the first one is pushed.
@@ -234,8 +233,7 @@ TEST(Depth, DiscontinuitiesAndQueriesFinishTheFramesInFlight) {
 TEST(Depth, HeldPicturesGetTheirOwnResults) {
   Script told = slow(3);
   told.delay = 2.0f;
-  Fake fake("", told);
-  fake.align();
+  Fake fake("align=true", told);
   fake->start();
   for (int i = 0; i < 7; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
   fake->event(gst_event_new_eos());

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "gst/cuda_fixture.h"
-#include "ocellus/gst/digits_meta.h"
 
 namespace ocellus::gst_test {
 namespace {
@@ -16,13 +15,12 @@ constexpr const char* kElement = "ocellusdigits";
 constexpr const char* kTiles = "backend=cuda layout=tiles tile-width=32 tile-height=32";
 
 /// The values of a result, for comparison.
-std::vector<float> values_of(const GstOcellusDigitsMeta* meta) {
+std::vector<float> values_of(const GstOcellusMeta* meta) {
   std::vector<float> values;
-  for (guint i = 0; i < meta->count; ++i) {
-    const GstOcellusDigit& digit = meta->digits[i];
-    for (const int value : {digit.label, digit.x, digit.y, digit.width, digit.height, digit.line})
-      values.push_back(static_cast<float>(value));
-    values.insert(values.end(), {digit.confidence, digit.similarity, digit.margin});
+  for (guint i = 0; i < meta->n_items; ++i) {
+    for (const char* name :
+         {"label", "x", "y", "width", "height", "line", "confidence", "similarity", "margin"})
+      values.push_back(static_cast<float>(value_of(meta, name, i)));
   }
   return values;
 }
@@ -45,8 +43,7 @@ TEST_P(DigitsCudaFormats, MatchesTheResultOfSystemMemory) {
     harness.push_frames(0, kFrames, 0.7, -0.4);
     std::vector<GstBuffer*> out = harness.pull();
     ASSERT_EQ(out.size(), static_cast<std::size_t>(kFrames));
-    for (GstBuffer* buffer : out)
-      expected.push_back(values_of(gst_buffer_get_ocellus_digits_meta(buffer)));
+    for (GstBuffer* buffer : out) expected.push_back(values_of(digits_of(buffer)));
     unref_all(out);
   }
   Harness harness(properties, video, kElement);
@@ -67,7 +64,7 @@ TEST_P(DigitsCudaFormats, MatchesTheResultOfSystemMemory) {
     ASSERT_EQ(out.size(), 1u);
     EXPECT_EQ(first_memory(out[0]), memory) << "the output does not have the memory of the input";
     EXPECT_EQ(GST_BUFFER_PTS(out[0]), harness.pts(i));
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+    const GstOcellusMeta* meta = digits_of(out[0]);
     ASSERT_NE(meta, nullptr);
     guint regions = 0;
     guint mine = 0;
@@ -75,12 +72,12 @@ TEST_P(DigitsCudaFormats, MatchesTheResultOfSystemMemory) {
     while (GstMeta* found = gst_buffer_iterate_meta_filtered(
                out[0], &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
       const auto* region = reinterpret_cast<GstVideoRegionOfInterestMeta*>(found);
-      const bool ours = region->roi_type == g_quark_from_static_string(GST_OCELLUS_DIGITS_ROI_TYPE);
+      const bool ours = region->roi_type == g_quark_from_static_string("digit");
       ++(ours ? regions : mine);
     }
     EXPECT_EQ(mine, 1u) << "the meta of the picture is lost";
     guint characters = 0;
-    for (guint c = 0; c < meta->count; ++c) characters += meta->digits[c].label >= 0 ? 1 : 0;
+    for (guint c = 0; c < meta->n_items; ++c) characters += value_of(meta, "label", c) >= 0 ? 1 : 0;
     EXPECT_EQ(regions, characters);
     if (kComputes) {
       EXPECT_EQ(values_of(meta), expected[static_cast<std::size_t>(i)]) << "frame " << i;
@@ -108,10 +105,10 @@ TEST_F(DigitsCuda, FramesAllocateNothing) {
   int buffers = 0;
   push_and_expect_nothing_new(harness, pool, 60, [&](GstBuffer* buffer) {
     ++buffers;
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(buffer);
+    const GstOcellusMeta* meta = digits_of(buffer);
     ASSERT_NE(meta, nullptr);
     if (kComputes) {
-      EXPECT_EQ(meta->count, 6u);
+      EXPECT_EQ(meta->n_items, 6u);
     }
   });
   EXPECT_GE(buffers, 59);
@@ -141,8 +138,7 @@ TEST_F(DigitsCuda, DrawingCopiesThePicture) {
 // or is not handled as on-device-loss specifies.
 TEST_F(DigitsCuda, EveryCallOfAFrameMayLoseTheDevice) {
   lose_at_every_call(
-      kElement,
-      [](GstBuffer* buffer) { return gst_buffer_get_ocellus_digits_meta(buffer) != nullptr; }, 10);
+      kElement, [](GstBuffer* buffer) { return digits_of(buffer) != nullptr; }, 10);
 }
 
 #endif

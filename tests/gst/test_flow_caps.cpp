@@ -10,7 +10,8 @@ namespace ocellus::gst_test {
 namespace {
 
 constexpr const char* kElements[] = {"ocellusflow",   "ocellushalftone", "ocelluscnn",
-                                     "ocellusdigits", "ocelluscortex",   "ocellusrestore"};
+                                     "ocellusdigits", "ocelluscortex",   "ocellusrestore",
+                                     "ocellusfilter"};
 
 PixelFormat pixel_format(GstVideoFormat format) {
   switch (format) {
@@ -88,10 +89,10 @@ TEST_P(Format, MeasuresTheSameMotion) {
   harness.push_frames(0, 6, 1.0, 0.0);
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_FALSE(out.empty());
-  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+  const GstOcellusMeta* flow = flow_of(out.back());
   ASSERT_NE(flow, nullptr);
-  EXPECT_NEAR(median_of(flow, flow->u, 8), 1.0f, 0.05f);
-  EXPECT_NEAR(median_of(flow, flow->v, 8), 0.0f, 0.05f);
+  EXPECT_NEAR(median_of(flow, "u", 8), 1.0f, 0.05f);
+  EXPECT_NEAR(median_of(flow, "v", 8), 0.0f, 0.05f);
   unref_all(out);
 }
 
@@ -116,8 +117,7 @@ TEST_P(Format, ReadsPaddedBuffersByTheirVideoMeta) {
     ASSERT_EQ(a.size(), 3u);
     ASSERT_EQ(b.size(), 3u);
     for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
-                field_of(gst_buffer_get_ocellus_flow_meta(b[i])));
+      EXPECT_EQ(field_of(flow_of(a[i])), field_of(flow_of(b[i])));
       EXPECT_NE(gst_buffer_get_video_meta(b[i]), nullptr)
           << "the GstVideoMeta is missing, so downstream cannot find the planes";
     }
@@ -217,12 +217,12 @@ TEST(Caps, MayChangeWithinTheStream) {
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 30u);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    const GstOcellusMeta* flow = flow_of(out[i]);
     ASSERT_NE(flow, nullptr) << i;
-    EXPECT_EQ(flow->width, i < 10 ? 64 : 80) << i;
+    EXPECT_EQ(plane_of(flow, "u").width, i < 10 ? 64 : 80) << i;
     EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
-    EXPECT_EQ((flow->flags & GST_OCELLUS_FLOW_FLAG_REPEATED) != 0, i % 10 >= 6) << i;
-    EXPECT_EQ((flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0, i % 10 < 4) << i;
+    EXPECT_EQ((flow->flags & GST_OCELLUS_META_FLAG_REPEATED) != 0, i % 10 >= 6) << i;
+    EXPECT_EQ((flow->flags & GST_OCELLUS_META_FLAG_WARMING_UP) != 0, i % 10 < 4) << i;
   }
   unref_all(out);
 }
@@ -348,8 +348,7 @@ TEST(ColorPictures, HaveTheLumaOfVideoconvert) {
     ASSERT_EQ(a.size(), b.size());
     ASSERT_FALSE(a.empty());
     for (std::size_t i = 0; i < a.size(); ++i) {
-      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
-                field_of(gst_buffer_get_ocellus_flow_meta(b[i])));
+      EXPECT_EQ(field_of(flow_of(a[i])), field_of(flow_of(b[i])));
     }
     unref_all(a);
     unref_all(b);

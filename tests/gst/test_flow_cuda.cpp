@@ -25,8 +25,7 @@ std::vector<std::vector<float>> fields_in_system_memory(const Video& video, int 
   harness.event(gst_event_new_eos());
   std::vector<std::vector<float>> fields;
   std::vector<GstBuffer*> out = harness.pull();
-  for (GstBuffer* buffer : out)
-    fields.push_back(field_of(gst_buffer_get_ocellus_flow_meta(buffer)));
+  for (GstBuffer* buffer : out) fields.push_back(field_of(flow_of(buffer)));
   unref_all(out);
   return fields;
 }
@@ -70,10 +69,10 @@ TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
       EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
       EXPECT_NE(gst_buffer_get_video_region_of_interest_meta_id(out[i], 0), nullptr);
       EXPECT_NE(gst_buffer_get_video_meta(out[i]), nullptr);
-      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+      const GstOcellusMeta* flow = flow_of(out[i]);
       ASSERT_NE(flow, nullptr);
-      EXPECT_EQ(flow->width, size.first);
-      EXPECT_EQ(flow->height, size.second);
+      EXPECT_EQ(plane_of(flow, "u").width, size.first);
+      EXPECT_EQ(plane_of(flow, "u").height, size.second);
       if (kComputes) {
         EXPECT_EQ(field_of(flow), expected[i]) << "frame " << i;
       }
@@ -132,7 +131,7 @@ TEST_F(FlowCuda, ContextsMayChangeFromFrameToFrame) {
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 5u);
   for (std::size_t i = 0; i < out.size() && kComputes; ++i)
-    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(out[i])), expected[i]) << i;
+    EXPECT_EQ(field_of(flow_of(out[i])), expected[i]) << i;
   unref_all(out);
   EXPECT_EQ(harness.stat("copies"), 3u);
   for (GstBufferPool* pool : pools) drop_pool(pool);
@@ -186,7 +185,7 @@ TEST_F(FlowCuda, MemoryMayChangeWithinTheStream) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
     EXPECT_EQ(gst_is_cuda_memory(first_memory(out[i])) != FALSE, i / kFrames == 1) << i;
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    const GstOcellusMeta* flow = flow_of(out[i]);
     ASSERT_NE(flow, nullptr) << i;
     EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
   }
@@ -400,24 +399,23 @@ TEST_F(FlowCuda, FieldsAreInPinnedMemory) {
     harness.push_frames(0, 4);
     std::vector<GstBuffer*> out = harness.pull();
     ASSERT_EQ(out.size(), 3u);
-    for (GstBuffer* buffer : out)
-      EXPECT_TRUE(is_pinned(gst_buffer_get_ocellus_flow_meta(buffer)->u));
+    for (GstBuffer* buffer : out) EXPECT_TRUE(is_pinned(plane_of(flow_of(buffer), "u").data));
     kept = gst_buffer_ref(out[1]);
-    field = field_of(gst_buffer_get_ocellus_flow_meta(kept));
+    field = field_of(flow_of(kept));
     unref_all(out);
     // More buffers than the engine has pinned memory for: the others are in ordinary memory.
     for (int i = 4; i < 24; ++i) ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     out = harness.pull();
     EXPECT_EQ(out.size(), 20u);
     const auto pinned = std::count_if(out.begin(), out.end(), [&](GstBuffer* buffer) {
-      return is_pinned(gst_buffer_get_ocellus_flow_meta(buffer)->u);
+      return is_pinned(plane_of(flow_of(buffer), "u").data);
     });
     EXPECT_GE(pinned, 4);
     EXPECT_LT(pinned, 20);
     unref_all(out);
   }
-  EXPECT_TRUE(is_pinned(gst_buffer_get_ocellus_flow_meta(kept)->u));
-  EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(kept)), field);
+  EXPECT_TRUE(is_pinned(plane_of(flow_of(kept), "u").data));
+  EXPECT_EQ(field_of(flow_of(kept)), field);
   gst_buffer_unref(kept);
 }
 
@@ -435,7 +433,7 @@ TEST_F(FlowCuda, FramesAllocateNothing) {
     std::set<const void*> memories;
     push_and_expect_nothing_new(harness, pool, 200, [&](GstBuffer* buffer) {
       buffers.insert(buffer);
-      planes.insert(gst_buffer_get_ocellus_flow_meta(buffer)->u);
+      planes.insert(plane_of(flow_of(buffer), "u").data);
       memories.insert(first_memory(buffer));
     });
     EXPECT_LE(buffers.size(), 4u);
@@ -494,7 +492,7 @@ TEST_F(FlowCuda, PipelinesShareTheContext) {
       Watch watch{[&](GstBuffer* buffer) {
         if (++count == 20) kept.push_back(gst_buffer_ref(buffer));
         ASSERT_TRUE(gst_is_cuda_memory(first_memory(buffer)));
-        ASSERT_NE(gst_buffer_get_ocellus_flow_meta(buffer), nullptr);
+        ASSERT_NE(flow_of(buffer), nullptr);
       }};
       watch.attach(pipeline);
       ASSERT_EQ(pipeline.run_to_end(), "");
@@ -610,8 +608,7 @@ TEST_F(FlowCuda, SharesTheContextWithGStreamersElements) {
 // or is not handled as on-device-loss specifies.
 TEST_F(FlowCuda, EveryCallOfAFrameMayLoseTheDevice) {
   lose_at_every_call(
-      "ocellusflow",
-      [](GstBuffer* buffer) { return gst_buffer_get_ocellus_flow_meta(buffer) != nullptr; }, 20);
+      "ocellusflow", [](GstBuffer* buffer) { return flow_of(buffer) != nullptr; }, 20);
 }
 
 // Fails when a failed copy from another context is not reported.

@@ -9,8 +9,8 @@ constexpr const char* kLong =
     "method=kernels taps=15x15x20";  // delay of 9.5 frames: 9 are held back
 constexpr int kHeld = 9;
 
-bool flagged(GstBuffer* buffer, GstOcellusFlowFlags flag) {
-  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+bool flagged(GstBuffer* buffer, GstOcellusMetaFlags flag) {
+  const GstOcellusMeta* flow = flow_of(buffer);
   return flow != nullptr && (flow->flags & static_cast<guint>(flag)) != 0;
 }
 
@@ -26,14 +26,14 @@ TEST(Values, MotionOfATextureIsMeasured) {
       harness.push_frames(0, 24, u, v);
       std::vector<GstBuffer*> out = harness.pull();
       ASSERT_FALSE(out.empty()) << properties;
-      GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+      const GstOcellusMeta* flow = flow_of(out.back());
       ASSERT_NE(flow, nullptr);
       EXPECT_EQ(flow->flags, 0u) << properties;
       // A derivative over three frames is less accurate; the others are accurate to a few
       // hundredths.
-      EXPECT_NEAR(median_of(flow, flow->u, 16), u, 0.08) << properties;
-      EXPECT_NEAR(median_of(flow, flow->v, 16), v, 0.08) << properties;
-      EXPECT_GT(median_of(flow, flow->confidence, 16), 0.0f);
+      EXPECT_NEAR(median_of(flow, "u", 16), u, 0.08) << properties;
+      EXPECT_NEAR(median_of(flow, "v", 16), v, 0.08) << properties;
+      EXPECT_GT(median_of(flow, "confidence", 16), 0.0f);
       const MetaReading reading = read_meta_in_c(out.back());
       EXPECT_TRUE(reading.found);
       EXPECT_NEAR(reading.mean_u, u, 0.3) << properties;
@@ -54,22 +54,23 @@ TEST(Values, RegionOfInterest) {
   std::vector<GstBuffer*> a = whole.pull();
   std::vector<GstBuffer*> b = part.pull();
   ASSERT_FALSE(b.empty());
-  const GstOcellusFlowMeta* all = gst_buffer_get_ocellus_flow_meta(a.back());
-  const GstOcellusFlowMeta* roi = gst_buffer_get_ocellus_flow_meta(b.back());
-  EXPECT_EQ(roi->x, 20);
-  EXPECT_EQ(roi->y, 10);
-  EXPECT_EQ(roi->width, 40);
-  EXPECT_EQ(roi->height, 30);
+  const GstOcellusMeta* all = flow_of(a.back());
+  const GstOcellusMeta* roi = flow_of(b.back());
+  EXPECT_EQ(plane_of(roi, "u").x, 20);
+  EXPECT_EQ(plane_of(roi, "u").y, 10);
+  EXPECT_EQ(plane_of(roi, "u").width, 40);
+  EXPECT_EQ(plane_of(roi, "u").height, 30);
   for (const auto& [x, y] :
        {std::pair{30, 20}, std::pair{20, 10}, std::pair{59, 39}, std::pair{45, 33}}) {
-    gfloat u1, v1, u2, v2;
-    ASSERT_TRUE(gst_ocellus_flow_meta_get_motion(all, x, y, &u1, &v1));
-    ASSERT_TRUE(gst_ocellus_flow_meta_get_motion(roi, x, y, &u2, &v2));
-    EXPECT_NEAR(u1, u2, 1e-3f);
-    EXPECT_NEAR(v1, v2, 1e-3f);
+    for (const char* name : {"u", "v"}) {
+      gdouble in_all, in_roi;
+      ASSERT_TRUE(gst_ocellus_plane_get_value(&plane_of(all, name), x, y, &in_all));
+      ASSERT_TRUE(gst_ocellus_plane_get_value(&plane_of(roi, name), x, y, &in_roi));
+      EXPECT_NEAR(in_all, in_roi, 1e-3);
+    }
   }
-  gfloat u, v;
-  EXPECT_FALSE(gst_ocellus_flow_meta_get_motion(roi, 60, 20, &u, &v));
+  gdouble u;
+  EXPECT_FALSE(gst_ocellus_plane_get_value(&plane_of(roi, "u"), 60, 20, &u));
   unref_all(a);
   unref_all(b);
 }
@@ -81,11 +82,12 @@ TEST(Values, InvalidFlowIsMarkedAsChosen) {
     harness.start();
     harness.push_frames(0, 4);
     std::vector<GstBuffer*> out = harness.pull();
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out.back());
+    const GstOcellusMeta* flow = flow_of(out.back());
     const bool nan = std::string(mark) == "nan";
-    EXPECT_EQ(std::isnan(flow->u[0]), nan);
+    const float first = row_of(plane_of(flow, "u"), 0)[0];
+    EXPECT_EQ(std::isnan(first), nan);
     if (!nan) {
-      EXPECT_EQ(flow->u[0], 0.0f);
+      EXPECT_EQ(first, 0.0f);
     }
     unref_all(out);
   }
@@ -104,13 +106,13 @@ TEST(Stream, EosPushesTheHeldFrames) {
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 30u);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+    const GstOcellusMeta* flow = flow_of(out[i]);
     ASSERT_NE(flow, nullptr);
     EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
     EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i])) << i;
     EXPECT_FLOAT_EQ(flow->delay_frames, 9.5f);
-    EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_REPEATED), i >= 21) << i;
-    EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_WARMING_UP), i < 10) << i;
+    EXPECT_EQ(flagged(out[i], GST_OCELLUS_META_FLAG_REPEATED), i >= 21) << i;
+    EXPECT_EQ(flagged(out[i], GST_OCELLUS_META_FLAG_WARMING_UP), i < 10) << i;
     EXPECT_FALSE(GST_BUFFER_FLAG_IS_SET(out[i], GST_BUFFER_FLAG_DISCONT)) << i;
   }
   unref_all(out);
@@ -126,7 +128,7 @@ TEST(Stream, StreamShorterThanTheDelay) {
     std::vector<GstBuffer*> out = harness.pull();
     ASSERT_EQ(out.size(), static_cast<std::size_t>(length));
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+      const GstOcellusMeta* flow = flow_of(out[i]);
       ASSERT_NE(flow, nullptr);
       EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(static_cast<int>(i)));
       EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i]));
@@ -149,7 +151,7 @@ TEST(Stream, WithoutAlignBuffersPassAtOnce) {
     GstBuffer* buffer = gst_harness_try_pull(harness.get());
     ASSERT_NE(buffer, nullptr);
     EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    const GstOcellusMeta* flow = flow_of(buffer);
     ASSERT_NE(flow, nullptr);
     EXPECT_EQ(flow->pts, harness.pts(i));
     EXPECT_EQ(flow->described_pts, harness.pts(std::max(0, i - kHeld))) << i;
@@ -179,9 +181,7 @@ TEST(Stream, FlushResetsTheState) {
   ASSERT_EQ(a.size(), 6u);
   ASSERT_EQ(b.size(), 6u);
   for (std::size_t i = 0; i < a.size(); ++i)
-    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
-              field_of(gst_buffer_get_ocellus_flow_meta(b[i])))
-        << i;
+    EXPECT_EQ(field_of(flow_of(a[i])), field_of(flow_of(b[i]))) << i;
   unref_all(a);
   unref_all(b);
 }
@@ -214,13 +214,11 @@ TEST(Stream, DiscontinuitiesDrainAndResetTheState) {
     ASSERT_EQ(b.size(), 6u);
     for (std::size_t i = 0; i < 15; ++i) {
       EXPECT_EQ(GST_BUFFER_PTS(a[i]), broken.pts(static_cast<int>(i)));
-      EXPECT_EQ(flagged(a[i], GST_OCELLUS_FLOW_FLAG_REPEATED), i >= 6) << kind << i;
+      EXPECT_EQ(flagged(a[i], GST_OCELLUS_META_FLAG_REPEATED), i >= 6) << kind << i;
     }
     for (std::size_t i = 0; i < 6; ++i) {
       EXPECT_EQ(GST_BUFFER_PTS(a[15 + i]), broken.pts(begin + static_cast<int>(i)));
-      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[15 + i])),
-                field_of(gst_buffer_get_ocellus_flow_meta(b[i])))
-          << kind << i;
+      EXPECT_EQ(field_of(flow_of(a[15 + i])), field_of(flow_of(b[i]))) << kind << i;
     }
     if (kind == "discont") {
       EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(a[15], GST_BUFFER_FLAG_DISCONT));
@@ -240,8 +238,7 @@ TEST(Stream, SmallBackwardStepIsNoDiscontinuity) {
   }
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 11u);
-  for (std::size_t i = 2; i < out.size(); ++i)
-    EXPECT_EQ(gst_buffer_get_ocellus_flow_meta(out[i])->flags, 0u) << i;
+  for (std::size_t i = 2; i < out.size(); ++i) EXPECT_EQ(flow_of(out[i])->flags, 0u) << i;
   unref_all(out);
 }
 
@@ -262,18 +259,18 @@ TEST(Stream, ReversePlaybackGivesTheDisplayedMotion) {
       std::vector<GstBuffer*> out = harness.pull();
       const int warm = static_cast<int>(60 - out.size());  // held back; as many warm up
       for (std::size_t i = 0; i < out.size(); ++i) {
-        const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[i]);
+        const GstOcellusMeta* flow = flow_of(out[i]);
         ASSERT_NE(flow, nullptr);
         EXPECT_EQ(GST_BUFFER_PTS(out[i]), harness.pts(60 - static_cast<int>(i)));
         EXPECT_EQ(flow->described_pts, GST_BUFFER_PTS(out[i]));
-        EXPECT_FALSE(flagged(out[i], GST_OCELLUS_FLOW_FLAG_REPEATED)) << i;
-        EXPECT_EQ(flagged(out[i], GST_OCELLUS_FLOW_FLAG_WARMING_UP),
+        EXPECT_FALSE(flagged(out[i], GST_OCELLUS_META_FLAG_REPEATED)) << i;
+        EXPECT_EQ(flagged(out[i], GST_OCELLUS_META_FLAG_WARMING_UP),
                   static_cast<int>(i) < warm && *properties != '\0')
             << i;
       }
-      const GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(out.back());
-      EXPECT_NEAR(median_of(last, last->u, 16), -0.75, 0.08) << properties;
-      EXPECT_NEAR(median_of(last, last->v, 16), 0.5, 0.08) << properties;
+      const GstOcellusMeta* last = flow_of(out.back());
+      EXPECT_NEAR(median_of(last, "u", 16), -0.75, 0.08) << properties;
+      EXPECT_NEAR(median_of(last, "v", 16), 0.5, 0.08) << properties;
       unref_all(out);
       harness.event(gst_event_new_eos());
       EXPECT_EQ(harness.drop_output(), warm);
@@ -290,14 +287,14 @@ TEST(Stream, LastFrameReusesThePreviousField) {
   harness.event(gst_event_new_eos());
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 6u);
-  GstOcellusFlowMeta* before = gst_buffer_get_ocellus_flow_meta(out[4]);
-  GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(out[5]);
+  const GstOcellusMeta* before = flow_of(out[4]);
+  const GstOcellusMeta* last = flow_of(out[5]);
   ASSERT_NE(last, nullptr);
   EXPECT_EQ(before->flags, 0u);
-  EXPECT_EQ(last->flags, static_cast<guint>(GST_OCELLUS_FLOW_FLAG_REPEATED) |
-                             static_cast<guint>(GST_OCELLUS_FLOW_FLAG_REUSED));
+  EXPECT_EQ(last->flags, static_cast<guint>(GST_OCELLUS_META_FLAG_REPEATED) |
+                             static_cast<guint>(GST_OCELLUS_META_FLAG_REUSED));
   EXPECT_EQ(last->described_pts, harness.pts(4));
-  EXPECT_NEAR(median_of(last, last->u, 16), 1.5, 0.08);
+  EXPECT_NEAR(median_of(last, "u", 16), 1.5, 0.08);
   EXPECT_EQ(field_of(last), field_of(before));
   unref_all(out);
 }
@@ -335,9 +332,7 @@ TEST(Stream, LateFramesAreComputedAndDropped) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       GstBuffer* other = b[b.size() - a.size() + i];
       ASSERT_EQ(GST_BUFFER_PTS(a[i]), GST_BUFFER_PTS(other));
-      EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(a[i])),
-                field_of(gst_buffer_get_ocellus_flow_meta(other)))
-          << i;
+      EXPECT_EQ(field_of(flow_of(a[i])), field_of(flow_of(other))) << i;
     }
     unref_all(a);
     unref_all(b);
@@ -359,8 +354,8 @@ TEST(Stream, DepthChangesNoResult) {
     ASSERT_EQ(a.size(), 12u);
     ASSERT_EQ(b.size(), 12u);
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const GstOcellusFlowMeta* alone = gst_buffer_get_ocellus_flow_meta(a[i]);
-      const GstOcellusFlowMeta* deep = gst_buffer_get_ocellus_flow_meta(b[i]);
+      const GstOcellusMeta* alone = flow_of(a[i]);
+      const GstOcellusMeta* deep = flow_of(b[i]);
       EXPECT_EQ(GST_BUFFER_PTS(a[i]), GST_BUFFER_PTS(b[i]));
       EXPECT_EQ(alone->pts, deep->pts);
       EXPECT_EQ(alone->described_pts, deep->described_pts);
@@ -429,7 +424,7 @@ TEST(Budget, MissIsPosted) {
   harness.push_frames(0, 5);
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 5u) << "on-miss=post dropped frames";
-  for (GstBuffer* buffer : out) EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_LATE));
+  for (GstBuffer* buffer : out) EXPECT_TRUE(flagged(buffer, GST_OCELLUS_META_FLAG_LATE));
   EXPECT_EQ(harness.stat("misses"), 5u);
   GstMessage* message = harness.message(GST_MESSAGE_QOS);
   ASSERT_NE(message, nullptr);
@@ -489,9 +484,9 @@ TEST(Budget, MissDrops) {
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 1u);
   EXPECT_TRUE(GST_BUFFER_FLAG_IS_SET(out[0], GST_BUFFER_FLAG_DISCONT));
-  const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(out[0]);
+  const GstOcellusMeta* flow = flow_of(out[0]);
   ASSERT_NE(flow, nullptr);
-  EXPECT_NEAR(median_of(flow, flow->u, 20), 1.0f, 0.05f);
+  EXPECT_NEAR(median_of(flow, "u", 20), 1.0f, 0.05f);
   unref_all(out);
 }
 
@@ -527,22 +522,22 @@ TEST(Budget, MissReusesTheNewestResult) {
     GstBuffer* buffer = gst_harness_try_pull(harness.get());
     ASSERT_NE(buffer, nullptr);
     EXPECT_EQ(GST_BUFFER_PTS(buffer), harness.pts(i));
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    const GstOcellusMeta* flow = flow_of(buffer);
     const bool missed = harness.stat("misses") > misses;
     misses = harness.stat("misses");
     if (!missed) {
       ASSERT_NE(flow, nullptr);
-      EXPECT_FALSE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_REUSED));
+      EXPECT_FALSE(flagged(buffer, GST_OCELLUS_META_FLAG_REUSED));
       EXPECT_EQ(flow->pts, harness.pts(i));
     } else if (i == 0) {
       EXPECT_EQ(flow, nullptr) << "there is no result yet";
     } else {
       // The previous frame is finished before this one is submitted.
       ASSERT_NE(flow, nullptr);
-      EXPECT_TRUE(flagged(buffer, GST_OCELLUS_FLOW_FLAG_REUSED));
+      EXPECT_TRUE(flagged(buffer, GST_OCELLUS_META_FLAG_REUSED));
       EXPECT_EQ(flow->pts, harness.pts(i - 1));
       if (i > 2) {
-        EXPECT_NEAR(median_of(flow, flow->u, 20), 1.0f, 0.05f);
+        EXPECT_NEAR(median_of(flow, "u", 20), 1.0f, 0.05f);
       }
     }
     gst_buffer_unref(buffer);
@@ -631,14 +626,14 @@ TEST(Objects, AreAttachedAndPosted) {
       EXPECT_EQ(objects, nullptr);
     } else {
       ASSERT_NE(region, nullptr);
-      EXPECT_STREQ(g_quark_to_string(region->roi_type), GST_OCELLUS_FLOW_ROI_TYPE);
+      EXPECT_STREQ(g_quark_to_string(region->roi_type), "moving-object");
       // The whole picture moves. At its border the motion is less certain.
       EXPECT_GE(region->w, 120u);
       EXPECT_GE(region->h, 90u);
       EXPECT_LE(region->x + region->w, 160u);
       EXPECT_LE(region->y + region->h, 120u);
       const GstStructure* values = gst_video_region_of_interest_meta_get_param(
-          const_cast<GstVideoRegionOfInterestMeta*>(region), GST_OCELLUS_FLOW_ROI_TYPE);
+          const_cast<GstVideoRegionOfInterestMeta*>(region), "moving-object");
       ASSERT_NE(values, nullptr);
       gdouble u = 0.0, v = 0.0;
       gint64 area = 0;
@@ -865,17 +860,17 @@ TEST(Meta, CopiesShareThePlanes) {
   std::vector<GstBuffer*> out = harness.pull();
   GstBuffer* copy = gst_buffer_copy(out.back());
   GstBuffer* part = gst_buffer_copy_region(out.back(), GST_BUFFER_COPY_ALL, 0, 64);
-  const GstOcellusFlowMeta* original = gst_buffer_get_ocellus_flow_meta(out.back());
-  const GstOcellusFlowMeta* copied = gst_buffer_get_ocellus_flow_meta(copy);
+  const GstOcellusMeta* original = flow_of(out.back());
+  const GstOcellusMeta* copied = flow_of(copy);
   ASSERT_NE(copied, nullptr);
-  EXPECT_EQ(copied->u, original->u);
-  EXPECT_EQ(gst_buffer_get_ocellus_flow_meta(part), nullptr);
+  EXPECT_EQ(plane_of(copied, "u").data, plane_of(original, "u").data);
+  EXPECT_EQ(flow_of(part), nullptr);
   const std::vector<float> before = field_of(copied);
   // The original returns to its pool and is reused, which must not change the copy.
   unref_all(out);
   harness.push_frames(4, 30, -3.0, 2.0);
   harness.drop_output();
-  EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(copy)), before);
+  EXPECT_EQ(field_of(flow_of(copy)), before);
   gst_buffer_unref(copy);
   gst_buffer_unref(part);
 }
@@ -890,11 +885,12 @@ TEST(Meta, BuffersAndPlanesAreReused) {
     for (int i = 0; i < 200; ++i) {
       ASSERT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
       while (GstBuffer* buffer = gst_harness_try_pull(harness.get())) {
-        const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+        const GstOcellusMeta* flow = flow_of(buffer);
         if (std::find(buffers.begin(), buffers.end(), buffer) == buffers.end())
           buffers.push_back(buffer);
-        if (flow != nullptr && std::find(planes.begin(), planes.end(), flow->u) == planes.end())
-          planes.push_back(flow->u);
+        const void* const u = flow != nullptr ? plane_of(flow, "u").data : nullptr;
+        if (u != nullptr && std::find(planes.begin(), planes.end(), u) == planes.end())
+          planes.push_back(u);
         gst_buffer_unref(buffer);
       }
     }

@@ -278,6 +278,7 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
        {"ocellusflow", "ocellusflow draw=true align=false",
         "ocellusflow method=kernels taps=15x15x20", "ocellusflow budget=1 on-miss=reuse",
         "ocellusflow budget=1 on-miss=drop", "ocellusflow ! tee ! queue ! ocellusflow",
+        "ocellusfilter taps=5x5x4", "ocellusfilter align=false ! ocelluscortex draw=true",
         "ocellushalftone", "ocellushalftone warm-start=true budget=1 on-miss=reuse chroma=keep",
         "ocelluscnn template=edge budget=1 on-miss=passthrough ! ocellushalftone", "ocellusdigits",
         "ocellusdigits messages=all draw=true layout=tiles tile-width=16 tile-height=16",

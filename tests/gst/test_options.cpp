@@ -72,11 +72,9 @@ void expect_property(const void* defaults, const Option& option, GParamSpec* spe
 
 class Table : public ::testing::TestWithParam<const char*> {};
 
-/// All operators but `filter`, which has no element.
 std::vector<const char*> names_of_elements() {
   std::vector<const char*> names;
-  for (const OperatorDescription& description : operators())
-    if (std::string(description.name) != "filter") names.push_back(description.name);
+  for (const OperatorDescription& description : operators()) names.push_back(description.name);
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(All, Table, ::testing::ValuesIn(names_of_elements()));
@@ -322,8 +320,7 @@ class Config : public ::testing::Test {
     for (int i = 0; i < 8; ++i) EXPECT_EQ(harness.push(harness.frame(i)), GST_FLOW_OK);
     std::vector<GstBuffer*> out = harness.pull();
     EXPECT_FALSE(out.empty());
-    const float delay =
-        out.empty() ? -1.0f : gst_buffer_get_ocellus_flow_meta(out.front())->delay_frames;
+    const float delay = out.empty() ? -1.0f : flow_of(out.front())->delay_frames;
     unref_all(out);
     return delay;
   }

@@ -40,7 +40,7 @@ TEST(Pipelines, BufferOutlivesItsPipeline) {
     Watch watch{[&](GstBuffer* buffer) {
       if (kept.size() % 3 == 2) return;
       kept.push_back(gst_buffer_ref(buffer));
-      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+      const GstOcellusMeta* flow = flow_of(buffer);
       ASSERT_NE(flow, nullptr);
       fields.push_back(field_of(flow));
       pictures.push_back(bytes_of(buffer));
@@ -56,7 +56,7 @@ TEST(Pipelines, BufferOutlivesItsPipeline) {
   ASSERT_GE(kept.size(), 8u);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     if (kept[i] == nullptr) continue;
-    EXPECT_EQ(field_of(gst_buffer_get_ocellus_flow_meta(kept[i])), fields[i]);
+    EXPECT_EQ(field_of(flow_of(kept[i])), fields[i]);
     EXPECT_EQ(bytes_of(kept[i]), pictures[i]);
     gst_buffer_unref(kept[i]);
   }
@@ -69,20 +69,20 @@ TEST(Pipelines, TwoElementsInSeries) {
   int count = 0;
   Watch watch{[&count](GstBuffer* buffer) {
     ++count;
-    const GstOcellusFlowMeta* last = gst_buffer_get_ocellus_flow_meta(buffer);
+    const GstOcellusMeta* last = flow_of(buffer);
     ASSERT_NE(last, nullptr);
     EXPECT_STREQ(g_quark_to_string(last->source), "second");
-    EXPECT_EQ(last->width, 160);
+    EXPECT_EQ(plane_of(last, "u").width, 160);
     std::set<std::string> sources;
     gpointer state = nullptr;
     while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-               buffer, &state, g_type_from_name(GST_OCELLUS_FLOW_META_API_NAME))) {
-      const auto* flow = reinterpret_cast<GstOcellusFlowMeta*>(meta);
+               buffer, &state, g_type_from_name(GST_OCELLUS_META_API_NAME))) {
+      const auto* flow = reinterpret_cast<GstOcellusMeta*>(meta);
       sources.insert(g_quark_to_string(flow->source));
       // The last frame has no next frame to compare with, so it gets the previous flow.
       EXPECT_EQ(flow->described_pts != GST_BUFFER_PTS(buffer), count == 20);
       if (flow != last) {
-        EXPECT_EQ(flow->width, 80);
+        EXPECT_EQ(plane_of(flow, "u").width, 80);
       }
     }
     EXPECT_EQ(sources.size(), 2u);
@@ -130,7 +130,7 @@ TEST(Pipelines, EightConcurrentPipelines) {
     double sum = 0.0;
     int count = 0;
     Watch watch{[&](GstBuffer* buffer) {
-      for (const float value : field_of(gst_buffer_get_ocellus_flow_meta(buffer)))
+      for (const float value : field_of(flow_of(buffer)))
         if (value < 1e29f) sum += static_cast<double>(value);
       ++count;
     }};
@@ -161,9 +161,9 @@ TEST(Pipelines, FlushingSeek) {
   std::atomic<int> warming{0};
   Watch watch{[&](GstBuffer* buffer) {
     if (!after) return;
-    const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+    const GstOcellusMeta* flow = flow_of(buffer);
     if (GST_BUFFER_PTS(buffer) < 100 * GST_SECOND) ++old_frames;
-    if (flow != nullptr && (flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0) ++warming;
+    if (flow != nullptr && (flow->flags & GST_OCELLUS_META_FLAG_WARMING_UP) != 0) ++warming;
     ++new_frames;
   }};
   watch.attach(pipeline);
@@ -197,11 +197,11 @@ TEST(Pipelines, ReverseSeek) {
     int repeated = 0;
     Watch watch{[&](GstBuffer* buffer) {
       if (!after) return;
-      const GstOcellusFlowMeta* flow = gst_buffer_get_ocellus_flow_meta(buffer);
+      const GstOcellusMeta* flow = flow_of(buffer);
       times.push_back(GST_BUFFER_PTS(buffer));
       if (flow == nullptr) return;
-      if ((flow->flags & GST_OCELLUS_FLOW_FLAG_WARMING_UP) != 0) ++warming;
-      if ((flow->flags & GST_OCELLUS_FLOW_FLAG_REPEATED) != 0) ++repeated;
+      if ((flow->flags & GST_OCELLUS_META_FLAG_WARMING_UP) != 0) ++warming;
+      if ((flow->flags & GST_OCELLUS_META_FLAG_REPEATED) != 0) ++repeated;
     }};
     watch.attach(pipeline);
     ASSERT_TRUE(pipeline.reach(GST_STATE_PAUSED));

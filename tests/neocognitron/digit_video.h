@@ -8,7 +8,6 @@
 
 #include "apps/io/digit_scene.h"
 #include "gst/gst_support.h"
-#include "ocellus/gst/digits_meta.h"
 #include "ocellus/ocellus.h"
 #include "support/run.h"
 
@@ -106,7 +105,7 @@ inline GstBuffer* process(Harness& harness, const app::GrayImage& image, int ind
 inline std::string string_of(Harness& harness, const app::GrayImage& image, int index = 0) {
   GstBuffer* const out = process(harness, image, index);
   if (out == nullptr) return "no buffer";
-  const GstOcellusDigitsMeta* const meta = gst_buffer_get_ocellus_digits_meta(out);
+  const GstOcellusMeta* const meta = digits_of(out);
   const std::string string = meta != nullptr ? meta->string : "no meta";
   gst_buffer_unref(out);
   return string;

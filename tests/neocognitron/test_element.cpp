@@ -31,38 +31,37 @@ TEST_P(DigitsFormat, PictureHasTheOperatorsResult) {
     EXPECT_EQ(bytes_of(out[0]), bytes);
     EXPECT_EQ(gst_buffer_peek_memory(out[0], 0), memory) << "the picture was copied";
 
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+    const GstOcellusMeta* meta = digits_of(out[0]);
     ASSERT_NE(meta, nullptr);
     EXPECT_STREQ(g_quark_to_string(meta->source), "reader");
-    EXPECT_EQ(meta->flags, guint{GST_OCELLUS_DIGITS_FLAG_NONE});
+    EXPECT_EQ(meta->flags, guint{GST_OCELLUS_META_FLAG_NONE});
     EXPECT_EQ(meta->pts, harness.pts(number));
     EXPECT_GT(meta->compute_time, 0u);
     EXPECT_EQ(meta->string, names_of(record));
-    EXPECT_EQ(meta->truncated != FALSE, record.truncated);
-    ASSERT_EQ(meta->count, static_cast<guint>(record.count));
+    EXPECT_EQ(value_of(meta, "truncated"), record.truncated ? 1.0 : 0.0);
+    ASSERT_EQ(meta->n_items, static_cast<guint>(record.count));
     const auto regions = regions_of(out[0]);
-    ASSERT_EQ(regions.size(), meta->count);
-    for (std::size_t i = 0; i < meta->count; ++i) {
-      const GstOcellusDigit& digit = meta->digits[i];
-      EXPECT_EQ(digit.label, record.label[i]);
-      EXPECT_EQ(digit.name, std::to_string(record.label[i]));
+    ASSERT_EQ(regions.size(), meta->n_items);
+    for (std::size_t i = 0; i < meta->n_items; ++i) {
+      const gchar* name = gst_ocellus_meta_get_name(meta, static_cast<guint>(i));
+      EXPECT_EQ(value_of(meta, "label", i), record.label[i]);
+      EXPECT_EQ(name, std::to_string(record.label[i]));
       // Backends may round differently.
-      EXPECT_NEAR(digit.confidence, record.confidence[i], 1e-2f);
-      EXPECT_NEAR(digit.similarity, record.similarity[i], 1e-3f);
-      EXPECT_NEAR(digit.margin, record.margin[i], 1e-3f);
-      EXPECT_EQ(digit.x, record.x[i]);
-      EXPECT_EQ(digit.y, record.y[i]);
-      EXPECT_EQ(digit.width, record.width[i]);
-      EXPECT_EQ(digit.height, record.height[i]);
-      EXPECT_EQ(digit.line, record.line[i]);
-      EXPECT_EQ(digit.field, record.field[i]);
-      EXPECT_EQ(digit.flags, record.flags[i]);
+      EXPECT_NEAR(value_of(meta, "confidence", i), record.confidence[i], 1e-2);
+      EXPECT_NEAR(value_of(meta, "similarity", i), record.similarity[i], 1e-3);
+      EXPECT_NEAR(value_of(meta, "margin", i), record.margin[i], 1e-3);
+      const std::array<gint, 4> box = box_of(meta, i);
+      EXPECT_EQ(box,
+                (std::array<gint, 4>{record.x[i], record.y[i], record.width[i], record.height[i]}));
+      EXPECT_EQ(value_of(meta, "line", i), record.line[i]);
+      EXPECT_EQ(value_of(meta, "field", i), record.field[i]);
+      EXPECT_EQ(value_of(meta, "flags", i), record.flags[i]);
 
       EXPECT_STREQ(g_quark_to_string(regions[i]->roi_type), "digit");
-      EXPECT_EQ(regions[i]->x, static_cast<guint>(digit.x));
-      EXPECT_EQ(regions[i]->y, static_cast<guint>(digit.y));
-      EXPECT_EQ(regions[i]->w, static_cast<guint>(digit.width));
-      EXPECT_EQ(regions[i]->h, static_cast<guint>(digit.height));
+      EXPECT_EQ(regions[i]->x, static_cast<guint>(box[0]));
+      EXPECT_EQ(regions[i]->y, static_cast<guint>(box[1]));
+      EXPECT_EQ(regions[i]->w, static_cast<guint>(box[2]));
+      EXPECT_EQ(regions[i]->h, static_cast<guint>(box[3]));
       const GstStructure* params = gst_video_region_of_interest_meta_get_param(regions[i], "digit");
       ASSERT_NE(params, nullptr);
       gint label = -2;
@@ -75,13 +74,13 @@ TEST_P(DigitsFormat, PictureHasTheOperatorsResult) {
                                     G_TYPE_DOUBLE, &confidence, "margin", G_TYPE_DOUBLE, &margin,
                                     "line", G_TYPE_INT, &line, "field", G_TYPE_INT, &field,
                                     "rejected", G_TYPE_BOOLEAN, &rejected, nullptr));
-      EXPECT_EQ(label, digit.label);
-      EXPECT_STREQ(gst_structure_get_string(params, "name"), digit.name);
-      EXPECT_EQ(confidence, static_cast<gdouble>(digit.confidence));
-      EXPECT_EQ(margin, static_cast<gdouble>(digit.margin));
-      EXPECT_EQ(line, digit.line);
-      EXPECT_EQ(field, digit.field);
-      EXPECT_EQ(rejected != FALSE, (digit.flags & GST_OCELLUS_DIGIT_FLAG_REJECTED) != 0);
+      EXPECT_EQ(label, record.label[i]);
+      EXPECT_STREQ(gst_structure_get_string(params, "name"), name);
+      EXPECT_EQ(confidence, value_of(meta, "confidence", i));
+      EXPECT_EQ(margin, value_of(meta, "margin", i));
+      EXPECT_EQ(line, record.line[i]);
+      EXPECT_EQ(field, record.field[i]);
+      EXPECT_EQ(rejected, gst_ocellus_meta_has_flag(meta, static_cast<guint>(i), "rejected"));
     }
     unref_all(out);
   }
@@ -126,11 +125,11 @@ TEST(Digits, PictureWithoutDigitsHasAnEmptyResult) {
     EXPECT_NE(string_of(harness, scene.image, 2 * i), "");
     GstBuffer* const out = process(harness, flat_image(kSize), 2 * i + 1);
     ASSERT_NE(out, nullptr);
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+    const GstOcellusMeta* meta = digits_of(out);
     ASSERT_NE(meta, nullptr);
-    EXPECT_EQ(meta->count, 0u);
+    EXPECT_EQ(meta->n_items, 0u);
     EXPECT_STREQ(meta->string, "");
-    EXPECT_FALSE(meta->truncated);
+    EXPECT_EQ(value_of(meta, "truncated"), 0.0);
     EXPECT_TRUE(regions_of(out).empty());
     gst_buffer_unref(out);
   }
@@ -143,10 +142,10 @@ TEST(Digits, RejectedCharactersAreQuestionMarks) {
   const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
   GstBuffer* const out = process(harness, scene.image);
   ASSERT_NE(out, nullptr);
-  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  const GstOcellusMeta* meta = digits_of(out);
   ASSERT_NE(meta, nullptr);
-  ASSERT_GT(meta->count, 0u);
-  EXPECT_EQ(meta->string, std::string(meta->count, '?'));
+  ASSERT_GT(meta->n_items, 0u);
+  EXPECT_EQ(meta->string, std::string(meta->n_items, '?'));
   for (const GstVideoRegionOfInterestMeta* region : regions_of(out)) {
     gboolean rejected = FALSE;
     EXPECT_TRUE(
@@ -165,11 +164,11 @@ TEST(Digits, TruncatedFramesSaySo) {
   const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
   GstBuffer* const out = process(harness, scene.image);
   ASSERT_NE(out, nullptr);
-  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  const GstOcellusMeta* meta = digits_of(out);
   ASSERT_NE(meta, nullptr);
-  EXPECT_GE(meta->count, 1u);
-  EXPECT_LE(meta->count, 2u);
-  EXPECT_TRUE(meta->truncated);
+  EXPECT_GE(meta->n_items, 1u);
+  EXPECT_LE(meta->n_items, 2u);
+  EXPECT_EQ(value_of(meta, "truncated"), 1.0);
   gst_buffer_unref(out);
 }
 
@@ -199,10 +198,10 @@ TEST_P(DigitsFormat, DrawsBoxesAndCharacters) {
   gst_buffer_unref(mine);
   std::vector<GstBuffer*> out = harness.pull();
   ASSERT_EQ(out.size(), 1u);
-  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+  const GstOcellusMeta* meta = digits_of(out[0]);
   ASSERT_NE(meta, nullptr);
   EXPECT_EQ(meta->string, string);
-  ASSERT_GT(meta->count, 0u);
+  ASSERT_GT(meta->n_items, 0u);
   GstVideoInfo info = video_info(video);
   GstVideoFrame drawn;
   ASSERT_TRUE(gst_video_frame_map(&drawn, &info, out[0], GST_MAP_READ));
@@ -213,12 +212,12 @@ TEST_P(DigitsFormat, DrawsBoxesAndCharacters) {
     const int at = y * stride + x * step;
     return std::memcmp(luma + at, bytes.data() + at, static_cast<std::size_t>(step)) != 0;
   };
-  for (guint i = 0; i < meta->count; ++i) {
-    const GstOcellusDigit& digit = meta->digits[i];
+  for (guint i = 0; i < meta->n_items; ++i) {
+    const auto [left, top, width, height] = box_of(meta, i);
     int count = 0;
-    for (int y = std::max(0, digit.y - 2); y < std::min(video.height, digit.y + 2); ++y)
-      for (int x = digit.x; x < digit.x + digit.width; ++x) count += changed(x, y) ? 1 : 0;
-    EXPECT_GE(count, digit.width / 2) << "no upper edge of box " << i;
+    for (int y = std::max(0, top - 2); y < std::min(video.height, top + 2); ++y)
+      for (int x = left; x < left + width; ++x) count += changed(x, y) ? 1 : 0;
+    EXPECT_GE(count, width / 2) << "no upper edge of box " << i;
   }
   for (int y = 0; y < kSize.height / 2; ++y)
     for (int x = 0; x < kSize.width / 2; ++x) ASSERT_FALSE(changed(x, y)) << x << ", " << y;
@@ -297,17 +296,17 @@ TEST(Digits, EmptyTilesAreSpaces) {
   harness.start();
   GstBuffer* const out = process(harness, image);
   ASSERT_NE(out, nullptr);
-  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  const GstOcellusMeta* meta = digits_of(out);
   ASSERT_NE(meta, nullptr);
-  ASSERT_EQ(meta->count, 3u);
+  ASSERT_EQ(meta->n_items, 3u);
   const std::string string = meta->string;
   ASSERT_EQ(string.size(), 3u) << string;
   EXPECT_EQ(string[1], ' ');
-  EXPECT_EQ(string[0], meta->digits[0].name[0]);
-  EXPECT_EQ(string[2], meta->digits[2].name[0]);
-  EXPECT_EQ(meta->digits[1].label, -1);
-  EXPECT_STREQ(meta->digits[1].name, "");
-  EXPECT_NE(meta->digits[1].flags & GST_OCELLUS_DIGIT_FLAG_EMPTY, 0u);
+  EXPECT_EQ(string[0], gst_ocellus_meta_get_name(meta, 0)[0]);
+  EXPECT_EQ(string[2], gst_ocellus_meta_get_name(meta, 2)[0]);
+  EXPECT_EQ(value_of(meta, "label", 1), -1.0);
+  EXPECT_STREQ(gst_ocellus_meta_get_name(meta, 1), "");
+  EXPECT_TRUE(gst_ocellus_meta_has_flag(meta, 1, "empty"));
   const auto regions = regions_of(out);
   ASSERT_EQ(regions.size(), 2u);
   EXPECT_EQ(regions[1]->x, static_cast<guint>(2 * digits.width));

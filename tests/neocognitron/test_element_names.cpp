@@ -5,7 +5,6 @@
 
 #include "gst/gst_support.h"
 #include "neocognitron/labeled_shapes.h"
-#include "ocellus/gst/digits_meta.h"
 #include "support/files.h"
 
 namespace ocellus::gst_test {
@@ -55,17 +54,18 @@ TEST(DigitsNames, LongNamesAreApart) {
     ASSERT_EQ(harness.push(buffer), GST_FLOW_OK) << harness.last_error();
     std::vector<GstBuffer*> out = harness.pull();
     ASSERT_EQ(out.size(), 1u);
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[0]);
+    const GstOcellusMeta* meta = digits_of(out[0]);
     ASSERT_NE(meta, nullptr);
-    ASSERT_EQ(meta->count, kNames.size()) << meta->string;
+    ASSERT_EQ(meta->n_items, kNames.size()) << meta->string;
     std::string expected;
     int right = 0;
     for (std::size_t i = 0; i < kNames.size(); ++i) {
-      const GstOcellusDigit& digit = meta->digits[i];
-      ASSERT_GE(digit.label, 0);
-      EXPECT_EQ(digit.name, kNames[static_cast<std::size_t>(digit.label)]);
-      expected += (i > 0 ? " " : "") + std::string(digit.name);
-      right += digit.label == static_cast<int>(i) ? 1 : 0;
+      const double label = value_of(meta, "label", i);
+      ASSERT_GE(label, 0.0);
+      const std::string name = gst_ocellus_meta_get_name(meta, static_cast<guint>(i));
+      EXPECT_EQ(name, kNames[static_cast<std::size_t>(label)]);
+      expected += (i > 0 ? " " : "") + name;
+      right += label == static_cast<double>(i) ? 1 : 0;
     }
     EXPECT_EQ(meta->string, expected);
     EXPECT_GE(right, 4) << meta->string;

@@ -40,7 +40,7 @@ Outcome run_camera(int frames) {
   int received = 0;
   int wrong = 0;
   Watch watch{[&](GstBuffer* buffer) {
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(buffer);
+    const GstOcellusMeta* meta = digits_of(buffer);
     const auto number = static_cast<std::size_t>(std::lround(
         static_cast<double>(GST_BUFFER_PTS(buffer)) * kCamera.fps_n / static_cast<double>(1e9)));
     ++received;

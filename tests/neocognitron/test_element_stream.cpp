@@ -46,7 +46,7 @@ TEST(DigitsMessages, HaveTheValuesOfTheMeta) {
   harness.start();
   GstBuffer* const out = process(harness, scene.image, 3);
   ASSERT_NE(out, nullptr);
-  const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+  const GstOcellusMeta* meta = digits_of(out);
   ASSERT_NE(meta, nullptr);
   GstMessage* message = harness.message(GST_MESSAGE_ELEMENT);
   ASSERT_NE(message, nullptr);
@@ -60,15 +60,14 @@ TEST(DigitsMessages, HaveTheValuesOfTheMeta) {
   EXPECT_TRUE(gst_structure_get(structure, "count", G_TYPE_UINT, &count, "truncated",
                                 G_TYPE_BOOLEAN, &truncated, "timestamp", G_TYPE_UINT64, &timestamp,
                                 "compute-time", G_TYPE_UINT64, &compute_time, nullptr));
-  EXPECT_EQ(count, meta->count);
+  EXPECT_EQ(count, meta->n_items);
   EXPECT_FALSE(truncated);
   EXPECT_EQ(timestamp, harness.pts(3));
   EXPECT_EQ(compute_time, meta->compute_time);
-  const GValue* characters = gst_structure_get_value(structure, "characters");
+  const GValue* characters = gst_structure_get_value(structure, "digits");
   ASSERT_TRUE(characters != nullptr && GST_VALUE_HOLDS_ARRAY(characters));
-  ASSERT_EQ(gst_value_array_get_size(characters), meta->count);
-  for (guint i = 0; i < meta->count; ++i) {
-    const GstOcellusDigit& digit = meta->digits[i];
+  ASSERT_EQ(gst_value_array_get_size(characters), meta->n_items);
+  for (guint i = 0; i < meta->n_items; ++i) {
     const GstStructure* character =
         gst_value_get_structure(gst_value_array_get_value(characters, i));
     gint label = -2;
@@ -80,13 +79,10 @@ TEST(DigitsMessages, HaveTheValuesOfTheMeta) {
     EXPECT_TRUE(gst_structure_get(character, "class", G_TYPE_INT, &label, "x", G_TYPE_INT, &x, "y",
                                   G_TYPE_INT, &y, "width", G_TYPE_INT, &width, "height", G_TYPE_INT,
                                   &height, "confidence", G_TYPE_DOUBLE, &confidence, nullptr));
-    EXPECT_EQ(label, digit.label);
-    EXPECT_STREQ(gst_structure_get_string(character, "name"), digit.name);
-    EXPECT_EQ(x, digit.x);
-    EXPECT_EQ(y, digit.y);
-    EXPECT_EQ(width, digit.width);
-    EXPECT_EQ(height, digit.height);
-    EXPECT_EQ(confidence, static_cast<gdouble>(digit.confidence));
+    EXPECT_EQ(label, value_of(meta, "label", i));
+    EXPECT_STREQ(gst_structure_get_string(character, "name"), gst_ocellus_meta_get_name(meta, i));
+    EXPECT_EQ(box_of(meta, i), (std::array<gint, 4>{x, y, width, height}));
+    EXPECT_EQ(confidence, value_of(meta, "confidence", i));
   }
   gst_message_unref(message);
   gst_buffer_unref(out);
@@ -185,7 +181,7 @@ TEST(DigitsStream, FramesInFlightKeepTheirStrings) {
   std::vector<GstBuffer*> out = deep.pull();
   ASSERT_EQ(out.size(), 8u);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out[i]);
+    const GstOcellusMeta* meta = digits_of(out[i]);
     ASSERT_NE(meta, nullptr);
     EXPECT_EQ(meta->string, alone[i]);
     EXPECT_EQ(meta->pts, deep.pts(static_cast<int>(i)));
@@ -214,13 +210,13 @@ TEST(DigitsStream, MissedBudgets) {
       if (i == 1) set_properties(harness.element(), "budget=1");
       GstBuffer* const out = process(harness, scenes[static_cast<std::size_t>(i % 6)].image, i);
       ASSERT_NE(out, nullptr);
-      const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(out);
+      const GstOcellusMeta* meta = digits_of(out);
       if (meta == nullptr) {
         ++without;
         EXPECT_TRUE(regions_of(out).empty());
       } else {
-        late += (meta->flags & GST_OCELLUS_DIGITS_FLAG_LATE) != 0 ? 1 : 0;
-        const bool is_reused = (meta->flags & GST_OCELLUS_DIGITS_FLAG_REUSED) != 0;
+        late += (meta->flags & GST_OCELLUS_META_FLAG_LATE) != 0 ? 1 : 0;
+        const bool is_reused = (meta->flags & GST_OCELLUS_META_FLAG_REUSED) != 0;
         reused += is_reused ? 1 : 0;
         EXPECT_EQ(is_reused, meta->pts != harness.pts(i));
         const auto frame = static_cast<std::size_t>(meta->pts / harness.pts(1));
@@ -247,11 +243,11 @@ TEST(DigitsMeta, IsReadInCAndCopied) {
   harness.start();
   GstBuffer* const out = process(harness, scene.image);
   ASSERT_NE(out, nullptr);
-  const std::string string = gst_buffer_get_ocellus_digits_meta(out)->string;
-  const guint count = gst_buffer_get_ocellus_digits_meta(out)->count;
+  const std::string string = digits_of(out)->string;
+  const guint count = digits_of(out)->n_items;
   GstBuffer* const copy = gst_buffer_copy(out);
   GstBuffer* const part = gst_buffer_copy_region(out, GST_BUFFER_COPY_ALL, 0, 100);
-  EXPECT_EQ(gst_buffer_get_ocellus_digits_meta(part), nullptr);
+  EXPECT_EQ(digits_of(part), nullptr);
   gst_buffer_unref(part);
   gst_buffer_unref(out);
   const DigitsReading reading = read_digits_in_c(copy);
@@ -276,13 +272,12 @@ TEST(DigitsMeta, FollowsTheScaleOfThePicture) {
                       filter + " ! " + kSink);
     int found = 0;
     Watch watch{[&, factor = scale](GstBuffer* buffer) {
-      const GstOcellusDigitsMeta* meta = gst_buffer_get_ocellus_digits_meta(buffer);
+      const GstOcellusMeta* meta = digits_of(buffer);
       ASSERT_NE(meta, nullptr);
-      ASSERT_EQ(meta->count, 4u);
-      EXPECT_EQ(meta->digits[3].x, 160 * factor);
-      EXPECT_EQ(meta->digits[3].y, 120 * factor);
-      EXPECT_EQ(meta->digits[3].width, 160 * factor);
-      EXPECT_EQ(meta->digits[3].height, 120 * factor);
+      ASSERT_EQ(meta->n_items, 4u);
+      const auto width = static_cast<gint>(160 * factor);
+      const auto height = static_cast<gint>(120 * factor);
+      EXPECT_EQ(box_of(meta, 3), (std::array<gint, 4>{width, height, width, height}));
       EXPECT_NE(meta->string, nullptr);
       ++found;
     }};
@@ -303,19 +298,19 @@ TEST(DigitsMeta, TwoElementsInSeries) {
   int frames = 0;
   Watch watch{[&](GstBuffer* buffer) {
     ++frames;
-    const GstOcellusDigitsMeta* last = gst_buffer_get_ocellus_digits_meta(buffer);
+    const GstOcellusMeta* last = digits_of(buffer);
     ASSERT_NE(last, nullptr);
     EXPECT_STREQ(g_quark_to_string(last->source), "second");
-    EXPECT_EQ(last->count, 4u);
+    EXPECT_EQ(last->n_items, 4u);
     int other = 0;
     gpointer state = nullptr;
     while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-               buffer, &state, g_type_from_name(GST_OCELLUS_DIGITS_META_API_NAME))) {
-      const auto* digits = reinterpret_cast<GstOcellusDigitsMeta*>(meta);
+               buffer, &state, g_type_from_name(GST_OCELLUS_META_API_NAME))) {
+      const auto* digits = reinterpret_cast<const GstOcellusMeta*>(meta);
       if (digits == last) continue;
       ++other;
       EXPECT_STREQ(g_quark_to_string(digits->source), "first");
-      EXPECT_EQ(digits->count, 2u);
+      EXPECT_EQ(digits->n_items, 2u);
     }
     EXPECT_EQ(other, 1);
   }};

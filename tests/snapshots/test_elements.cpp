@@ -15,10 +15,7 @@
 #include <vector>
 
 #include "neocognitron/digit_video.h"
-#include "ocellus/gst/cellular_network_meta.h"
-#include "ocellus/gst/cortex_meta.h"
-#include "ocellus/gst/digits_meta.h"
-#include "ocellus/gst/flow_meta.h"
+#include "ocellus/gst/meta.h"
 #include "snapshots/snapshot.h"
 
 namespace ocellus::gst_test {
@@ -95,107 +92,86 @@ Json flags_of(guint flags, const std::vector<const char*>& words) {
   return set;
 }
 
-// ---- A function for each meta. Each returns null if the buffer has no such meta.
+// ---- Results
 
-/// A plane by its share of valid values, their mean, and some values.
-Json plane_of(const GstOcellusFlowMeta* meta, const gfloat* plane) {
-  if (plane == nullptr) return nullptr;
-  const auto at = [&](int x, int y) {
-    return plane[static_cast<gsize>(y) * (meta->stride / sizeof(gfloat)) + static_cast<gsize>(x)];
-  };
+/// A plane by its place, the share of its finite values, their mean, and some values.
+Json plane_json(const GstOcellusPlane& plane) {
+  if (plane.data == nullptr) return nullptr;
   double sum = 0.0;
   int count = 0;
-  for (int y = 0; y < meta->height; ++y)
-    for (int x = 0; x < meta->width; ++x)
-      if (std::isfinite(at(x, y))) sum += static_cast<double>(at(x, y)), ++count;
+  for (int y = plane.y; y < plane.y + plane.height; ++y) {
+    for (int x = plane.x; x < plane.x + plane.width; ++x) {
+      gdouble value = 0.0;
+      if (gst_ocellus_plane_get_value(&plane, x, y, &value) && std::isfinite(value))
+        sum += value, ++count;
+    }
+  }
   Json values = Json::array();
-  for (int i = 1; i < 4; ++i) values.push_back(at(meta->width * i / 4, meta->height * (4 - i) / 4));
-  return {{"mean", count > 0 ? sum / count : 0.0},
-          {"finite", static_cast<double>(count) / meta->width / meta->height},
+  for (int i = 1; i < 4; ++i) {
+    gdouble value = 0.0;
+    const bool valid = gst_ocellus_plane_get_value(&plane, plane.x + plane.width * i / 4,
+                                                   plane.y + plane.height * (4 - i) / 4, &value);
+    values.push_back(valid ? Json(value) : Json());
+  }
+  return {{"picture", plane.is_picture != FALSE},
+          {"region", {plane.x, plane.y, plane.width, plane.height}},
+          {"mean", count > 0 ? sum / count : 0.0},
+          {"finite", static_cast<double>(count) / plane.width / plane.height},
           {"values", values}};
 }
 
-Json flow_meta_of(GstBuffer* buffer) {
-  const GstOcellusFlowMeta* const meta = gst_buffer_get_ocellus_flow_meta(buffer);
+Json value_json(const GstOcellusMeta* meta, const GstOcellusField& field, guint item) {
+  gdouble value = 0.0;
+  EXPECT_TRUE(gst_ocellus_meta_get_value(meta, field.name, item, &value)) << field.name;
+  if (field.type == GST_OCELLUS_TYPE_BOOL) return value != 0.0;
+  if (field.type == GST_OCELLUS_TYPE_FLOAT) return value;
+  return static_cast<gint64>(value);
+}
+
+Json item_json(const GstOcellusMeta* meta, guint item) {
+  Json json = {{"name", gst_ocellus_meta_get_name(meta, item)}};
+  for (guint f = 0; f < meta->info->n_fields; ++f) {
+    const GstOcellusField& field = meta->info->fields[f];
+    if (field.capacity == 1 || field.role == GST_OCELLUS_ROLE_BOX) continue;
+    json[field.name] =
+        field.role == GST_OCELLUS_ROLE_FLAG ? Json::array() : value_json(meta, field, item);
+    for (guint bit = 0; bit < field.n_flags; ++bit)
+      if (gst_ocellus_meta_has_flag(meta, item, field.flags[bit]))
+        json[field.name].push_back(field.flags[bit]);
+  }
+  gint x = 0, y = 0, width = 0, height = 0;
+  if (gst_ocellus_meta_get_box(meta, item, &x, &y, &width, &height))
+    json["box"] = {x, y, width, height};
+  return json;
+}
+
+/// Null if the buffer has no result.
+Json result_json(GstBuffer* buffer) {
+  const GstOcellusMeta* const meta = gst_buffer_get_ocellus_meta(buffer, nullptr);
   if (meta == nullptr) return nullptr;
-  gfloat u = 0.0f;
-  gfloat v = 0.0f;
-  const bool has_motion = gst_ocellus_flow_meta_get_motion(meta, meta->x + meta->width / 2,
-                                                           meta->y + meta->height / 2, &u, &v);
-  return {
+  Json json = {
+      {"operator", meta->info->operator_name},
       {"source", quark_of(meta->source)},
       {"flags", flags_of(meta->flags, {"warming-up", "bad-pixels", "repeated", "reused", "late"})},
-      {"region", {meta->x, meta->y, meta->width, meta->height}},
-      {"u", plane_of(meta, meta->u)},
-      {"v", plane_of(meta, meta->v)},
-      {"confidence", plane_of(meta, meta->confidence)},
-      {"deviation", plane_of(meta, meta->deviation)},
-      {"motion", has_motion ? Json{u, v} : Json()},
-      {"pts", time_of(meta->pts)},
-      {"described-pts", time_of(meta->described_pts)},
-      {"delay-frames", meta->delay_frames},
-      {"compute-time", time_of(meta->compute_time)}};
-}
-
-Json digits_meta_of(GstBuffer* buffer) {
-  const GstOcellusDigitsMeta* const meta = gst_buffer_get_ocellus_digits_meta(buffer);
-  if (meta == nullptr) return nullptr;
-  Json digits = Json::array();
-  for (guint i = 0; i < meta->count; ++i) {
-    const GstOcellusDigit& digit = meta->digits[i];
-    digits.push_back({{"class", digit.label},
-                      {"name", digit.name},
-                      {"confidence", digit.confidence},
-                      {"similarity", digit.similarity},
-                      {"margin", digit.margin},
-                      {"box", {digit.x, digit.y, digit.width, digit.height}},
-                      {"line", digit.line},
-                      {"field", digit.field},
-                      {"flags", flags_of(digit.flags, {"rejected", "capped", "empty"})}});
+      {"size", {meta->width, meta->height}}};
+  for (guint p = 0; p < meta->n_planes; ++p)
+    json["planes"][meta->planes[p].name] = plane_json(meta->planes[p]);
+  for (guint f = 0; f < meta->info->n_fields; ++f)
+    if (const GstOcellusField& field = meta->info->fields[f]; field.capacity == 1)
+      json["record"][field.name] = value_json(meta, field, 0);
+  if (meta->string != nullptr) {
+    json["string"] = meta->string;
+    for (guint part = 0; part < meta->n_parts; ++part) json["parts"].push_back(meta->parts[part]);
   }
-  return {{"source", quark_of(meta->source)},
-          {"flags", flags_of(meta->flags, {"reused", "late"})},
-          {"string", meta->string},
-          {"count", meta->count},
-          {"truncated", meta->truncated != FALSE},
-          {"digits", digits},
-          {"pts", time_of(meta->pts)},
-          {"compute-time", time_of(meta->compute_time)}};
-}
-
-Json cortex_meta_of(GstBuffer* buffer) {
-  const GstOcellusCortexMeta* const meta = gst_buffer_get_ocellus_cortex_meta(buffer);
-  if (meta == nullptr) return nullptr;
-  Json patches = Json::array();
-  for (guint i = 0; i < meta->count; ++i) {
-    const GstOcellusCortexPatch& patch = meta->patches[i];
-    patches.push_back({{"class", patch.label},
-                       {"name", patch.name},
-                       {"confidence", patch.confidence},
-                       {"box", {patch.x, patch.y, patch.width, patch.height}}});
+  if (meta->info->items[0] != '\0') {
+    Json& items = json[meta->info->items] = Json::array();
+    for (guint i = 0; i < meta->n_items; ++i) items.push_back(item_json(meta, i));
   }
-  return {{"source", quark_of(meta->source)},
-          {"flags", flags_of(meta->flags, {"reused", "late"})},
-          {"count", meta->count},
-          {"truncated", meta->truncated != FALSE},
-          {"patches", patches},
-          {"pts", time_of(meta->pts)},
-          {"compute-time", time_of(meta->compute_time)}};
-}
-
-Json cells_meta_of(GstBuffer* buffer) {
-  const GstOcellusCellularNetworkMeta* const meta =
-      gst_buffer_get_ocellus_cellular_network_meta(buffer);
-  if (meta == nullptr) return nullptr;
-  return {{"source", quark_of(meta->source)},
-          {"flags", flags_of(meta->flags, {"reused", "late"})},
-          {"sweeps", meta->sweeps},
-          {"passes", meta->passes},
-          {"changed", meta->changed},
-          {"converged", meta->converged != FALSE},
-          {"finished", meta->finished != FALSE},
-          {"pts", time_of(meta->pts)},
-          {"compute-time", time_of(meta->compute_time)}};
+  json["pts"] = time_of(meta->pts);
+  json["described-pts"] = time_of(meta->described_pts);
+  json["delay-frames"] = meta->delay_frames;
+  json["compute-time"] = time_of(meta->compute_time);
+  return json;
 }
 
 // ---- Streams
@@ -232,17 +208,7 @@ Json buffer_json(GstBuffer* buffer, const std::vector<guint8>& sent, bool exact)
   Json seen = {{"pts", time_of(GST_BUFFER_PTS(buffer))},
                {"duration", time_of(GST_BUFFER_DURATION(buffer))},
                {"picture", picture_json(buffer, sent, exact)}};
-  Json metas = Json::object();
-  using ReadMeta = Json (*)(GstBuffer*);
-  constexpr std::pair<const char*, ReadMeta> kMetas[] = {{"flow", flow_meta_of},
-                                                         {"digits", digits_meta_of},
-                                                         {"cortex", cortex_meta_of},
-                                                         {"cellular-network", cells_meta_of}};
-  for (const auto& [name, read] : kMetas) {
-    Json meta = read(buffer);
-    if (!meta.is_null()) metas[name] = std::move(meta);
-  }
-  seen["metas"] = std::move(metas);
+  seen["result"] = result_json(buffer);
   seen["regions"] = regions_json(buffer);
   return seen;
 }
@@ -302,6 +268,7 @@ const std::vector<Case>& cases() {
        "align=false roi=8,8,40,30 deviation=true invalid=zero post-messages=true", kTexture},
       {"ocellusflow_kernels", "ocellusflow", "method=kernels taps=5x5x4 post-messages=true",
        kTexture, moving, 5},
+      {"ocellusfilter", "ocellusfilter", "taps=5x5x4 post-messages=true", kTexture, moving, 5},
       {"ocellushalftone", "ocellushalftone", "post-messages=true", kTexture, moving, 2, true},
       {"ocellushalftone_color", "ocellushalftone", "chroma=keep", kColor, moving, 1, true},
       {"ocellushalftone_neutral", "ocellushalftone", "", kColor, moving, 1, true},
@@ -375,8 +342,9 @@ Json property_json(GParamSpec* spec) {
   return seen;
 }
 
-constexpr const char* kFactories[] = {"ocellusflow",    "ocellushalftone", "ocelluscnn",
-                                      "ocellusrestore", "ocellusdigits",   "ocelluscortex"};
+constexpr const char* kFactories[] = {"ocellusflow",  "ocellusfilter",  "ocellushalftone",
+                                      "ocelluscnn",   "ocellusrestore", "ocellusdigits",
+                                      "ocelluscortex"};
 
 // ---- Tests
 

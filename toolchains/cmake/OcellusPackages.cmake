@@ -92,8 +92,8 @@ It also has the static libraries for drawing, training and identification."
 if(TARGET gstocellus)
   ocellus_package(gst-plugins gstreamer1.0-ocellus libs "real-time vision operators for cameras, GStreamer elements" "${operators}
 
-This package has the elements ocellusflow, ocellushalftone, ocelluscnn,
-ocellusrestore, ocellusdigits and ocelluscortex."
+This package has the elements ocellusflow, ocellusfilter, ocellushalftone,
+ocelluscnn, ocellusrestore, ocellusdigits and ocelluscortex."
     DEPENDS "libocellus${version} ${own}" RECOMMENDS gstreamer1.0-plugins-base)
 endif()
 if(TARGET ocellus-program)

@@ -29,7 +29,6 @@ static void gst_ocellus_newoperator_class_init(GstOcellusNewoperatorClass* klass
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), "Ocellus @TITLE@",
                                         "Filter/Effect/Video", "@SUMMARY@", "The Ocellus authors");
   gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("newoperator"));
-  base_class->message_name = "ocellusnewoperator";
   base_class->produces_video = TRUE;
 }
 

@@ -1,0 +1,30 @@
+// The plugin's side of GstOcellusMeta: registers the type, copies and scales the meta. Programs
+// that read the meta use <ocellus/gst/meta.h>.
+#pragma once
+
+#include "base/gstocellusbase.h"
+#include "ocellus/gst/meta.h"
+#include "ocellus/operators.h"
+
+GType gst_ocellus_meta_api_get_type(void);
+const GstMetaInfo* gst_ocellus_meta_get_info(void);
+
+/// Adds an empty meta. The public accessor does not return it until it has a source.
+GstOcellusMeta* gst_buffer_add_ocellus_meta(GstBuffer* buffer);
+
+/// The meta of a buffer from an element's pool. Those of elements upstream are copied after it.
+GstOcellusMeta* gst_ocellus_meta_of(GstBuffer* buffer);
+
+/// The meta is empty afterwards.
+void gst_ocellus_meta_clear(GstOcellusMeta* meta);
+
+namespace gst_ocellus {
+
+/// The description of an element's results for its metas, with one reference. `info`: of the
+/// created operator, whose classes have names.
+const GstOcellusResultInfo* new_result_info(const char* operator_name,
+                                            const ocellus::OperatorInfo& info);
+const GstOcellusResultInfo* ref(const GstOcellusResultInfo* info);
+void unref(const GstOcellusResultInfo* info);
+
+}  // namespace gst_ocellus

@@ -1,0 +1,226 @@
+#include "base/gstocellusresults.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/gstocellusmessages.h"
+#include "base/gstocellusoperator.h"
+#include "ocellus/character_draw.h"
+
+using ocellus::FieldRole;
+using ocellus::FieldType;
+using ocellus::PixelFormat;
+using ocellus::RecordField;
+using ocellus::RecordItems;
+using ocellus::Rect;
+
+GType gst_ocellus_messages_get_type(void) {
+  static const GEnumValue values[] = {
+      {GST_OCELLUS_MESSAGES_NONE, "No messages", "none"},
+      {GST_OCELLUS_MESSAGES_CHANGES,
+       "For the first frame, and for a frame whose result differs from the frame before",
+       "changes"},
+      {GST_OCELLUS_MESSAGES_ALL, "For every frame with a result", "all"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstOcellusMessages", values);
+  return type;
+}
+
+namespace gst_ocellus {
+namespace {
+
+GstOcellusType type_of(PixelFormat format) {
+  switch (format) {
+    case PixelFormat::kFloat32:
+      return GST_OCELLUS_TYPE_FLOAT;
+    case PixelFormat::kGray16:
+      return GST_OCELLUS_TYPE_UINT16;
+    default:
+      return GST_OCELLUS_TYPE_UINT8;
+  }
+}
+
+gchar* new_text(const ocellus::OperatorInfo& info, const void* record, int part) {
+  const gsize length = ocellus::write_text(info, record, part, {});
+  auto* text = static_cast<gchar*>(g_malloc(length + 1));
+  ocellus::write_text(info, record, part, {text, length + 1});
+  return text;
+}
+
+void set_value(GstStructure* structure, const RecordField& field, const void* record, int item) {
+  const double value = ocellus::field_value(field, record, item);
+  if (field.type == FieldType::kBool)
+    gst_structure_set(structure, field.name, G_TYPE_BOOLEAN, value != 0.0, nullptr);
+  else if (field.type == FieldType::kFloat)
+    gst_structure_set(structure, field.name, G_TYPE_DOUBLE, value, nullptr);
+  else if (field.type == FieldType::kUint32 || field.role == FieldRole::kCount)
+    gst_structure_set(structure, field.name, G_TYPE_UINT, static_cast<guint>(value), nullptr);
+  else
+    gst_structure_set(structure, field.name, G_TYPE_INT, static_cast<gint>(value), nullptr);
+}
+
+}  // namespace
+
+void Results::clear() {
+  if (described_ != nullptr) unref(described_);
+  described_ = nullptr;
+}
+
+void Results::begin(const char* operator_name, const ocellus::OperatorInfo& info,
+                    const Rect& region, bool is_video) {
+  clear();
+  described_ = new_result_info(operator_name, info);
+  info_ = info;
+  if (info.class_names != nullptr) {
+    const auto classes = static_cast<gsize>(info.classes);
+    class_names_ = std::make_unique<ocellus::ClassName[]>(classes);
+    std::copy_n(info.class_names[0], classes * sizeof(ocellus::ClassName), class_names_[0]);
+    info_.class_names = class_names_.get();
+  }
+  region_ = region.empty() ? Rect{0, 0, info.size.width, info.size.height} : region;
+  is_video_ = is_video;
+  has_text_ = false;
+}
+
+void Results::set_planes(const ElementOperator& op, GstOcellusMeta* meta, guint8* data) const {
+  meta->n_planes = static_cast<guint>(info_.plane_count);
+  for (int p = 0; p < info_.plane_count; ++p) {
+    const ocellus::PlaneInfo& described = info_.planes[static_cast<gsize>(p)];
+    const ocellus::ImageView view = op.plane(data, p);
+    const bool is_picture = view.size.width == region_.width && view.size.height == region_.height;
+    meta->planes[p] = {described.name,
+                       type_of(described.format),
+                       is_picture,
+                       is_picture ? region_.x : 0,
+                       is_picture ? region_.y : 0,
+                       view.size.width,
+                       view.size.height,
+                       static_cast<gsize>(view.stride),
+                       view.data};
+  }
+}
+
+void Results::set_text(GstOcellusMeta* meta) const {
+  if (info_.classes == 0) return;
+  meta->string = new_text(info_, meta->record, ocellus::kAllParts);
+  meta->n_parts = static_cast<guint>(MAX(info_.text_parts, 1));
+  meta->parts = g_new0(gchar*, meta->n_parts + 1);
+  for (guint part = 0; part < meta->n_parts; ++part)
+    meta->parts[part] = new_text(info_, meta->record, static_cast<int>(part));
+}
+
+bool Results::attach(GstOcellusBase* self, const ElementOperator& op, GstBuffer* buffer,
+                     const GstOcellusResult& result) const {
+  GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  gst_ocellus_meta_clear(meta);
+  if (!is_video_) {
+    GstMapInfo map;
+    if (!gst_buffer_map(result.data, &map, GST_MAP_READ)) return false;
+    // Host memory, ordinary or pinned, keeps its address after unmapping.
+    set_planes(op, meta, map.data);
+    gst_buffer_unmap(result.data, &map);
+    meta->data = gst_buffer_ref(result.data);
+  }
+  meta->source = g_quark_from_string(GST_OBJECT_NAME(self));
+  meta->info = ref(described_);
+  meta->width = info_.size.width;
+  meta->height = info_.size.height;
+  meta->pts = static_cast<GstClockTime>(result.info.timestamp_ns);
+  meta->described_pts = static_cast<GstClockTime>(result.info.described_timestamp_ns);
+  meta->delay_frames = result.info.delay_frames;
+  meta->compute_time = static_cast<GstClockTime>(result.info.compute_ns);
+  meta->flags = result.info.flags;
+  if (result.repeated) meta->flags |= GST_OCELLUS_META_FLAG_REPEATED;
+  if (result.reused) meta->flags |= GST_OCELLUS_META_FLAG_REUSED;
+  if (result.late) meta->flags |= GST_OCELLUS_META_FLAG_LATE;
+  if (info_.record == nullptr) return true;
+  std::memcpy(meta->record, result.record.data(), info_.record->bytes);
+  meta->n_items = static_cast<guint>(RecordItems(info_, meta->record).count());
+  set_text(meta);
+  add_regions(buffer, meta);
+  return true;
+}
+
+// Without the box, for which a region has members of its own.
+GstStructure* Results::structure_of(const RecordItems& items, const void* record, int item) const {
+  GstStructure* values = gst_structure_new_empty(info_.record->item);
+  for (const RecordField& field : info_.record->all()) {
+    if (field.capacity == 1 || field.role == FieldRole::kBox) continue;
+    if (field.role == FieldRole::kLabel) {
+      gst_structure_set(values, "class", G_TYPE_INT, items.label(item), "name", G_TYPE_STRING,
+                        items.name(item), nullptr);
+    } else if (field.role == FieldRole::kFlag) {
+      const auto bits = static_cast<guint>(ocellus::field_value(field, record, item));
+      for (gsize bit = 0; bit < field.flags.size(); ++bit)
+        gst_structure_set(values, field.flags[bit].name, G_TYPE_BOOLEAN, (bits >> bit & 1U) != 0,
+                          nullptr);
+    } else {
+      set_value(values, field, record, item);
+    }
+  }
+  return values;
+}
+
+void Results::add_regions(GstBuffer* buffer, const GstOcellusMeta* meta) const {
+  if (info_.record->find(FieldRole::kBox) == nullptr) return;
+  // The meta has no negative numbers. No box leaves the picture.
+  const auto number = [](gint value) { return static_cast<guint>(MAX(value, 0)); };
+  const RecordItems items(info_, meta->record);
+  for (int i = 0; i < items.count(); ++i) {
+    if (info_.classes > 0 && items.label(i) < 0) continue;
+    const Rect box = items.box(i);
+    GstVideoRegionOfInterestMeta* region = gst_buffer_add_video_region_of_interest_meta(
+        buffer, info_.record->item, number(box.x), number(box.y), number(box.width),
+        number(box.height));
+    gst_video_region_of_interest_meta_add_param(region, structure_of(items, meta->record, i));
+  }
+}
+
+void Results::draw(const GstOcellusMeta* meta, const ocellus::OverlayImage& image) const {
+  ocellus::draw_items(info_, meta->record, image);
+}
+
+void Results::describe(const GstOcellusMeta* meta, GstStructure* message) const {
+  if (info_.support_frames > 1) {
+    gst_structure_set(message, "described-timestamp", G_TYPE_UINT64, meta->described_pts, "delay",
+                      G_TYPE_DOUBLE, static_cast<gdouble>(meta->delay_frames), "warming-up",
+                      G_TYPE_BOOLEAN, (meta->flags & GST_OCELLUS_META_FLAG_WARMING_UP) != 0,
+                      nullptr);
+  }
+  if (meta->string != nullptr)
+    gst_structure_set(message, "string", G_TYPE_STRING, meta->string, nullptr);
+  if (info_.record != nullptr)
+    for (const RecordField& field : info_.record->all())
+      if (field.capacity == 1) set_value(message, field, meta->record, 0);
+  gst_structure_set(message, "compute-time", G_TYPE_UINT64, meta->compute_time, nullptr);
+  if (meta->string != nullptr) {
+    GValue fields = G_VALUE_INIT;
+    gst_value_array_init(&fields, meta->n_parts);
+    for (guint part = 0; part < meta->n_parts; ++part) {
+      GValue value = G_VALUE_INIT;
+      g_value_init(&value, G_TYPE_STRING);
+      g_value_set_string(&value, meta->parts[part]);
+      gst_value_array_append_and_take_value(&fields, &value);
+    }
+    gst_structure_take_value(message, "fields", &fields);
+  }
+  if (info_.record == nullptr || info_.record->items[0] == '\0') return;
+  const RecordItems items(info_, meta->record);
+  GValue array = G_VALUE_INIT;
+  gst_value_array_init(&array, meta->n_items);
+  for (int i = 0; i < items.count(); ++i)
+    append_with_box(&array, structure_of(items, meta->record, i), items.box(i));
+  gst_structure_take_value(message, info_.record->items, &array);
+}
+
+bool Results::wants_message(const GstOcellusMeta* meta, GstOcellusMessages messages) {
+  if (meta->string == nullptr) return false;
+  const bool changed = !has_text_ || text_ != meta->string;
+  has_text_ = true;
+  if (changed) text_ = meta->string;
+  return messages == GST_OCELLUS_MESSAGES_ALL ||
+         (messages == GST_OCELLUS_MESSAGES_CHANGES && changed);
+}
+
+}  // namespace gst_ocellus
