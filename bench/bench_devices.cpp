@@ -13,7 +13,6 @@
 #include "apps/common/device_list.h"
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
-#include "apps/common/record_text.h"
 #include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_command.h"
@@ -125,25 +124,24 @@ class DevicesRow {
     group_.reset();
     clear_ = true;
     std::int64_t last = -1;
-    process(count,
-            [&](const GroupResult& done, int, std::int64_t number, const OperatorOutput& output) {
-              // All cameras see the same frames, one after the other.
-              if (number != last) alone.op().step(frame(number));
-              last = number;
-              const EngineInfo& engine = group_.engine(done.engine).info();
-              if (!same_kind(engine, first.info)) {
-                ++result.other_kind;
-                return;
-              }
-              bool equal = done.info.sequence == static_cast<std::uint64_t>(number);
-              for (int p = 0; p < group_.info().plane_count; ++p)
-                equal = equal &&
-                        same_plane(output.planes[static_cast<std::size_t>(p)], alone.op().plane(p));
-              if (record != nullptr)
-                equal = equal && record_json(group_.info(), output.record) ==
-                                     record_json(group_.info(), alone.op().record());
-              ++(equal ? result.equal : result.different);
-            });
+    process(count, [&](const GroupResult& done, int, std::int64_t number,
+                       const OperatorOutput& output) {
+      // All cameras see the same frames, one after the other.
+      if (number != last) alone.op().step(frame(number));
+      last = number;
+      const EngineInfo& engine = group_.engine(done.engine).info();
+      if (!same_kind(engine, first.info)) {
+        ++result.other_kind;
+        return;
+      }
+      bool equal = done.info.sequence == static_cast<std::uint64_t>(number);
+      for (int p = 0; p < group_.info().plane_count; ++p)
+        equal =
+            equal && same_plane(output.planes[static_cast<std::size_t>(p)], alone.op().plane(p));
+      if (record != nullptr)
+        equal = equal && std::memcmp(output.record, alone.op().record(), record->bytes) == 0;
+      ++(equal ? result.equal : result.different);
+    });
     clear_ = false;
     group_.reset();
     return result;

@@ -66,7 +66,10 @@ int BenchReport::print(bool as_json) {
     fmt::print("\n");
     if (!table.title.empty()) fmt::print("{}\n", printable(table.title));
     print_heading(columns, table.name, table.heading_end);
-    for (const Json& row : table.rows) print_row(columns, row, row_end ? row_end(row) : "", names);
+    for (const Json& row : table.rows) {
+      const bool refused = row.contains("not_run");
+      print_row(columns, row, row_end && !refused ? row_end(row) : "", names);
+    }
     if (!table.end.empty()) fmt::print("{}\n", table.end);
   }
   fmt::print("{}", end);

@@ -4,9 +4,9 @@
  *
  * Restoration of blurred images by recursive filters.
  *
- * The luma of the picture is restored and its color is kept: the eye sees little of the blur of
- * chroma, which has half the resolution. The properties are the options of the operator. The
- * budget, memory:CUDAMemory and what happens to late frames are as for all elements of Ocellus.
+ * The luma of the picture is restored, and its color is kept. The properties are the options of the
+ * operator. The budget, memory:CUDAMemory and what happens to late frames are as for all elements
+ * of Ocellus.
  *
  * ## Launch line
  * |[

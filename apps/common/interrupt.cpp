@@ -68,11 +68,12 @@ void handle_signals() {
   ::signal(SIGXFSZ, SIG_IGN);
 }
 
-StopsEarly::StopsEarly() {
+StopsEarly::StopsEarly() : on_pipe_(::signal(SIGPIPE, SIG_IGN)) {
   ++stopping_early;
 }
 StopsEarly::~StopsEarly() {
   --stopping_early;
+  ::signal(SIGPIPE, on_pipe_);
 }
 
 int stop_signal() {

@@ -11,13 +11,16 @@ void handle_signals();
 
 /// While such an object exists, the first signal only sets stop_signal() and stops the operators
 /// that StopsOnSignal has registered. The second ends the process at once, in case the first stop
-/// hangs.
+/// hangs. A write to a closed pipe is an error and ends nothing, so that what was computed is kept.
 class StopsEarly {
  public:
   StopsEarly();
   ~StopsEarly();
   StopsEarly(const StopsEarly&) = delete;
   StopsEarly& operator=(const StopsEarly&) = delete;
+
+ private:
+  void (*on_pipe_)(int);  // what SIGPIPE does otherwise
 };
 
 /// The signal that asked the program to stop, or 0.

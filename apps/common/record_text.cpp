@@ -133,7 +133,7 @@ void print_record(long frame, const OperatorInfo& info, const void* record) {
 
 void print_items(const OperatorInfo& info, const void* record) {
   const RecordItems items(info, record);
-  if (items.count() == 0) return;
+  if (items.count() == 0 || !only_confidence(info, record).empty()) return;
   const auto is_column = [](const RecordField& field) {
     return field.capacity > 1 &&
            (field.role == FieldRole::kValue || field.role == FieldRole::kConfidence);

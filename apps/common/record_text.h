@@ -18,7 +18,7 @@ nlohmann::ordered_json record_json(const OperatorInfo& info, const void* record)
 
 /// Prints the text of a record with classes, and the flags that are set; nothing without classes.
 void print_record(long frame, const OperatorInfo& info, const void* record);
-/// Prints a table of the items.
+/// Prints a table of the items, unless `print_record` has printed all of them.
 void print_items(const OperatorInfo& info, const void* record);
 
 }  // namespace ocellus::app

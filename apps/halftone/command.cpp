@@ -49,6 +49,12 @@ class CellJob : public PictureJob {
 
  private:
   void prepare(InputFrame& frame) const override {
+    if (keeps_color(command_) && !frame.chroma_u.empty() && writes_images()) {
+      throw InputError(
+          "--chroma keep: the chroma of a video has half the resolution of its luma; write a "
+          "video, "
+          "or leave out --chroma keep");
+    }
     if (command_.binarize) binarize(frame, *command_.binarize);
   }
 

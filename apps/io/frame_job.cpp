@@ -11,10 +11,11 @@
 
 namespace ocellus::app {
 
-FrameJob::FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions)
+FrameJob::FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions,
+                   bool videos)
     : command_(command),
       input_(command.frames),
-      output_(command.frames, extensions, input_.source().fps()),
+      output_(command.frames, extensions, input_.source().fps(), videos),
       engines_(engine_configs(command.common)),
       config_(command.options.description()),
       report_(command.common) {}
@@ -24,7 +25,7 @@ int FrameJob::run() {
   const StopsEarly stops_early;
   try {
     process();
-  } catch (const InputError& failed) {
+  } catch (const std::exception& failed) {
     if (frames() == 0) throw;
     try {
       finish();
@@ -93,7 +94,8 @@ void FrameJob::finish_frame(const ProcessedFrame& work) {
   if (!report_.is_text()) return report_.frame(json);
   if ((work.flags & kBadPixels) != 0)
     fmt::print("frame {}: values that are not finite\n", work.frame.number);
-  print_frame(work);
+  else
+    print_frame(work);
   RunReport::flush();
 }
 

@@ -27,8 +27,10 @@ struct FrameCommand {
 /// Runs a command. The functions are where commands differ.
 class FrameJob {
  public:
-  /// `extensions`: of the image files that the command writes.
-  FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions);
+  /// `extensions`: of the files of one frame that the command writes. `videos`: it writes videos,
+  /// too.
+  FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions,
+           bool videos = true);
   virtual ~FrameJob() = default;
   FrameJob(const FrameJob&) = delete;
   FrameJob& operator=(const FrameJob&) = delete;
@@ -72,7 +74,7 @@ class FrameJob {
   const FrameCommand& command() const { return command_; }
   const std::string& source_name() const { return input_.source().name(); }
   FrameOutput& output() { return output_; }
-  const OperatorConfig& config() const { return config_; }
+  bool writes_images() const { return !output_.none() && !output_.video(); }
   const GrayRange& range() const { return range_; }
 
  private:

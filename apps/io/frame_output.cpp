@@ -88,7 +88,7 @@ FrameInput::FrameInput(const FrameOptions& options, bool needs_end)
       limit_(options.limit) {
   if (source_->endless() && !limit_ && needs_end) {
     throw InputError(
-        fmt::format("{}: a camera has no end, and -o is one file for the last frame; "
+        fmt::format("{}: a camera has no end, and an output is one file for the last frame; "
                     "give the number of frames with --limit N",
                     source_->name()));
   }
@@ -124,7 +124,7 @@ void FrameInput::report_interruption(std::int64_t count, const std::string& resu
 // ---- output
 
 FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
-                         double source_fps)
+                         double source_fps, bool videos)
     : path_(options.output),
       sink_(options.sink_pipeline),
       extension_(file_extension(path_)),
@@ -134,11 +134,12 @@ FrameOutput::FrameOutput(const FrameOptions& options, const std::vector<std::str
       name_(path_) {
   if (none()) return;
   if (is_standard_stream(path_)) reserve_standard_output();
-  if (!video_ && !images_ &&
-      std::find(extensions.begin(), extensions.end(), extension_) == extensions.end()) {
-    throw InputError(fmt::format(
-        "-o is '{}'; it must end in {}, .webm, .mp4 or .y4m, or be - for standard output", path_,
-        fmt::join(extensions, ", ")));
+  const bool one_frame =
+      std::find(extensions.begin(), extensions.end(), extension_) != extensions.end();
+  if (!images_ && !one_frame && !(video_ && videos)) {
+    throw InputError(
+        fmt::format("-o is '{}'; it must end in {}{}", path_, fmt::join(extensions, ", "),
+                    videos ? ", .webm, .mp4 or .y4m, or be - for standard output" : ""));
   }
   if (video_ && name_.numbered())
     throw InputError(fmt::format(

@@ -73,8 +73,9 @@ class FrameOutput {
  public:
   /// `extensions`: endings of files that hold one result. "-", standard output, takes PNM images if
   /// .pgm is one of them and the source has no frame rate, otherwise a video. Throws InputError.
+  /// `videos`: a video may be written, too.
   FrameOutput(const FrameOptions& options, const std::vector<std::string>& extensions,
-              double source_fps);
+              double source_fps, bool videos = true);
 
   bool none() const { return path_.empty() && sink_.empty(); }
   bool video() const { return video_; }

@@ -113,8 +113,6 @@ class RunningOperator {
   }
   /// The record of the last frame.
   const void* record() const { return record_.data(); }
-  /// A copy of it keeps the record.
-  const std::vector<std::uint64_t>& stored_record() const { return record_; }
   template <typename Record>
   const Record& record() const {
     return *reinterpret_cast<const Record*>(record_.data());

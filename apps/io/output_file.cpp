@@ -109,10 +109,6 @@ void OutputFile::flush() {
   if (std::fflush(file_) != 0) fail();
 }
 
-void OutputFile::seek_to_start() {
-  if (std::fseek(file_, 0, SEEK_SET) != 0) fail();
-}
-
 void OutputFile::commit() {
   if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
   if (writer_ != nullptr) check(writer_->commit());

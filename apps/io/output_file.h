@@ -37,8 +37,6 @@ class OutputFile {
   void write(const void* bytes, std::size_t count);
   /// Passes on what was written so far, for a reader of a pipe.
   void flush();
-  /// The next write replaces the first bytes of the file.
-  void seek_to_start();
   void commit();
 
   /// Throws InputError with the reason in `errno`.

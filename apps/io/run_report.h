@@ -13,7 +13,7 @@ namespace ocellus::app {
 /// may last for ever.
 ///
 /// --json: one object, whose member "frames" grows while frames come. Members about all frames
-/// stand behind it. If the run is interrupted, the end of the object is missing. --json-lines: an
+/// stand behind it. If the run fails, the end of the object is missing. --json-lines: an
 /// object for each frame on a line of its own, and a last one with all other members. Text is
 /// printed by the command itself.
 class RunReport {

@@ -25,12 +25,7 @@ struct FilterCommand : FrameCommand {
 class FilterJob : public FrameJob {
  public:
   explicit FilterJob(const FilterCommand& command)
-      : FrameJob(command, {".pfm"}), command_(command) {
-    if (output().video()) {
-      throw InputError(fmt::format("-o is '{}'; a plane is written as .pfm",
-                                   printable(output().path(), kMostOfValue)));
-    }
-  }
+      : FrameJob(command, {".pfm"}, false), command_(command) {}
 
  private:
   void begin(const InputFrame&) override {

@@ -27,7 +27,7 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
-    "It may have any length if \"form\" and \"size\" stand before \"pixels\"; otherwise at most\n"
+    "It may have any length if all members stand before \"pixels\"; otherwise at most\n"
     "800,000 values.";
 static_assert(kMostJsonValues == 800'000, "the help says so");
 

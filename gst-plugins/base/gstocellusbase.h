@@ -77,7 +77,7 @@ struct _GstOcellusBaseClass {
   /// Name of the element message of a frame: the element's name, "ocellus" with the operator's.
   const gchar* message_name;
   /// The result is a picture with the caps of the input, and is pushed in its place. The first
-  /// plane of the operator is luma. Chroma is neutral or that of the input.
+  /// plane of the operator follows the frame; chroma planes of the caps are copied or neutral.
   gboolean produces_video;
 
   /// Optional: the size of frames with which the configuration is checked before the caps are

@@ -122,8 +122,8 @@ class CudaOperator : public OperatorInstance {
   Expected<int> resident_blocks(Scope& cuda, void (*kernel)(Argument), int threads,
                                 std::size_t shared_bytes) noexcept {
     int blocks = 0;
-    OCELLUS_TRY_ASSIGN(asked, cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
-                                   reinterpret_cast<const void*>(kernel), threads, shared_bytes));
+    OCELLUS_TRY(cuda(kCudaCalls.blocks_per_multiprocessor, &blocks,
+                     reinterpret_cast<const void*>(kernel), threads, shared_bytes));
     return blocks;
   }
   /// Copies to the device and waits, so that the caller may release `from`. For `prepare`.

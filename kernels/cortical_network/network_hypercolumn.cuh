@@ -1,5 +1,5 @@
 // A hypercolumn of a cortical network that a warp computes. As on the CPU
-// (lib/cortex/hypercolumn.cpp), strong bits tell which minicolumns can respond.
+// (lib/cortical_network/hypercolumn.cpp), strong bits tell which minicolumns can respond.
 #pragma once
 
 #include "kernels/cortical_network/network_inputs.cuh"
@@ -629,8 +629,8 @@ struct Learned {
 
   /// The update of the weight of input `k` of the octet.
   __device__ unsigned update(const NetworkArguments& a, unsigned old, bool active, int k) {
-    // potentiated() and depressed() of lib/cortex/network_arithmetic.h: the distance from the limit
-    // decreases by a share of it.
+    // potentiated() and depressed() of lib/cortical_network/network_arithmetic.h: the distance from
+    // the limit decreases by a share of it.
     constexpr unsigned kOne = kCorticalWeightOne;
     unsigned distance = active ? kOne - old : old;
     const auto rate = static_cast<unsigned>(active ? a.potentiation : a.depression);

@@ -14,7 +14,7 @@ __device__ inline int level_of(const NetworkBase& a, int hypercolumn) {
   return level;
 }
 
-/// The cell that is active at a pixel, or -1: lgn_cells() of lib/cortex/hypercolumn.h.
+/// The cell that is active at a pixel, or -1: lgn_cells() of lib/cortical_network/hypercolumn.h.
 __device__ inline int lgn_cell(const NetworkBase& a, int x, int y) {
   const auto at = [&](int px, int py) {
     return static_cast<int>(a.image[static_cast<std::size_t>(py) * a.width + px]);

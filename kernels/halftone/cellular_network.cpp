@@ -389,9 +389,8 @@ Expected<void> CudaCellularNetwork::record(Scope& cuda, int slot, cudaStream_t s
     }
     const int other = 3 - plane - std::max(before, plane == 0 ? 1 : 0);
     OCELLUS_TRY(record_start(cuda, slot, stream, run, before, plane));
-    OCELLUS_TRY_ASSIGN(done, run.in_bands
-                                 ? record_bands(cuda, slot, stream, run, before, plane, other)
-                                 : record_general(cuda, slot, stream, run, before, plane, other));
+    OCELLUS_TRY(run.in_bands ? record_bands(cuda, slot, stream, run, before, plane, other)
+                             : record_general(cuda, slot, stream, run, before, plane, other));
     before = run.in_bands ? other : plane;
   }
   return {};

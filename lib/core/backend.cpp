@@ -92,7 +92,7 @@ Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& inf
                      spec.device));
     }
   }
-  OCELLUS_TRY_ASSIGN(usable, kCpuBackend.probe(0, info));
+  OCELLUS_TRY(kCpuBackend.probe(0, info));
   return &kCpuBackend;
 }
 

@@ -192,7 +192,7 @@ CortexDecision decide(const std::int64_t* evidence, int classes, float sharpness
 }  // namespace detail
 
 Expected<void> check_parameters(const CortexParameters& parameters) noexcept {
-  OCELLUS_TRY_ASSIGN(shape, detail::make_cortex_shape(parameters, 1));
+  OCELLUS_TRY(detail::make_cortex_shape(parameters, 1));
   return {};
 }
 

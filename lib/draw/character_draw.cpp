@@ -75,6 +75,17 @@ void paint_box(const Painter& painter, const Rect& box, int line, const Yuv& col
   painter.rectangle({box.x + box.width - width, box.y, width, box.height}, color);
 }
 
+/// The outline of an item. One pixel of distance keeps the ink visible. At the edge of the image
+/// the outline lies on the ink.
+Rect around(const Rect& ink, ImageSize image) noexcept {
+  const int left = std::max(std::min(ink.x, 1), ink.x - 2);
+  const int top = std::max(std::min(ink.y, 1), ink.y - 2);
+  const int right = std::min(std::max(ink.x + ink.width, image.width - 1), ink.x + ink.width + 2);
+  const int bottom =
+      std::min(std::max(ink.y + ink.height, image.height - 1), ink.y + ink.height + 2);
+  return {left, top, right - left, bottom - top};
+}
+
 }  // namespace
 
 void draw_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,
@@ -101,13 +112,16 @@ void draw_items(const OperatorInfo& info, const void* record, const OverlayImage
     if (items.name(i)[0] == '\0') continue;
     const Yuv color = yuv_of(items.marked(i) ? kRejected : kAccepted);
     const Rect ink = items.box(i);
-    // One pixel of distance keeps the ink visible.
-    const Rect box{ink.x - 2, ink.y - 2, ink.width + 4, ink.height + 4};
+    const Rect box = around(ink, image.size);
     paint_box(painter, {box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, outline);
     paint_box(painter, box, 1, color);
     const int scale = std::clamp(ink.height / 16, 1, 8);
-    const int above = box.y - 2 - detail::kFontHeight * scale;
-    const int y = above >= 0 ? above : box.y + box.height + 3;
+    const int height = 2 + detail::kFontHeight * scale;
+    const int below = box.y + box.height + 3;
+    // Above the box, otherwise below it, otherwise in it.
+    const int y = box.y >= height                       ? box.y - height
+                  : below + height <= image.size.height ? below
+                                                        : box.y + 3;
     paint_text(painter, items.text(i), box.x, y, scale, 1, outline);
     paint_text(painter, items.text(i), box.x, y, scale, 0, color);
   }

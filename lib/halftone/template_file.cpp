@@ -146,8 +146,11 @@ Expected<void> encode_cell_templates(std::span<const CellStage> stages, std::str
     if (stages[i].start == CellStart::kPlane || stages[i].threshold_plane != nullptr)
       return invalid_argument("template file: stage %zu has a plane, which a file cannot hold",
                               i + 1);
+    // The file has narrower numbers.
+    OCELLUS_TRY(check_cell_stage(stages[i]));
     offsets[i] = write_stage(table.builder, stages[i]);
   }
+  OCELLUS_TRY(check_cell_groups(stages.data(), static_cast<int>(stages.size())));
   note = note.substr(0, sizeof(CellTemplateFileInfo::note) - 1);
   const auto note_at = table.builder.CreateString(note.data(), note.size());
   const auto all = table.builder.CreateVector(offsets.data(), stages.size());

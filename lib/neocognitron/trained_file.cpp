@@ -66,7 +66,7 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
 }  // namespace
 
 Expected<void> check_network(const TrainedNeocognitron& network) noexcept {
-  OCELLUS_TRY_ASSIGN(table, table_of(network));
+  OCELLUS_TRY(table_of(network));
   return {};
 }
 

@@ -39,7 +39,7 @@ Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, Kernel
   SpatioTemporalFilterConfig filter;
   filter.size = size;
   filter.kernels = kernels;
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(filter));
+  OCELLUS_TRY(detail::make_plan(filter));
   OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, size));
   const ImageSize pixels = kernels.form == KernelForm::kPerPixel ? size : ImageSize{1, 1};
   float wx[kMaxKernelTaps];

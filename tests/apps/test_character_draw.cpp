@@ -129,15 +129,15 @@ TEST(DrawCharacters, TellsRejectedFromAccepted) {
   info->class_names = names;
   const ImageSize size{80, 64};
   constexpr std::size_t kLuma = std::size_t{80} * 64;
+  NeocognitronRecord record;
+  record.x[0] = 30;
+  record.y[0] = 24;
+  record.width[0] = 16;
+  record.height[0] = 32;
   const auto draw = [&](std::int32_t label, std::uint32_t flags) {
-    NeocognitronRecord record;
     record.count = 1;
     record.label[0] = label;
     record.flags[0] = flags;
-    record.x[0] = 30;
-    record.y[0] = 24;
-    record.width[0] = 16;
-    record.height[0] = 32;
     std::vector<std::uint8_t> i420(kLuma * 3 / 2, 128);
     OverlayImage image;
     image.format = OverlayImage::Format::kI420;
@@ -160,6 +160,16 @@ TEST(DrawCharacters, TellsRejectedFromAccepted) {
   for (int y = 24; y < 56; ++y)
     for (int x = 30; x < 46; ++x)
       EXPECT_EQ(accepted[static_cast<std::size_t>(y * 80 + x)], 128) << "the ink stays visible";
+  // The outline of an item that fills the image lies at its edge, and the name in it.
+  record = {};
+  record.width[0] = 80;
+  record.height[0] = 64;
+  const auto whole = draw(0, 0);
+  for (const std::size_t at : {std::size_t{0}, std::size_t{79}, kLuma - 80, kLuma - 1})
+    EXPECT_NE(whole[at], 128) << at;
+  EXPECT_GT(std::count_if(whole.begin() + 3 * 80, whole.begin() + 40 * 80,
+                          [](std::uint8_t luma) { return luma != 128; }),
+            100);
 }
 
 }  // namespace

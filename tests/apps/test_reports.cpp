@@ -241,6 +241,17 @@ TEST(Reports, AFullDiskEndsTheRun) {
   }
 }
 
+// Example failure: a reader that goes away takes along what the frames have taught.
+TEST(Reports, AClosedPipeKeepsWhatWasLearned) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "learned.ocellus";
+  const std::string line = "'" + program_path() + "' cortex test:28x28,frames=20000 --learn " +
+                           "--save-model '" + model + "' --json-lines 2> /dev/null | head -n 1 " +
+                           "> /dev/null";
+  EXPECT_EQ(std::system(line.c_str()), 0);  // NOLINT(cert-env33-c)
+  EXPECT_TRUE(std::ifstream(model).good());
+}
+
 // Example failure: `filter` gives other values than a constant picture has, writes another plane
 // than the one of --plane, or takes a plane that is not there.
 TEST(Filter, DerivativesOfAMovingPicture) {
@@ -274,7 +285,7 @@ TEST(Filter, DerivativesOfAMovingPicture) {
       << unknown.err;
   const ChildResult video = run_program({"filter", "test:", "-o", folder / "a.webm"});
   EXPECT_EQ(video.exit_code, 2);
-  EXPECT_NE(video.err.find("a plane is written as .pfm"), std::string::npos) << video.err;
+  EXPECT_NE(video.err.find("it must end in .pfm\n"), std::string::npos) << video.err;
 }
 
 /// The most memory that a command takes for `frames` frames of a video.

@@ -1,4 +1,4 @@
-// The programs of kernels/core/paper_examples.h in double precision.
+// The programs of bench/papers/core/paper_examples.h in double precision.
 #pragma once
 
 #include <cmath>

@@ -287,6 +287,9 @@ class Flight(unittest.TestCase):
         with self.assertRaisesRegex(ocellus.Error, "part is -1; it must not be negative"):
             operator.text(result, -1)
         self.assertEqual(flow().text(flow()(FRAMES[0])), "")
+        other = Operator("cortex", size=(WIDTH, HEIGHT), backend="cpu")
+        with self.assertRaisesRegex(ocellus.Error, "the result is not one of the operator"):
+            operator.text(other(FRAMES[0]))
         roles = {field.name: field.role for field in operator.info.fields}
         self.assertEqual(roles["label"], ocellus.FieldRole.LABEL)
 

@@ -199,17 +199,18 @@ TEST_F(CortexCommands, FramesAreClassified) {
   std::string text;
   for (std::size_t i = 0; i < expected->size(); ++i) {
     const auto& frame = report["frames"][i / 6];
-    EXPECT_EQ(frame["labels"][i % 6], (*expected)[i].label);
-    EXPECT_NEAR(frame["confidences"][i % 6].get<double>(), (*expected)[i].confidence, 1e-6);
+    const auto& patch = frame["patches"][i % 6];
+    EXPECT_EQ(patch["class"], (*expected)[i].label);
+    EXPECT_NEAR(patch["confidence"].get<double>(), (*expected)[i].confidence, 1e-6);
     const std::string name = report["class_names"][static_cast<std::size_t>((*expected)[i].label)];
     if (i % 6 == 0) text += "frame " + std::to_string(i / 6) + ": ";
     if (i % 6 == 3) text += "         ";
-    text += name + (i % 3 == 2 ? "\n" : " ");
+    text += name + (i % 3 == 2 ? "\n" : "");
   }
   EXPECT_NE(run_program(arguments).out.find(text), std::string::npos) << text;
   // A whole frame is one patch.
   const auto whole = json_of({"cortex", folder_ / "f0.pgm", "--model", model_});
-  EXPECT_EQ(whole["frames"][0]["labels"].size(), 1u);
+  EXPECT_EQ(whole["frames"][0]["patches"].size(), 1u);
 }
 
 // Fails if an error is not reported by a text that names the file or the option.

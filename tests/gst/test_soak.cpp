@@ -42,8 +42,12 @@ constexpr Element kElements[] = {
     {"ocellushalftone", "threads=1 preset=fast"},
     {"ocellushalftone", "threads=1 preset=fast chroma=keep warm-start=true"},
     {"ocelluscnn", "threads=1 template=edge"},
+    {"ocellusfilter", "threads=1 taps=5x5x4"},
+    {"ocellusrestore", "threads=1"},
     {"ocellusdigits", "threads=1"},
+    {"ocellusdigits", "threads=1 draw=true", true},
     {"ocelluscortex", "threads=1"},
+    {"ocelluscortex", "threads=1 draw=true", true},
 };
 
 // Returns a buffer with its bytes in several memories, some of them read-only.

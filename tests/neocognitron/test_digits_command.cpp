@@ -182,7 +182,7 @@ TEST_F(DigitsCommand, HasOnePartForEachField) {
                                                scene.boxes[i].width, scene.boxes[i].height}));
   }
   const ChildResult text = run_program({"digits", frame, "--fields", fields});
-  EXPECT_NE(text.out.find("frame 0, field 0: no characters\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("frame 0, field 0: no digits\n"), std::string::npos) << text.out;
 }
 
 // Fails when lines run together, a rejected character has a name, or a limit is kept silently.
@@ -278,7 +278,7 @@ TEST_F(DigitsCommand, ReadsNothingInEmptyFrames) {
     EXPECT_EQ(report["truncated"], false);
   }
   const ChildResult text = run_program({"digits", folder_ / "empty.png"});
-  EXPECT_NE(text.out.find("frame 0: no characters\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("frame 0: no digits\n"), std::string::npos) << text.out;
   GrayImage noise({320, 240}, PixelFormat::kGray8);
   std::mt19937 random(1);
   for (std::uint8_t& pixel : noise.pixels) pixel = static_cast<std::uint8_t>(random() & 255U);

@@ -437,7 +437,13 @@ class Operator(NotCopied):
                 lib.ocellus_operator_get_field(self._operator, number, ctypes.byref(field), ctypes.byref(error)),
                 error,
             )
-            info = FieldInfo(field.name.decode(), _FIELD_DTYPES[field.type], field.capacity, field.help.decode(), FieldRole(field.role))
+            info = FieldInfo(
+                field.name.decode(),
+                _FIELD_DTYPES[field.type],
+                field.capacity,
+                field.help.decode(),
+                FieldRole(field.role),
+            )
             fields.append((info, field.offset))
         self.info = OperatorInfo(
             raw.name.decode(),
@@ -599,6 +605,8 @@ class Operator(NotCopied):
         record = result._record
         if record is None:
             return ""
+        if result._fields != self._fields or record.nbytes != self._record_bytes:
+            raise invalid(f"the result is not one of the operator {self.info.name}")
         length, error = ctypes.c_size_t(), CError()
         number = -1 if part is None else whole(ctypes.c_int32, "part", part)
         if part is not None and number < 0:

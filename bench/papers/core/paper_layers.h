@@ -1,6 +1,6 @@
 // Layers of tasks, as in section 9 of Nere, Franey, Hashmi and Lipasti (2012): each task needs
 // results of the layer below. The schedules are those of the paper's cortical network
-// (kernels/cortex/paper_device_network.h). Plain data; LayeredProgram runs them.
+// (bench/papers/cortical_network/paper_device_network.h). Plain data; LayeredProgram runs them.
 #pragma once
 
 #include <array>

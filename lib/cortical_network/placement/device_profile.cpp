@@ -112,7 +112,7 @@ class DeviceSamples {
     std::vector<double> seconds;
     for (int i = -profile_.warm_up; i < profile_.steps; ++i) {
       const Clock::time_point begin = Clock::now();
-      OCELLUS_TRY_ASSIGN(done, network->step(of_image, config.width, true, MemorySpace::kPinned));
+      OCELLUS_TRY(network->step(of_image, config.width, true, MemorySpace::kPinned));
       if (i >= 0) seconds.push_back(seconds_since(begin));
     }
     const double transferred =
@@ -222,7 +222,7 @@ Expected<MeasuredDevice> profile_cortical_device(const CorticalNetworkConfig& co
                                                  const CorticalProfile& profile,
                                                  const EngineConfig& engine, std::uint64_t memory) {
   OCELLUS_TRY(detail::check_profile(profile));
-  OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
+  OCELLUS_TRY(detail::hierarchy_of(config));
   EngineConfig settings = engine;
   settings.memory = {};
   // Keeps the context of the device between the samples.

@@ -16,14 +16,14 @@
  * A result has planes and a record, and both are read by name. @info lists the fields of the record
  * with their meaning, and the documentation of the operator describes its planes.
  *
- * Record and planes belong to the meta. They remain valid and unchanged while a reference to the
- * buffer or to a copy of it is held, even after the pipeline and the element are destroyed. Copies
- * share the planes, so do not write to them.
+ * Record, planes and @info belong to the meta. They remain valid and unchanged while a reference to
+ * the buffer or to a copy of it is held, even after the pipeline is destroyed. Copies share the
+ * planes, so do not write to them.
  *
  * Elements that change only the colors keep the meta. Elements that scale the picture scale the boxes.
  * They leave out the planes that have a value for each pixel, and remove a meta that has nothing else.
- * Elements that crop remove a meta with boxes or with such planes. In GStreamer 1.22 videoflip keeps
- * the meta unchanged, although it no longer fits the picture: put videoflip before the element.
+ * Most elements that crop or encode remove it. In GStreamer 1.22 videoflip keeps the meta unchanged,
+ * although it no longer fits the picture: put videoflip before the element.
  */
 #ifndef OCELLUS_GST_META_H
 #define OCELLUS_GST_META_H
@@ -150,7 +150,8 @@ typedef struct {
  * @tile_height: height of a tile
  * @tile_columns: tiles of a row; 0: the items are no tiles
  *
- * What the results of an element are. All texts are ASCII and are never freed.
+ * What the results of an element are. All texts are ASCII and are never freed. The tables live as long
+ * as the meta.
  */
 typedef struct {
   const gchar* operator_name;
@@ -207,7 +208,7 @@ typedef struct _GstOcellusMeta GstOcellusMeta;
  * @height: height of this picture, pixels
  * @pts: PTS of the newest frame that the result was computed from
  * @described_pts: PTS of the frame that the result describes. It is the buffer's PTS, except with
- * REUSED and with ocellusflow align=false, where it is that of an earlier frame
+ * REUSED and with align=false, where it is that of an earlier frame
  * @delay_frames: age of the described time relative to @pts, in frames; x.5 is the middle between the
  * described frame and the one before it
  * @compute_time: computation time, nanoseconds
