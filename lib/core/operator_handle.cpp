@@ -143,12 +143,19 @@ Check check_in_place(const Frame& in, const ImageView& picture, const char* name
 /// The tickets, slots and instance of one operator. A slot holds one frame in flight.
 class OperatorState {
  public:
-  OperatorState(EngineRef engine, const OperatorInfo& info) noexcept
-      : engine_(std::move(engine)), info_(info), issuer_(next_issuer()) {}
+  /// `names`: of the classes, or null.
+  OperatorState(EngineRef engine, const OperatorInfo& info,
+                std::unique_ptr<ClassName[]> names) noexcept
+      : engine_(std::move(engine)),
+        info_(info),
+        class_names_(std::move(names)),
+        issuer_(next_issuer()) {
+    info_.class_names = class_names_.get();
+  }
   ~OperatorState();
 
-  /// Called once, before the first frame. `names`: of the operator's classes, which are copied.
-  Expected<void> start(std::unique_ptr<OperatorInstance> instance, const ClassName* names) noexcept;
+  /// Called once, before the first frame.
+  Expected<void> start(std::unique_ptr<OperatorInstance> instance) noexcept;
 
   const OperatorInfo& info() const noexcept { return info_; }
   Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
@@ -207,15 +214,7 @@ OperatorState::~OperatorState() {
   }
 }
 
-Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance,
-                                    const ClassName* names) noexcept {
-  if (names != nullptr) {
-    const auto count = static_cast<std::size_t>(info_.classes);
-    class_names_.reset(new (std::nothrow) ClassName[count]);
-    if (class_names_ == nullptr) return no_memory_for_operator();
-    std::memcpy(class_names_.get(), names, count * sizeof(ClassName));
-    info_.class_names = class_names_.get();
-  }
+Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance) noexcept {
   OCELLUS_TRY(instance->start(*engine_));
   instance_ = std::move(instance);
   return {};
@@ -455,9 +454,17 @@ Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
   if (instance == nullptr) return no_memory_for_operator();
   EngineRef shared = EngineAccess::share(engine);
   OCELLUS_TRY(shared->check_process());
-  std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
+  std::unique_ptr<ClassName[]> copied;
+  if (names != nullptr) {
+    const auto count = static_cast<std::size_t>(info.classes);
+    copied.reset(new (std::nothrow) ClassName[count]);
+    if (copied == nullptr) return no_memory_for_operator();
+    std::memcpy(copied.get(), names, count * sizeof(ClassName));
+  }
+  std::unique_ptr<OperatorState> state(
+      new (std::nothrow) OperatorState(std::move(shared), info, std::move(copied)));
   if (!state) return no_memory_for_operator();
-  OCELLUS_TRY(state->start(std::move(instance), names));
+  OCELLUS_TRY(state->start(std::move(instance)));
   return OperatorAccess::handle(std::move(state));
 }
 

@@ -456,10 +456,17 @@ TEST_F(Hostile, ReportsFramesThatCannotBeExamined) {
   for (const char* name : {"f0.pgm", "f1.pgm", "f2.pgm"})
     write(name, "P5 16 16 255\n" + std::string(256, 'g'));
   fs::create_symlink("nowhere.pgm", path("f3.pgm"));
-  expect_error({"halftone", path("f%d.pgm")}, {"f3.pgm", "No such file"});
+  // The report of the frames before has begun.
+  const auto expect = [this](const char* reason) {
+    const ChildResult result = run_program({"halftone", path("f%d.pgm")});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_NE(result.err.find("f3.pgm"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find(reason), std::string::npos) << result.err;
+  };
+  expect("No such file");
   fs::remove(path("f3.pgm"));
   fs::create_symlink("f3.pgm", path("f3.pgm"));
-  expect_error({"halftone", path("f%d.pgm")}, {"f3.pgm", "Too many levels"});
+  expect("Too many levels");
 }
 
 // Example failure: a link to itself is treated as a missing file.
