@@ -147,7 +147,8 @@ Expected<void> encode_cell_templates(std::span<const CellStage> stages, std::str
       return invalid_argument("template file: stage %zu has a plane, which a file cannot hold",
                               i + 1);
     // The file has narrower numbers.
-    OCELLUS_TRY(check_cell_stage(stages[i]));
+    if (const Expected<void> checked = check_cell_stage(stages[i]); !checked)
+      return invalid_argument("template file: stage %zu: %s", i + 1, checked.error().text);
     offsets[i] = write_stage(table.builder, stages[i]);
   }
   OCELLUS_TRY(check_cell_groups(stages.data(), static_cast<int>(stages.size())));

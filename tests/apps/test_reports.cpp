@@ -245,7 +245,7 @@ TEST(Reports, AFullDiskEndsTheRun) {
 TEST(Reports, AClosedPipeKeepsWhatWasLearned) {
   const TemporaryFolder folder;
   const std::string model = folder / "learned.ocellus";
-  const std::string line = "'" + program_path() + "' cortex test:28x28,frames=20000 --learn " +
+  const std::string line = "'" + program_path() + "' cortex test:28x28,frames=1000 --learn " +
                            "--save-model '" + model + "' --json-lines 2> /dev/null | head -n 1 " +
                            "> /dev/null";
   EXPECT_EQ(std::system(line.c_str()), 0);  // NOLINT(cert-env33-c)
