@@ -100,12 +100,16 @@ static gboolean gst_ocellus_meta_init(GstMeta* meta, gpointer, GstBuffer*) {
   result->string = nullptr;
   result->parts = nullptr;
   result->data = nullptr;
+  result->text = nullptr;
+  result->text_bytes = 0;
   gst_ocellus_meta_clear(result);
   return TRUE;
 }
 
 static void gst_ocellus_meta_free(GstMeta* meta, GstBuffer*) {
-  gst_ocellus_meta_clear(reinterpret_cast<GstOcellusMeta*>(meta));
+  auto* result = reinterpret_cast<GstOcellusMeta*>(meta);
+  gst_ocellus_meta_clear(result);
+  g_free(result->text);
 }
 
 static bool has_boxes(const GstOcellusMeta* meta) {
@@ -128,8 +132,16 @@ static GstOcellusMeta* add_copy(GstBuffer* target, const GstOcellusMeta* from) {
   to->meta = header;
   std::memcpy(to->record, from->record, from->info->record_bytes);
   gst_ocellus::ref(to->info);
-  to->string = g_strdup(from->string);
-  to->parts = g_strdupv(from->parts);
+  to->text = nullptr;
+  to->text_bytes = 0;
+  if (from->string != nullptr) {
+    to->text_bytes = from->text_bytes;
+    to->text = static_cast<gchar*>(g_memdup2(from->text, from->text_bytes));
+    const auto moved = [from, to](const gchar* text) { return to->text + (text - from->text); };
+    to->string = moved(from->string);
+    to->parts = reinterpret_cast<const gchar**>(to->text);
+    for (guint part = 0; part < to->n_parts; ++part) to->parts[part] = moved(from->parts[part]);
+  }
   if (to->data != nullptr) gst_buffer_ref(to->data);
   return to;
 }
@@ -197,12 +209,24 @@ GstOcellusMeta* gst_ocellus_meta_of(GstBuffer* buffer) {
 
 void gst_ocellus_meta_clear(GstOcellusMeta* meta) {
   if (meta->info != nullptr) gst_ocellus::unref(meta->info);
-  g_free(meta->string);
-  g_strfreev(meta->parts);
   gst_clear_buffer(&meta->data);
-  const GstMeta header = meta->meta;
-  std::memset(static_cast<void*>(meta), 0, offsetof(GstOcellusMeta, record));
-  meta->meta = header;
+  std::memset(reinterpret_cast<char*>(meta) + sizeof(meta->meta), 0,
+              offsetof(GstOcellusMeta, data) - sizeof(meta->meta));
   meta->version = GST_OCELLUS_META_VERSION;
   meta->pts = meta->described_pts = GST_CLOCK_TIME_NONE;
+}
+
+gchar* gst_ocellus_meta_reserve_text(GstOcellusMeta* meta, guint n_parts, gsize bytes) {
+  const gsize table = (n_parts + 1) * sizeof(gchar*);
+  const gsize needed = table + bytes + n_parts + 1;
+  if (needed > meta->text_bytes) {
+    g_free(meta->text);
+    // A longer text of a later frame finds room.
+    meta->text_bytes = 2 * needed;
+    meta->text = static_cast<gchar*>(g_malloc0(meta->text_bytes));
+  }
+  meta->parts = reinterpret_cast<const gchar**>(meta->text);
+  meta->n_parts = n_parts;
+  meta->parts[n_parts] = nullptr;
+  return meta->text + table;
 }

@@ -15,8 +15,12 @@ GstOcellusMeta* gst_buffer_add_ocellus_meta(GstBuffer* buffer);
 /// The meta of a buffer from an element's pool. Those of elements upstream are copied after it.
 GstOcellusMeta* gst_ocellus_meta_of(GstBuffer* buffer);
 
-/// The meta is empty afterwards.
+/// The meta is empty afterwards. It keeps the memory of its text.
 void gst_ocellus_meta_clear(GstOcellusMeta* meta);
+
+/// Makes room for texts of `bytes` bytes, without their NULs, and for `n_parts` parts. Takes memory
+/// only if there is less. Returns where the first text begins, behind the table of the parts.
+gchar* gst_ocellus_meta_reserve_text(GstOcellusMeta* meta, guint n_parts, gsize bytes);
 
 namespace gst_ocellus {
 

@@ -41,13 +41,6 @@ GstOcellusType type_of(PixelFormat format) {
   }
 }
 
-gchar* new_text(const ocellus::OperatorInfo& info, const void* record, int part) {
-  const gsize length = ocellus::write_text(info, record, part, {});
-  auto* text = static_cast<gchar*>(g_malloc(length + 1));
-  ocellus::write_text(info, record, part, {text, length + 1});
-  return text;
-}
-
 void set_value(GstStructure* structure, const RecordField& field, const void* record, int item) {
   const double value = ocellus::field_value(field, record, item);
   if (field.type == FieldType::kBool)
@@ -103,11 +96,18 @@ void Results::set_planes(const ElementOperator& op, GstOcellusMeta* meta, guint8
 
 void Results::set_text(GstOcellusMeta* meta) const {
   if (info_.classes == 0) return;
-  meta->string = new_text(info_, meta->record, ocellus::kAllParts);
-  meta->n_parts = static_cast<guint>(MAX(info_.text_parts, 1));
-  meta->parts = g_new0(gchar*, meta->n_parts + 1);
-  for (guint part = 0; part < meta->n_parts; ++part)
-    meta->parts[part] = new_text(info_, meta->record, static_cast<int>(part));
+  const auto n_parts = static_cast<guint>(MAX(info_.text_parts, 1));
+  // The parts are the string without what stands between them.
+  const gsize length = ocellus::write_text(info_, meta->record, ocellus::kAllParts, {});
+  gchar* at = gst_ocellus_meta_reserve_text(meta, n_parts, 2 * length);
+  const gchar* const end = meta->text + meta->text_bytes;
+  const auto add = [&](int part) {
+    const gchar* text = at;
+    at += 1 + ocellus::write_text(info_, meta->record, part, {at, static_cast<gsize>(end - at)});
+    return text;
+  };
+  meta->string = add(ocellus::kAllParts);
+  for (guint part = 0; part < n_parts; ++part) meta->parts[part] = add(static_cast<int>(part));
 }
 
 bool Results::attach(GstOcellusBase* self, const ElementOperator& op, GstBuffer* buffer,

@@ -59,6 +59,8 @@ int main(void) {
   FIELD(GstOcellusMeta, n_parts);
   FIELD(GstOcellusMeta, parts);
   FIELD(GstOcellusMeta, data);
+  FIELD(GstOcellusMeta, text);
+  FIELD(GstOcellusMeta, text_bytes);
   FIELD(GstOcellusMeta, record);
   printf("\n");
   return 0;

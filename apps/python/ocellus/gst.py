@@ -98,6 +98,8 @@ class CMeta(Structure):
         ("n_parts", c_uint),
         ("parts", POINTER(c_char_p)),
         ("data", c_void_p),
+        ("text", c_void_p),
+        ("text_bytes", c_size_t),
         ("record", c_uint64 * 512),
     ]
 

@@ -242,12 +242,14 @@ struct _GstOcellusMeta {
   GstOcellusPlane planes[GST_OCELLUS_META_MAX_PLANES];
 
   guint n_items;
-  gchar* string;
+  const gchar* string;
   guint n_parts;
-  gchar** parts;
+  const gchar** parts;
 
   /*< private >*/
   GstBuffer* data; /* the memory of the planes */
+  gchar* text;     /* the memory of string and parts, which is used again */
+  gsize text_bytes;
 
   /*< public >*/
   guint64 record[GST_OCELLUS_META_MAX_RECORD / sizeof(guint64)];
