@@ -274,11 +274,11 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
   const bool on_device = info.backend == BackendKind::kCuda;
   std::vector<LayerTable> tables;
   {
-    constexpr std::int64_t kDeviceColumns = 6;
+    constexpr std::int64_t kColumnsOfDevice = 6;
     const auto turns =
         (static_cast<std::size_t>(o.layer_characters()) + kLayerTurn - 1) / kLayerTurn;
-    const auto steps =
-        static_cast<std::int64_t>(std::size(kPrograms) + turns) + (on_device ? kDeviceColumns : 0);
+    const auto steps = static_cast<std::int64_t>(std::size(kPrograms) + turns) +
+                       (on_device ? kColumnsOfDevice : 0);
     Progress progress("bench digits", static_cast<std::int64_t>(o.models.size()) * steps);
     std::int64_t done = 0;
     const auto step = [&] { progress.update(++done); };
