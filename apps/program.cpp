@@ -101,10 +101,9 @@ int run_program(const char* name, const std::function<int()>& run) {
     memory = tell_error(name, error);
   }
   // A full disk or a closed pipe must not be reported as success.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    tell_parts(name, ": stdout could not be written\n");
-    code = kBadInput;
-  }
+  const bool written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!written && code != kBadInput) tell_parts(name, ": stdout could not be written\n");
+  if (!written) code = kBadInput;
   if (const int signal = stop_signal()) end_by_signal(signal);
   // Without memory, exit handlers of libraries end the process by a signal.
   if (source_left_behind() || !memory) std::_Exit(code);

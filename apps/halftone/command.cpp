@@ -48,7 +48,7 @@ class CellJob : public PictureJob {
   explicit CellJob(const CellCommand& command) : PictureJob(command), command_(command) {}
 
  private:
-  void prepare(InputFrame& frame) const override {
+  void change(InputFrame& frame) const override {
     if (keeps_color(command_) && !frame.chroma_u.empty() && writes_images()) {
       throw InputError(
           "--chroma keep: the chroma of a video has half the resolution of its luma; write a "
@@ -140,9 +140,9 @@ CLI::App* add_command(CLI::App& program, int& exit_code, const char* name, const
 void add_cell_commands(CLI::App& program, int& exit_code) {
   add_command(program, exit_code, "halftone", "Convert gray frames to black and white halftones")
       ->footer(
-          "Of a color frame, the luma is used, and --chroma keep keeps the color. The time of a "
-          "frame\n"
-          "is measured from the call of submit to the result. docs/halftone.md describes the "
+          "Of a color frame, the luma is used, and --chroma keep keeps the color. The time of a\n"
+          "frame is measured from the call of submit to the result. docs/halftone.md describes "
+          "the\n"
           "presets.");
   add_command(program, exit_code, "cnn",
               "Run a chain of templates of a cellular neural network on frames")
@@ -150,8 +150,9 @@ void add_cell_commands(CLI::App& program, int& exit_code) {
           "Of a color frame, the luma is used, and --chroma keep keeps the color. `ocellus "
           "template\n"
           "list` prints the names of the templates. Levels, boundary and update, if given, apply "
-          "to all stages of the chain; a\n"
-          "template's own limit of sweeps is written in the chain: \"hole(sweeps=50)\".");
+          "to\n"
+          "all stages of the chain; a template's own limit of sweeps is written in the chain:\n"
+          "\"hole(sweeps=50)\".");
 }
 
 }  // namespace ocellus::app

@@ -47,8 +47,6 @@ void FrameJob::process() {
   InputFrame frame;
   if (!input_.next(frame)) return;
   prepare(frame);
-  begin_input(frame);
-  make_ready(frame);
   config_ = command_.options.config();
   range_ = frame.range;
   config_.set_input(frame.image.size, input_format(frame), range_);
@@ -60,7 +58,6 @@ void FrameJob::process() {
   const auto next = [this](InputFrame& read) {
     if (stop_signal() != 0 || output_.single() || !input_.next(read)) return false;
     prepare(read);
-    make_ready(read);
     return true;
   };
   run_->process(

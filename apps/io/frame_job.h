@@ -39,16 +39,13 @@ class FrameJob {
   int run();
 
  protected:
-  /// Called with the first frame, before the operator exists.
-  virtual void begin_input(const InputFrame&) {}
+  /// Makes a frame what the operator takes. The operator does not exist when the first one comes.
+  /// Throws InputError.
+  virtual void prepare(InputFrame&) {}
   /// The format of the views of `parts`.
   virtual PixelFormat input_format(const InputFrame& frame) const { return frame.image.format; }
-  /// Makes a frame what the operator takes, behind `prepare`. Throws InputError.
-  virtual void make_ready(InputFrame&) const {}
   /// Called once, when the operator exists.
   virtual void begin(const InputFrame&) {}
-  /// Changes a frame before it is submitted.
-  virtual void prepare(InputFrame&) const {}
   /// The views of a frame that the operator processes, each for itself.
   virtual std::vector<Frame> parts(const InputFrame& frame) { return whole_frame(frame); }
   /// Writes the result of a frame to `output`. `path`: of an image file.

@@ -81,17 +81,18 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 
 // ---- input
 
-FrameInput::FrameInput(const FrameOptions& options, bool needs_end)
+FrameInput::FrameInput(const FrameOptions& options)
     : source_(options.source_pipeline.empty()
                   ? open_frames(options.inputs, options.source)
                   : open_pipeline(options.source_pipeline, options.source)),
-      limit_(options.limit) {
-  if (source_->endless() && !limit_ && needs_end) {
-    throw InputError(
-        fmt::format("{}: a camera has no end, and an output is one file for the last frame; "
-                    "give the number of frames with --limit N",
-                    source_->name()));
-  }
+      limit_(options.limit) {}
+
+void FrameInput::require_end() const {
+  if (!source_->endless() || limit_) return;
+  throw InputError(
+      fmt::format("{}: a camera has no end, and an output is one file for the last "
+                  "frame; give the number of frames with --limit N",
+                  source_->name()));
 }
 
 bool FrameInput::next(InputFrame& frame) {

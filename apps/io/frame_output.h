@@ -43,9 +43,11 @@ UnusedOptions unused_without_video(const std::string& output, std::vector<const 
 /// The frames of FRAMES up to --limit.
 class FrameInput {
  public:
-  /// `needs_end`: the result is that of the last frames. Then a camera needs --limit. Throws
-  /// InputError.
-  explicit FrameInput(const FrameOptions& options, bool needs_end = false);
+  /// Throws InputError.
+  explicit FrameInput(const FrameOptions& options);
+
+  /// For a result that is that of the last frames. Throws InputError for a camera without --limit.
+  void require_end() const;
 
   FrameSource& source() { return *source_; }
   const FrameSource& source() const { return *source_; }

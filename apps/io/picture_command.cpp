@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <utility>
-
-#include "apps/common/device_list.h"
-#include "apps/common/interrupt.h"
-#include "apps/common/printable.h"
 #include "apps/common/rounding.h"
 #include "apps/io/color.h"
 
@@ -38,22 +32,24 @@ OperatorOutput PictureRun::output_of(GrayImage& image) {
 
 // ---- PictureJob
 
-void PictureJob::make_ready(InputFrame& frame) const {
-  if (!in_color_ && takes_color(frame)) {
+void PictureJob::prepare(InputFrame& frame) {
+  change(frame);
+  if (!in_color_) in_color_ = takes_color(frame);
+  if (!*in_color_ && takes_color(frame)) {
     throw InputError(fmt::format(
         "{}: frame {} has color, but the first frame has none; give the frame with color first, or "
         "process both apart",
         source_name(), frame.number));
   }
   frame.rgb.clear();
-  if (!in_color_) return;
+  if (!*in_color_) return;
   const GrayImage& gray = frame.image;  // of a file without color
   frame.rgb = rgb_of(frame.color.empty() ? std::vector<GrayImage>{gray, gray, gray} : frame.color);
 }
 
 std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
   std::vector<Frame> whole = whole_frame(frame);
-  if (in_color_) {
+  if (*in_color_) {
     whole.front().data = frame.rgb.data();
     whole.front().format = PixelFormat::kRgb;
     whole.front().stride = row_bytes(PixelFormat::kRgb, frame.image.size.width);

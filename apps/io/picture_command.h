@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class PictureJob : public FrameJob {
       : FrameJob(command, {".png", ".pgm", ".pbm", ".ppm"}) {}
 
  protected:
+  /// Changes a frame before it is submitted.
+  virtual void change(InputFrame&) const {}
   /// Whether the operator takes a frame with its color, in 8 bits. Otherwise it takes gray images.
   virtual bool takes_color(const InputFrame& frame) const { return !frame.color.empty(); }
   std::vector<Frame> parts(const InputFrame& frame) override;
@@ -53,14 +56,13 @@ class PictureJob : public FrameJob {
   virtual GrayRange result_range(const GrayRange& frames) const { return frames; }
 
  private:
-  void begin_input(const InputFrame& frame) final { in_color_ = takes_color(frame); }
+  void prepare(InputFrame& frame) final;
   PixelFormat input_format(const InputFrame& frame) const final {
-    return in_color_ ? PixelFormat::kRgb : frame.image.format;
+    return *in_color_ ? PixelFormat::kRgb : frame.image.format;
   }
-  void make_ready(InputFrame& frame) const final;
 
-  bool in_color_ = false;  // the operator takes RGB
-  InputFrame picture_;     // the next picture of the video
+  std::optional<bool> in_color_;  // whether the operator takes RGB; the first frame decides
+  InputFrame picture_;            // the next picture of the video
 };
 
 /// The picture in 8 bits.

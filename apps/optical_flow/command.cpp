@@ -139,21 +139,12 @@ MovingObjectsConfig objects_config(const FlowCommand& command) {
   return config;
 }
 
-/// Whether one of the outputs is one file for one field, and no frame is chosen for it.
-bool is_single(const FlowCommand& command) {
-  const auto one_file = [](const std::string& path) {
-    return !path.empty() && !is_video_name(path) && !NumberedName(path).numbered();
-  };
-  return !command.frame && (one_file(command.frames.output) || one_file(command.confidence) ||
-                            one_file(command.deviation));
-}
-
 /// Runs the command: reads the frames, runs the operator, writes the outputs.
 class FlowJob {
  public:
   explicit FlowJob(const FlowCommand& command)
       : command_(command),
-        input_(command.frames, is_single(command)),
+        input_(command.frames),
         source_(input_.source()),
         draw_(command.draw.config()),
         output_(command.frames, draw_, objects_config(command), source_.fps()),
@@ -173,7 +164,8 @@ class FlowJob {
   int run() {
     if (command_.frame) {
       one(*command_.frame);
-    } else if (is_single(command_)) {
+    } else if (output_.single() ||
+               std::any_of(planes_.begin(), planes_.end(), [](auto& p) { return p.single(); })) {
       for (const PlaneFile& plane : planes_) {
         if (!plane.single() || output_.none() || output_.single()) continue;
         throw InputError(fmt::format(
@@ -332,6 +324,7 @@ class FlowJob {
   }
 
   void last() {
+    input_.require_end();
     Progress progress(fmt::format("reading {}", source_.name()), 0);
     if (const auto end = source_.last_number(); end && !command_.frames.limit)
       source_.start_at(std::max(source_.first_number(), *end - kMaxKernelTaps));

@@ -27,7 +27,7 @@ class RestoreJob : public PictureJob {
   explicit RestoreJob(const RestoreCommand& command) : PictureJob(command), command_(command) {}
 
  private:
-  void prepare(InputFrame& frame) const override {
+  void change(InputFrame& frame) const override {
     if (command_.color == "each" && !frame.chroma_u.empty()) {
       throw InputError(
           "--color each: the chroma of a video has half the resolution of its luma and is not "
