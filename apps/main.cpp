@@ -4,7 +4,6 @@
 #include "apps/halftone/template_command.h"
 #include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/train_command.h"
-#include "apps/optical_flow/filter_command.h"
 #include "apps/optical_flow/kernels_command.h"
 #include "apps/program.h"
 #include "apps/program_pages.h"

@@ -128,6 +128,7 @@ class Progress {
 void add_devices_command(CLI::App& program, int& exit_code);
 void add_options_command(CLI::App& program, int& exit_code);
 void add_flow_command(CLI::App& program, int& exit_code);
+void add_filter_command(CLI::App& program, int& exit_code);
 void add_cell_commands(CLI::App& program, int& exit_code);  // halftone and cnn
 void add_compare_command(CLI::App& program, int& exit_code);
 void add_latency_command(CLI::App& program, int& exit_code);

@@ -1,5 +1,4 @@
-#include "apps/optical_flow/filter_command.h"
-
+// ocellus filter: convolutions of frames with spatio-temporal kernels.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
