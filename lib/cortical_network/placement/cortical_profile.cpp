@@ -20,17 +20,21 @@ constexpr std::uint8_t kBright = 255;
 /// 8 and a dark one beside it 3 * 255 / 8.
 constexpr int kThreshold = 128;
 
-/// Median time of a learning step on `image`, a row.
-double step_seconds(CorticalNetwork& network, const std::vector<std::uint8_t>& image,
-                    const CorticalProfile& profile) {
+/// Time of a learning step on `image`, a row.
+double step_seconds(CorticalNetwork& network, const std::vector<std::uint8_t>& image) {
   using Clock = std::chrono::steady_clock;
-  const auto stride = static_cast<std::ptrdiff_t>(image.size());
-  for (int i = 0; i < profile.warm_up; ++i) network.step(image.data(), stride, true);
+  const Clock::time_point begin = Clock::now();
+  network.step(image.data(), static_cast<std::ptrdiff_t>(image.size()), true);
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// Median of `step`, the time of a step, after the warm-up.
+template <typename Step>
+double median_seconds(const CorticalProfile& profile, const Step& step) {
   std::vector<double> seconds;
-  for (int i = 0; i < profile.steps; ++i) {
-    const Clock::time_point begin = Clock::now();
-    network.step(image.data(), stride, true);
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  for (int i = -profile.warm_up; i < profile.steps; ++i) {
+    const double passed = step();
+    if (i >= 0) seconds.push_back(passed);
   }
   return median(seconds);
 }
@@ -43,18 +47,18 @@ Expected<double> level_seconds(const CorticalNetworkConfig& base, const SampleSh
   config.height = 1;
   config.level_count = 1;
   config.levels[0] = {shape.pixels, 1, shape.pixels, 1, shape.minicolumns};
-  std::vector<std::uint8_t> image(static_cast<std::size_t>(config.width), 0);
+  const std::vector<std::uint8_t> dark(static_cast<std::size_t>(config.width), 0);
   if (shape.lowest) {
     // One cell of each pixel is active.
     config.lgn = LgnTransform::kLevel;
     OCELLUS_TRY_ASSIGN(network, CorticalNetwork::create(config));
-    return step_seconds(*network, image, profile);
+    return median_seconds(profile, [&] { return step_seconds(*network, dark); });
   }
   // One cell of each bright pixel is active, and none of a dark one.
   config.lgn = LgnTransform::kContrast;
   config.lgn_threshold = kThreshold;
   OCELLUS_TRY_ASSIGN(network, CorticalNetwork::create(config));
-  const double without = step_seconds(*network, image, profile);
+  std::vector<std::uint8_t> image = dark;
   for (int h = 0; h < count; ++h) {
     for (int i = 0; i < shape.active; ++i) {
       const std::int64_t x = std::int64_t{i} * shape.pixels / shape.active;
@@ -62,7 +66,13 @@ Expected<double> level_seconds(const CorticalNetworkConfig& base, const SampleSh
             static_cast<std::size_t>(x)] = kBright;
     }
   }
-  return std::max(step_seconds(*network, image, profile) - without, kLeastSeconds * count);
+  // A dark step learns nothing. Each one stands beside a bright one, because the speed of a CPU
+  // that other programs use changes from one millisecond to the next.
+  const double seconds = median_seconds(profile, [&] {
+    const double without = step_seconds(*network, dark);
+    return step_seconds(*network, image) - without;
+  });
+  return std::max(seconds, kLeastSeconds * count);
 }
 
 Expected<MeasuredLevel> measure(const CorticalNetworkConfig& config, const LevelPlan& level,
