@@ -76,7 +76,96 @@ __device__ __forceinline__ void put(float* to, const float (&values)[kSide], boo
     if (i < present) to[i] = values[i];
 }
 
-/// If kRadius is 0, the radius is an argument.
+/// Planes of the three derivatives.
+struct Derivatives {
+  const float* pixels;
+  std::int64_t stride;
+  std::int64_t plane;
+};
+
+// If kRadius is 0, the radius is an argument.
+
+/// Sums along a column, of kRows windows one below the other. `in` has the column, `top` is the
+/// first row of the first window.
+template <int kRadius, int kRows, bool kAnyValues>
+__device__ __forceinline__ void sum_column(const WindowArguments& a, const Derivatives& in,
+                                           int radius, int top, float (&sum)[kProducts][kRows]) {
+  // Several rows are read before the first one is used.
+  constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : kRows;
+  const int rows = kRows + 2 * radius;
+  float recent[kRows] = {};  // weights for the first window, if the radius is not a constant
+#pragma unroll(kRadius > 0 ? 2 : 1)
+  for (int first = 0; first < rows; first += kBatch) {
+    float d[kBatch][3];
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const float* at =
+          in.pixels + clamp_to(top + min(first + k, rows - 1), a.support_height) * in.stride;
+#pragma unroll
+      for (int c = 0; c < 3; ++c) d[k][c] = at[c * in.plane];
+    }
+#pragma unroll
+    for (int k = 0; k < kBatch; ++k) {
+      const float product[kProducts] = {d[k][0] * d[k][0], d[k][0] * d[k][1], d[k][1] * d[k][1],
+                                        d[k][0] * d[k][2], d[k][1] * d[k][2]};
+      if constexpr (kRadius == 0) recent[k] = weight_at(a, radius, first + k - radius);
+#pragma unroll
+      for (int row = 0; row < kRows; ++row) {
+        const int away = first + k - row - radius;
+        // A weight of 0 does not remove a value that is not finite.
+        if ((kRadius > 0 || kAnyValues) && (away < -radius || away > radius)) continue;
+        const float weight =
+            kRadius > 0 ? weight_at(a, radius, away) : recent[(k - row + kRows) % kRows];
+#pragma unroll
+        for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
+      }
+    }
+  }
+}
+
+/// Sums along a row, of kSide windows side by side. `under` has the sums along the columns, from
+/// lead(radius) columns before the first window on, in planes of `plane` values.
+template <int kRadius, bool kAnyValues>
+__device__ __forceinline__ void sum_row(const WindowArguments& a, const float* under, int plane,
+                                        int radius, float (&sum)[kSide][kProducts]) {
+  const int before = lead(radius) - radius;  // columns that the first window does not use
+  // Weights of the columns that the four windows read, if the radius is not a constant.
+  float recent[kSide + 3] = {};
+#pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
+  for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
+    float4 some[kProducts];
+#pragma unroll
+    for (int p = 0; p < kProducts; ++p)
+      some[p] = *reinterpret_cast<const float4*>(under + p * plane + k);
+    // Offset of the first column from the first window's center.
+    const int away = k - before - radius;
+    if constexpr (kRadius == 0) {
+#pragma unroll
+      for (int w = 0; w < kSide - 1; ++w) recent[w] = recent[4 + w];
+#pragma unroll
+      for (int w = 0; w < 4; ++w) recent[kSide - 1 + w] = weight_at(a, radius, away + w);
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+#pragma unroll
+      for (int side = 0; side < kSide; ++side) {
+        const int from = away + e - side;
+        if ((kRadius > 0 || kAnyValues) && (from < -radius || from > radius)) continue;
+        const float weight =
+            kRadius > 0 ? weight_at(a, radius, from) : recent[kSide - 1 + e - side];
+#pragma unroll
+        for (int p = 0; p < kProducts; ++p) {
+          const float value = e == 0   ? some[p].x
+                              : e == 1 ? some[p].y
+                              : e == 2 ? some[p].z
+                                       : some[p].w;
+          sum[side][p] = fmaf(weight, value, sum[side][p]);
+        }
+      }
+    }
+  }
+}
+
 template <int kRadius, int kRows, WindowSource kSource>
 __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ WindowArguments a) {
   OCELLUS_DYNAMIC_SHARED(float, shared);  // [kProducts][kHeight][stride]
@@ -86,13 +175,11 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const int x0 = blockIdx.x * kWindowWidth;
   const int y0 = blockIdx.y * kHeight;
   constexpr bool kAnyValues = kSource == WindowSource::kFrame;
-  const float* derivatives = a.derivatives;
-  std::int64_t in_stride = a.stride;
-  std::int64_t in_plane = a.plane;
+  Derivatives derivatives = {a.derivatives, a.stride, a.plane};
   if constexpr (kSource == WindowSource::kFrame) {
-    derivatives = static_cast<const float*>(a.frame->image);
-    in_stride = a.frame->image_stride / static_cast<int>(sizeof(float));
-    in_plane = in_stride * a.support_height;
+    derivatives.pixels = static_cast<const float*>(a.frame->image);
+    derivatives.stride = a.frame->image_stride / static_cast<int>(sizeof(float));
+    derivatives.plane = derivatives.stride * a.support_height;
   }
   const bool bad = a.state->bad != 0;
   const bool own = a.solved != nullptr;
@@ -105,40 +192,10 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;
     const int column = i - part * stride;
-    const float* in = derivatives + clamp_to(a.x + x0 + column - lead(radius), a.support_width);
-    const int top = a.y + y0 + part * kRows - radius;
+    Derivatives in = derivatives;
+    in.pixels += clamp_to(a.x + x0 + column - lead(radius), a.support_width);
     float sum[kProducts][kRows] = {};
-    // Several rows are read before the first one is used.
-    constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : kRows;
-    const int rows = kRows + 2 * radius;
-    float recent[kRows] = {};  // weights for the first window, if the radius is not a constant
-#pragma unroll(kRadius > 0 ? 2 : 1)
-    for (int first = 0; first < rows; first += kBatch) {
-      float d[kBatch][3];
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        const float* at =
-            in + clamp_to(top + min(first + k, rows - 1), a.support_height) * in_stride;
-#pragma unroll
-        for (int c = 0; c < 3; ++c) d[k][c] = at[c * in_plane];
-      }
-#pragma unroll
-      for (int k = 0; k < kBatch; ++k) {
-        const float product[kProducts] = {d[k][0] * d[k][0], d[k][0] * d[k][1], d[k][1] * d[k][1],
-                                          d[k][0] * d[k][2], d[k][1] * d[k][2]};
-        if constexpr (kRadius == 0) recent[k] = weight_at(a, radius, first + k - radius);
-#pragma unroll
-        for (int row = 0; row < kRows; ++row) {
-          const int away = first + k - row - radius;
-          // A weight of 0 does not remove a value that is not finite.
-          if ((kRadius > 0 || kAnyValues) && (away < -radius || away > radius)) continue;
-          const float weight =
-              kRadius > 0 ? weight_at(a, radius, away) : recent[(k - row + kRows) % kRows];
-#pragma unroll
-          for (int p = 0; p < kProducts; ++p) sum[p][row] = fmaf(weight, product[p], sum[p][row]);
-        }
-      }
-    }
+    sum_column<kRadius, kRows, kAnyValues>(a, in, radius, a.y + y0 + part * kRows - radius, sum);
 #pragma unroll
     for (int p = 0; p < kProducts; ++p)
 #pragma unroll
@@ -150,50 +207,14 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const bool aligned = is_aligned(us) && is_aligned(vs) && is_aligned(confidences) &&
                        out_stride % static_cast<int>(sizeof(float4)) == 0;
   constexpr int kAcross = kWindowWidth / kSide;
-  const int before = lead(radius) - radius;  // columns that the first window does not use
   for (int i = threadIdx.x; i < kAcross * kHeight; i += blockDim.x) {
     const int row = i / kAcross;
     const int column = i % kAcross * kSide;
     const int x = x0 + column;
     const int y = y0 + row;
     if (x >= a.width || y >= a.height) continue;
-    const float* under = shared + row * stride + column;
     float sum[kSide][kProducts] = {};
-    // Weights of the columns that the four windows read, if the radius is not a constant.
-    float recent[kSide + 3] = {};
-#pragma unroll(kRadius > 0 ? (2 * lead(kRadius) + kSide) / 4 : 1)
-    for (int k = 0; k < 2 * lead(radius) + kSide; k += 4) {
-      float4 some[kProducts];
-#pragma unroll
-      for (int p = 0; p < kProducts; ++p)
-        some[p] = *reinterpret_cast<const float4*>(under + p * kHeight * stride + k);
-      // Offset of the first column from the first window's center.
-      const int away = k - before - radius;
-      if constexpr (kRadius == 0) {
-#pragma unroll
-        for (int w = 0; w < kSide - 1; ++w) recent[w] = recent[4 + w];
-#pragma unroll
-        for (int w = 0; w < 4; ++w) recent[kSide - 1 + w] = weight_at(a, radius, away + w);
-      }
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-#pragma unroll
-        for (int side = 0; side < kSide; ++side) {
-          const int from = away + e - side;
-          if ((kRadius > 0 || kAnyValues) && (from < -radius || from > radius)) continue;
-          const float weight =
-              kRadius > 0 ? weight_at(a, radius, from) : recent[kSide - 1 + e - side];
-#pragma unroll
-          for (int p = 0; p < kProducts; ++p) {
-            const float value = e == 0   ? some[p].x
-                                : e == 1 ? some[p].y
-                                : e == 2 ? some[p].z
-                                         : some[p].w;
-            sum[side][p] = fmaf(weight, value, sum[side][p]);
-          }
-        }
-      }
-    }
+    sum_row<kRadius, kAnyValues>(a, shared + row * stride + column, kHeight * stride, radius, sum);
     float u[kSide], v[kSide], confidence[kSide];
 #pragma unroll
     for (int side = 0; side < kSide; ++side) {
