@@ -145,201 +145,223 @@ __host__ __device__ constexpr int filtered_rows(int height, int radius, int thre
   return rows_of_thread(height, threads) * (threads / kWidth) + 2 * radius;
 }
 
-/// If kRadius is 0, the radius of the window is an argument. Pixels are processed in batches of
-/// kBatch. A thread thus waits once per batch for their flow and once for the neighbors of their
-/// warped positions.
+/// A block's tile in shared memory: its pixels, and those at most a window's radius outside.
+struct SolveTile {
+  int radius;
+  int columns;  ///< of `data`
+  int rows;
+  int stride;  ///< of `data`
+  int plane;   ///< of `filtered`
+  int left;    ///< column in the region of the first column of `mean`
+  int top;
+  float4* data;     ///< x and y derivatives and the two weighted sums, [rows][stride]
+  float* filtered;  ///< [kProducts][plane]
+  float* mean;      ///< image of all frames, [rows + 2 kReach][mean_columns()], in `filtered`
+
+  __device__ int mean_columns() const { return columns + 2 * kReach; }
+  __device__ int mean_rows() const { return rows + 2 * kReach; }
+};
+
+/// The steps of `solve`. If kRadius is 0, the radius of the window is an argument.
 template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
-__global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
-  extern __shared__ __align__(16) float4 shared[];
-  const int radius = kRadius > 0 ? kRadius : a.radius;
-  const int columns = data_columns(radius);
-  const int rows = kHeight + 2 * radius;
-  const int stride = data_stride(radius);
-  const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
-  float4* const data = shared;  // x and y derivatives and the two weighted sums, [rows][stride]
-  // [kProducts][plane]; holds the mean image first.
-  float* const filtered = reinterpret_cast<float*>(shared + rows * stride);
-  float* const mean = filtered;
-  const int mean_columns = columns + 2 * kReach;
-  const int mean_rows = rows + 2 * kReach;
+struct SolveSteps {
+  static constexpr int kDown = rows_of_thread(kHeight, kThreads);
 
-  let_next_begin();
-  const References r = references(a.state, a.level);
-  const StoredLevel& level = a.level.stored;
-  const Rect& region = a.level.region;
-  const float* const reference =
-      stored(a.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
-  const int x0 = a.target.x + static_cast<int>(blockIdx.x) * kWidth;
-  const int y0 = a.target.y + static_cast<int>(blockIdx.y) * kHeight;
-  const int left = x0 - radius - kReach;
-  const int top = y0 - radius - kReach;
-  const Partner next = partner(r, 0);
-  const float* const next_frame = stored(a.window, level, r, next.age);
-  const float share = 1.0f / static_cast<float>(r.partners + 1);
-  wait_for_kernels_before();
+  __device__ static SolveTile tile(const SolveArguments& a, float4* shared) {
+    SolveTile tile;
+    tile.radius = kRadius > 0 ? kRadius : a.radius;
+    tile.columns = data_columns(tile.radius);
+    tile.rows = kHeight + 2 * tile.radius;
+    tile.stride = data_stride(tile.radius);
+    tile.plane = filtered_rows(kHeight, tile.radius, kThreads) * kFilteredStride;
+    tile.left = a.target.x + static_cast<int>(blockIdx.x) * kWidth - tile.radius - kReach;
+    tile.top = a.target.y + static_cast<int>(blockIdx.y) * kHeight - tile.radius - kReach;
+    tile.data = shared;
+    tile.filtered = reinterpret_cast<float*>(shared + tile.rows * tile.stride);
+    tile.mean = tile.filtered;
+    return tile;
+  }
 
-  for (BlockWalk<kThreads> at(mean_columns, mean_rows); at.more();) {
-    int x[kBatch];
-    int y[kBatch];
-    int at_mean[kBatch];
-    int at_data[kBatch];
-    float2 flow[kBatch];
-    float here[kBatch];
-    float warped[kBatch];
-    // All pixels are loaded, needed or not, because a branch would separate the loads.
+  /// The mean of the reference and the warped frames, and the two weighted sums of their
+  /// differences. Pixels are processed in batches. A thread thus waits once per batch for their
+  /// flow and once for the neighbors of their warped positions.
+  __device__ static __forceinline__ void load(const SolveArguments& a, const SolveTile& tile) {
+    const References r = references(a.state, a.level);
+    const StoredLevel& level = a.level.stored;
+    const Rect& region = a.level.region;
+    const float* const reference =
+        stored(a.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
+    const Partner next = partner(r, 0);
+    const float* const next_frame = stored(a.window, level, r, next.age);
+    const float share = 1.0f / static_cast<float>(r.partners + 1);
+    wait_for_kernels_before();
+
+    for (BlockWalk<kThreads> at(tile.mean_columns(), tile.mean_rows()); at.more();) {
+      int x[kBatch];
+      int y[kBatch];
+      int at_mean[kBatch];
+      int at_data[kBatch];
+      float2 flow[kBatch];
+      float here[kBatch];
+      float warped[kBatch];
+      // All pixels are loaded, needed or not, because a branch would separate the loads.
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b, at.next()) {
-      x[b] = clamp_to(left + at.column(), region.width);
-      y[b] = clamp_to(top + at.row(), region.height);
-      at_mean[b] = at.more() ? at.row() * mean_columns + at.column() : -1;
-      const int row = at.row() - kReach;
-      const int column = at.column() - kReach;
-      const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(rows) &&
-                          static_cast<unsigned>(column) < static_cast<unsigned>(columns);
-      at_data[b] = inside ? row * stride + column : -1;
-      flow[b] = flow_at<kSource>(a.source, x[b], y[b]);
-      here[b] = reference[y[b] * level.stride + x[b]];
-    }
-    if constexpr (!kAllFrames) {
-      const auto warp_all = [&](auto cubic) {
-#pragma unroll
-        for (int b = 0; b < kBatch; ++b)
-          warped[b] = warped_pixel<cubic.value>(next_frame, level, region.x + x[b], region.y + y[b],
-                                                next.offset, flow[b]);
-      };
-      if (a.level.cubic) {
-        warp_all(std::true_type{});
-      } else {
-        warp_all(std::false_type{});
+      for (int b = 0; b < kBatch; ++b, at.next()) {
+        x[b] = clamp_to(tile.left + at.column(), region.width);
+        y[b] = clamp_to(tile.top + at.row(), region.height);
+        at_mean[b] = at.more() ? at.row() * tile.mean_columns() + at.column() : -1;
+        const int row = at.row() - kReach;
+        const int column = at.column() - kReach;
+        const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(tile.rows) &&
+                            static_cast<unsigned>(column) < static_cast<unsigned>(tile.columns);
+        at_data[b] = inside ? row * tile.stride + column : -1;
+        flow[b] = flow_at<kSource>(a.source, x[b], y[b]);
+        here[b] = reference[y[b] * level.stride + x[b]];
       }
-    }
+      if constexpr (!kAllFrames) {
+        const auto warp_all = [&](auto cubic) {
 #pragma unroll
-    for (int b = 0; b < kBatch; ++b) {
-      float sum = here[b];
-      float s2 = 0.0f;
-      float st = 0.0f;
-      const auto add = [&](float value, float offset, float fit) {
-        sum += value;
-        const float residual = value - here[b];
-        const float ramp =
-            edge_ramp(a.level, region.x + x[b], region.y + y[b], offset, flow[b], a.inverse_border);
-        const float weight =
-            quick_ratio(ramp * ramp * fit, fmaf(residual * residual, a.inverse_robust2, 1.0f));
-        s2 += weight * offset * offset;
-        st += weight * offset * residual;
-      };
-      if constexpr (kAllFrames) {
-        const int at_pixel = y[b] * a.stride + x[b];
-        for (int k = 0; k < r.partners; ++k)
-          add(a.warped[k * a.plane + at_pixel], partner(r, k).offset,
-              a.fit[k * a.plane + at_pixel]);
-      } else {
-        add(warped[b], next.offset, 1.0f);
+          for (int b = 0; b < kBatch; ++b)
+            warped[b] = warped_pixel<cubic.value>(next_frame, level, region.x + x[b],
+                                                  region.y + y[b], next.offset, flow[b]);
+        };
+        if (a.level.cubic) {
+          warp_all(std::true_type{});
+        } else {
+          warp_all(std::false_type{});
+        }
       }
-      if (at_mean[b] >= 0) mean[at_mean[b]] = share * sum;
-      if (at_data[b] >= 0) *reinterpret_cast<float2*>(&data[at_data[b]].z) = make_float2(s2, st);
+#pragma unroll
+      for (int b = 0; b < kBatch; ++b) {
+        float sum = here[b];
+        float s2 = 0.0f;
+        float st = 0.0f;
+        const auto add = [&](float value, float offset, float fit) {
+          sum += value;
+          const float residual = value - here[b];
+          const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], offset, flow[b],
+                                       a.inverse_border);
+          const float weight =
+              quick_ratio(ramp * ramp * fit, fmaf(residual * residual, a.inverse_robust2, 1.0f));
+          s2 += weight * offset * offset;
+          st += weight * offset * residual;
+        };
+        if constexpr (kAllFrames) {
+          const int at_pixel = y[b] * a.stride + x[b];
+          for (int k = 0; k < r.partners; ++k)
+            add(a.warped[k * a.plane + at_pixel], partner(r, k).offset,
+                a.fit[k * a.plane + at_pixel]);
+        } else {
+          add(warped[b], next.offset, 1.0f);
+        }
+        if (at_mean[b] >= 0) tile.mean[at_mean[b]] = share * sum;
+        if (at_data[b] >= 0)
+          *reinterpret_cast<float2*>(&tile.data[at_data[b]].z) = make_float2(s2, st);
+      }
     }
   }
-  __syncthreads();
 
-  const float floor2 = a.gradient_floor * a.gradient_floor;
-  copy_block<kBatch, kThreads>(
-      columns, rows,
-      [&](int column, int row) {
-        // Outside the region, the products of its edge are repeated.
-        const int x = clamp_to(left + kReach + column, region.width) - left;
-        const int y = clamp_to(top + kReach + row, region.height) - top;
-        // The mean at this position. Its neighbors outside the region repeat the edge.
-        const float* const under = mean + y * mean_columns + x;
-        const auto derivative = [&](int step) {
-          return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
-                      8.0f / 12.0f * (under[step] - under[-step]));
-        };
-        return make_float2(derivative(1), derivative(mean_columns));
-      },
-      [&](int column, int row, float2 gradient) {
-        float4& point = data[row * stride + column];
-        float even = 1.0f;
-        if (floor2 > 0.0f)
-          even = quick_ratio(1.0f, gradient.x * gradient.x + gradient.y * gradient.y + floor2);
-        point = make_float4(gradient.x, gradient.y, even * point.z, even * point.w);
-      });
-  __syncthreads();
+  __device__ static __forceinline__ void derive(const SolveArguments& a, const SolveTile& tile) {
+    const Rect& region = a.level.region;
+    const float floor2 = a.gradient_floor * a.gradient_floor;
+    copy_block<kBatch, kThreads>(
+        tile.columns, tile.rows,
+        [&](int column, int row) {
+          // Outside the region, the products of its edge are repeated.
+          const int x = clamp_to(tile.left + kReach + column, region.width) - tile.left;
+          const int y = clamp_to(tile.top + kReach + row, region.height) - tile.top;
+          // The mean at this position. Its neighbors outside the region repeat the edge.
+          const float* const under = tile.mean + y * tile.mean_columns() + x;
+          const auto derivative = [&](int step) {
+            return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
+                        8.0f / 12.0f * (under[step] - under[-step]));
+          };
+          return make_float2(derivative(1), derivative(tile.mean_columns()));
+        },
+        [&](int column, int row, float2 gradient) {
+          float4& point = tile.data[row * tile.stride + column];
+          float even = 1.0f;
+          if (floor2 > 0.0f)
+            even = quick_ratio(1.0f, gradient.x * gradient.x + gradient.y * gradient.y + floor2);
+          point = make_float4(gradient.x, gradient.y, even * point.z, even * point.w);
+        });
+  }
 
-  // Window sums along the rows, then along the columns. Weights outside the window are zero.
-  constexpr int kAcross = kThreads > kPyramidThreads ? 2 : 4;
-  for (BlockWalk<kThreads> at(rows, kWidth / kAcross); at.more(); at.next()) {
-    const int row = at.column();
-    const int column = at.row() * kAcross;
-    const float4* const in = data + row * stride + column;
-    float sum[kProducts][kAcross] = {};
+  /// Window sums along the rows. Weights outside the window are zero.
+  __device__ static __forceinline__ void sum_rows(const SolveArguments& a, const SolveTile& tile) {
+    constexpr int kAcross = kThreads > kPyramidThreads ? 2 : 4;
+    for (BlockWalk<kThreads> at(tile.rows, kWidth / kAcross); at.more(); at.next()) {
+      const int row = at.column();
+      const int column = at.row() * kAcross;
+      const float4* const in = tile.data + row * tile.stride + column;
+      float sum[kProducts][kAcross] = {};
+      const auto add = [&](int j) {
+        const float4 p = in[j];
+        const float product[kProducts] = {p.z * (p.x * p.x), p.z * (p.x * p.y), p.z * (p.y * p.y),
+                                          p.w * p.x, p.w * p.y};
+#pragma unroll
+        for (int o = 0; o < kAcross; ++o) {
+          if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
+          const float weight = a.weight[3 + j - o];
+#pragma unroll
+          for (int i = 0; i < kProducts; ++i) sum[i][o] = fmaf(weight, product[i], sum[i][o]);
+        }
+      };
+      if constexpr (kRadius > 0) {
+#pragma unroll
+        for (int j = 0; j < 2 * kRadius + kAcross; ++j) add(j);
+      } else {
+#pragma unroll 4
+        for (int j = 0; j < 2 * tile.radius + kAcross; ++j) add(j);
+      }
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+#pragma unroll
+        for (int o = 0; o < kAcross; ++o)
+          tile.filtered[i * tile.plane + row * kFilteredStride + column + o] = sum[i][o];
+      }
+    }
+  }
+
+  /// Window sums along the columns, of kDown pixels.
+  __device__ static __forceinline__ void sum_columns(const SolveArguments& a, const SolveTile& tile,
+                                                     int column, int row,
+                                                     float (&sum)[kDown][kProducts]) {
     const auto add = [&](int j) {
-      const float4 p = in[j];
-      const float product[kProducts] = {p.z * (p.x * p.x), p.z * (p.x * p.y), p.z * (p.y * p.y),
-                                        p.w * p.x, p.w * p.y};
+      const float* const in = tile.filtered + (row + j) * kFilteredStride + column;
 #pragma unroll
-      for (int o = 0; o < kAcross; ++o) {
-        if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
-        const float weight = a.weight[3 + j - o];
+      for (int i = 0; i < kProducts; ++i) {
+        const float value = in[i * tile.plane];
 #pragma unroll
-        for (int i = 0; i < kProducts; ++i) sum[i][o] = fmaf(weight, product[i], sum[i][o]);
+        for (int o = 0; o < kDown; ++o) {
+          if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
+          sum[o][i] = fmaf(a.weight[3 + j - o], value, sum[o][i]);
+        }
       }
     };
     if constexpr (kRadius > 0) {
 #pragma unroll
-      for (int j = 0; j < 2 * kRadius + kAcross; ++j) add(j);
+      for (int j = 0; j < 2 * kRadius + kDown; ++j) add(j);
     } else {
 #pragma unroll 4
-      for (int j = 0; j < 2 * radius + kAcross; ++j) add(j);
-    }
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-#pragma unroll
-      for (int o = 0; o < kAcross; ++o)
-        filtered[i * plane + row * kFilteredStride + column + o] = sum[i][o];
+      for (int j = 0; j < 2 * tile.radius + kDown; ++j) add(j);
     }
   }
-  __syncthreads();
 
-  constexpr int kDown = rows_of_thread(kHeight, kThreads);
-  const int column = threadIdx.x % kWidth;
-  const int row = threadIdx.x / kWidth * kDown;
-  float sum[kDown][kProducts] = {};
-  const auto add = [&](int j) {
-    const float* const in = filtered + (row + j) * kFilteredStride + column;
-#pragma unroll
-    for (int i = 0; i < kProducts; ++i) {
-      const float value = in[i * plane];
-#pragma unroll
-      for (int o = 0; o < kDown; ++o) {
-        if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
-        sum[o][i] = fmaf(a.weight[3 + j - o], value, sum[o][i]);
-      }
-    }
-  };
-  if constexpr (kRadius > 0) {
-#pragma unroll
-    for (int j = 0; j < 2 * kRadius + kDown; ++j) add(j);
-  } else {
-#pragma unroll 4
-    for (int j = 0; j < 2 * radius + kDown; ++j) add(j);
-  }
-  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
-#pragma unroll
-  for (int o = 0; o < kDown; ++o) {
-    const int x = static_cast<int>(blockIdx.x) * kWidth + column;
-    const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
-    if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
-    const float xx = sum[o][0];
-    const float xy = sum[o][1];
-    const float yy = sum[o][2];
-    const float xt = sum[o][3];
-    const float yt = sum[o][4];
+  /// Adds the solution of equation (3) to the flow. `smaller`: the smaller eigenvalue.
+  __device__ static __forceinline__ void refine(const SolveArguments& a,
+                                                const float (&sum)[kProducts], float2& flow,
+                                                float& smaller) {
+    const float xx = sum[0];
+    const float xy = sum[1];
+    const float yy = sum[2];
+    const float xt = sum[3];
+    const float yt = sum[4];
     // Eigenvalues of the structure tensor: mean -/+ spread.
     const float middle = 0.5f * (xx + yy);
     const float difference = 0.5f * (xx - yy);
     const float spread = sqrtf(fmaf(difference, difference, xy * xy));
-    const float smaller = fmaxf(middle - spread, 0.0f);
+    smaller = fmaxf(middle - spread, 0.0f);
     const float larger = middle + spread;
     const float c = xx + a.ridge;
     const float d = yy + a.ridge;
@@ -351,11 +373,38 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
     // The minus sign of equation (3) is in the order of the differences.
     const float du = fmaf(xy, yt, -d * xt) * inverse;
     const float dv = fmaf(xy, xt, -c * yt) * inverse;
-    float2 flow = flow_at<kSource>(a.source, a.target.x + x, a.target.y + y);
     if (solvable) {
       flow.x += fminf(1.0f, fmaxf(-1.0f, du));
       flow.y += fminf(1.0f, fmaxf(-1.0f, dv));
     }
+  }
+};
+
+template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
+__global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
+  extern __shared__ __align__(16) float4 shared[];
+  using Steps = SolveSteps<kHeight, kRadius, kThreads, kBatch, kAllFrames, kSource>;
+  const SolveTile tile = Steps::tile(a, shared);
+  let_next_begin();
+  Steps::load(a, tile);
+  __syncthreads();
+  Steps::derive(a, tile);
+  __syncthreads();
+  Steps::sum_rows(a, tile);
+  __syncthreads();
+  const int column = threadIdx.x % kWidth;
+  const int row = threadIdx.x / kWidth * Steps::kDown;
+  float sum[Steps::kDown][kProducts] = {};
+  Steps::sum_columns(a, tile, column, row, sum);
+  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+#pragma unroll
+  for (int o = 0; o < Steps::kDown; ++o) {
+    const int x = static_cast<int>(blockIdx.x) * kWidth + column;
+    const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
+    if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
+    float2 flow = flow_at<kSource>(a.source, a.target.x + x, a.target.y + y);
+    float smaller;
+    Steps::refine(a, sum[o], flow, smaller);
     write_flow(a.target, frame, x, y, flow, smaller);
   }
   end_target(a.target, a.state);
