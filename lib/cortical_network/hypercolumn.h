@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/layout_builder.h"
 #include "cortical_network/hierarchy.h"
 #include "cortical_network/network_layout.h"
 #include "ocellus/cortical_network.h"
@@ -48,13 +49,28 @@ struct alignas(16) Minicolumn {
   bool stable = false;  ///< has stable_wins wins
 };
 
-/// The arrays. Padded minicolumns and inputs keep the weight 0 and take no part.
-struct NetworkArrays {
+/// What hypercolumns learn. Padded minicolumns and inputs keep the weight 0 and take no part.
+struct HypercolumnArrays {
+  std::uint16_t* weights = nullptr;   ///< see NetworkLayout
+  std::uint32_t* strong = nullptr;    ///< see NetworkLayout
+  Minicolumn* minicolumns = nullptr;  ///< [hypercolumn][padded minicolumn]
+  std::uint8_t* wins = nullptr;       ///< by g > 0, at most stable_wins; the same order
+  /// Strong bits of the lowest level in the order of its weights; on a GPU only.
+  std::uint8_t* patterns = nullptr;
+
+  /// Places the arrays; numbers of elements.
+  void place(LayoutBuilder& builder, std::size_t weight_count, std::size_t strong_count,
+             std::size_t minicolumn_count, std::size_t pattern_count = 0) noexcept {
+    weights = builder.take<std::uint16_t>(weight_count);
+    strong = builder.take<std::uint32_t>(strong_count);
+    minicolumns = builder.take<Minicolumn>(minicolumn_count);
+    wins = builder.take<std::uint8_t>(minicolumn_count);
+    if (pattern_count > 0) patterns = builder.take<std::uint8_t>(pattern_count);
+  }
+};
+
+struct NetworkArrays : HypercolumnArrays {
   std::uint8_t* cells = nullptr;             ///< LGN, [pixel][cell], 0 or 1
-  std::uint16_t* weights = nullptr;          ///< see NetworkLayout
-  std::uint32_t* strong = nullptr;           ///< see NetworkLayout
-  Minicolumn* minicolumns = nullptr;         ///< [hypercolumn][padded minicolumn]
-  std::uint8_t* wins = nullptr;              ///< by g > 0, at most stable_wins; the same order
   std::int32_t* winners = nullptr;           ///< [hypercolumn], counted over all levels
   std::int64_t* winner_responses = nullptr;  ///< g of the winner before it learned; the same order
   std::int32_t* hypotheses = nullptr;        ///< of the feedback, or kSilent; the same order

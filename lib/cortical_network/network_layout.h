@@ -30,6 +30,14 @@ struct LevelLayout {
   int words = 0;        ///< of strong bits of an input, a bit for each padded minicolumn
   std::size_t weights_at = 0;
   std::size_t strong_at = 0;
+
+  /// Elements of a hypercolumn.
+  std::size_t weights() const noexcept {
+    return static_cast<std::size_t>(minicolumns) * static_cast<std::size_t>(pitch);
+  }
+  std::size_t strong_words() const noexcept {
+    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(words);
+  }
 };
 
 struct NetworkLayout {
@@ -42,15 +50,12 @@ struct NetworkLayout {
   }
   std::size_t weights_of(int number, int hypercolumn, int minicolumn) const noexcept {
     const LevelLayout& l = level(number);
-    const std::size_t row =
-        static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.minicolumns) +
-        static_cast<std::size_t>(minicolumn);
-    return l.weights_at + row * static_cast<std::size_t>(l.pitch);
+    return l.weights_at + static_cast<std::size_t>(hypercolumn) * l.weights() +
+           static_cast<std::size_t>(minicolumn) * static_cast<std::size_t>(l.pitch);
   }
   std::size_t strong_of(int number, int hypercolumn) const noexcept {
     const LevelLayout& l = level(number);
-    return l.strong_at + static_cast<std::size_t>(hypercolumn) *
-                             static_cast<std::size_t>(l.inputs) * static_cast<std::size_t>(l.words);
+    return l.strong_at + static_cast<std::size_t>(hypercolumn) * l.strong_words();
   }
 };
 
