@@ -55,13 +55,7 @@ CorticalNetworkConfig network_of(const PlanOptions& options) {
   const ImageSize size = parse_size(options.size, "--size");
   config.width = size.width;
   config.height = size.height;
-  if (options.levels.size() > config.levels.size()) {
-    throw InputError(fmt::format("--levels has {} levels; it may have {}", options.levels.size(),
-                                 config.levels.size()));
-  }
-  for (std::size_t i = 0; i < options.levels.size(); ++i)
-    config.levels[i] = parse_level(options.levels[i]);
-  config.level_count = static_cast<int>(options.levels.size());
+  config.level_count = parse_levels(options.levels, config.levels);
   return config;
 }
 

@@ -228,9 +228,7 @@ Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
     CountedRandom random(seed, i);
     for (double rest = share; random.chance(rest); rest -= 1.0) {
       const InkImage image = image_at(images, i);
-      const std::size_t pixels =
-          static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
-      drawn.assign(image.ink, image.ink + pixels);
+      drawn.assign(image.ink, image.ink + images.pixels());
       const bool fits = label == one ? styles.draw_one(image, random, drawn)
                                      : styles.draw_seven(image, random, drawn);
       if (!fits) continue;
