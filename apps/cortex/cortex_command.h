@@ -49,8 +49,7 @@ class CortexNames {
   bool numbers_ = true;
 };
 
-/// Classify the frames or the images of a command. Return the exit code. Throw InputError.
-int classify_frames(const CortexCommand& command);
+/// Classifies the images of a command. Returns the exit code. Throws InputError.
 int classify_images(const CortexCommand& command);
 
 }  // namespace ocellus::app

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "core/failure.h"
-#include "cortex/backend.h"
+#include "cortex/plan.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/cortex/kernels.h"
 

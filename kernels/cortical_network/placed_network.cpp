@@ -9,7 +9,7 @@
 #include "core/failure.h"
 #include "cortical_network/placed_gpus.h"
 #include "kernels/core/device_work.h"
-#include "kernels/cortical_network/network_launch.h"
+#include "kernels/cortical_network/network_parts.h"
 
 namespace ocellus::cuda {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cortical_network/network_layout.h"
-
 namespace ocellus::detail {
 namespace {
 
