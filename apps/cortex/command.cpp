@@ -4,8 +4,8 @@
 #include "apps/common/device_list.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
-#include "apps/cortical_network/plan_command.h"
 #include "apps/io/output_file.h"
+#include "apps/measure/bench_program.h"
 
 namespace ocellus::app {
 namespace {
@@ -51,7 +51,9 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
       "decided once for all images. docs/cortex_method.md tells how images are classified,\n"
       "and what is learned. The images of a batch are classified before the operator learns them.\n"
       "A file with the name plan is written as ./plan.");
-  const CLI::App* const plan = add_plan_command(*command, exit_code);
+  CLI::App* const plan = command->add_subcommand(
+      "plan", "Places a cortical network on a CPU and GPUs, and predicts the time of a step");
+  hand_to_bench(*plan, "cortex plan");
   command->callback([command, plan, o, &exit_code] {
     if (plan->parsed()) return;
     const bool with_images = !o->images.empty();
