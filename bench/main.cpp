@@ -9,16 +9,18 @@ namespace {
 
 using namespace ocellus::app;
 
-/// The command line is that of `ocellus bench`, so help and errors name the command that users
-/// type.
+/// The command line is that of `ocellus bench` or `ocellus compare`, so help and errors name the
+/// command that users type.
 int run(int argc, char** argv) {
   CLI::App program{kOcellusSummary, "ocellus"};
   set_up_ocellus(program);
   int exit_code = kDone;
   add_bench_commands(program, exit_code);
+  add_compare_latency_command(program, exit_code);
   std::string name = "ocellus";
   std::string command = "bench";
-  std::vector<char*> arguments = {name.data(), command.data()};
+  std::vector<char*> arguments = {name.data()};
+  if (argc < 2 || argv[1] != std::string("compare")) arguments.push_back(command.data());
   arguments.insert(arguments.end(), argv + 1, argv + argc);
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
