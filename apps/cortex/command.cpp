@@ -5,7 +5,7 @@
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
 #include "apps/io/output_file.h"
-#include "apps/measure/bench_program.h"
+#include "apps/program.h"
 
 namespace ocellus::app {
 namespace {
@@ -51,11 +51,11 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
       "decided once for all images. docs/cortex_method.md tells how images are classified,\n"
       "and what is learned. The images of a batch are classified before the operator learns them.\n"
       "A file with the name plan is written as ./plan.");
-  CLI::App* const plan = command->add_subcommand(
-      "plan", "Places a cortical network on a CPU and GPUs, and predicts the time of a step");
-  hand_to_bench(*plan, "cortex plan");
-  command->callback([command, plan, o, &exit_code] {
-    if (plan->parsed()) return;
+  add_executed_command(
+      *command, "plan",
+      "Places a cortical network on a CPU and GPUs, and predicts the time of a step", {"plan"});
+  command->callback([command, o, &exit_code] {
+    if (!command->get_subcommands().empty()) return;  // plan
     const bool with_images = !o->images.empty();
     const bool learns = o->options.config().get_if<CortexConfig>()->learn;
     check_options(*command,
