@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace ocellus::app {
 
@@ -30,5 +32,15 @@ void set_up_ocellus(CLI::App& program);
 /// set. `reports`: whether this process prints help and errors. Throws InputError.
 int parse_program(CLI::App& program, int argc, char** argv, const int& exit_code,
                   bool reports = true);
+
+/// Executes the program of this name that lies beside this one, and does not return. Throws
+/// InputError, which names the `command` that needs it.
+[[noreturn]] void execute_beside(const std::string& name, const std::string& command,
+                                 std::vector<std::string> arguments);
+
+/// Adds a command that executes `ocellus-bench` with the arguments `before` and those of the
+/// command, --help too.
+void add_executed_command(CLI::App& parent, const char* name, const char* summary,
+                          const std::vector<std::string>& before);
 
 }  // namespace ocellus::app

@@ -84,5 +84,9 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code);
 void add_bench_cortex_command(CLI::App& bench, int& exit_code);
 /// Adds the subcommand of any operator on several devices.
 void add_bench_devices_command(CLI::App& bench, int& exit_code);
+/// Adds `ocellus cortex plan` to `ocellus cortex`.
+void add_plan_command(CLI::App& cortex, int& exit_code);
+/// Adds `compare latency`: reports of `ocellus latency --json` beside each other.
+void add_compare_latency_command(CLI::App& program, int& exit_code);
 
 }  // namespace ocellus::app

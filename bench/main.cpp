@@ -9,16 +9,20 @@ namespace {
 
 using namespace ocellus::app;
 
-/// The command line is that of `ocellus bench`, so help and errors name the command that users
-/// type.
+/// The command line is that of `ocellus bench`, `ocellus compare` or `ocellus cortex`, so help and
+/// errors name the command that users type.
 int run(int argc, char** argv) {
   CLI::App program{kOcellusSummary, "ocellus"};
   set_up_ocellus(program);
   int exit_code = kDone;
   add_bench_commands(program, exit_code);
+  add_compare_latency_command(program, exit_code);
+  add_plan_command(*program.add_subcommand("cortex"), exit_code);
   std::string name = "ocellus";
-  std::string command = "bench";
-  std::vector<char*> arguments = {name.data(), command.data()};
+  const std::string first = argc < 2 ? "" : argv[1];
+  std::string command = first == "plan" ? "cortex" : "bench";
+  std::vector<char*> arguments = {name.data()};
+  if (first != "compare") arguments.push_back(command.data());
   arguments.insert(arguments.end(), argv + 1, argv + argc);
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);

@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "apps/cluster/bench.h"
 #include "apps/cluster/frame_threads.h"
 #include "apps/cluster/ranks.h"
 #include "apps/cluster/reports.h"
@@ -288,11 +287,10 @@ FlowClusterConfig cluster_config(const ClusterFlowCommand& command, ImageSize si
   return config;
 }
 
-int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
+int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator, ClusterBench bench) {
   const bool root = rank_of(communicator) == 0;
   std::unique_ptr<FrameInput> input;
   FramePointer first;
-  std::vector<InputFrame> clip;  // of --bench
   SourceInfo source;
   const auto open = [&] {
     if (command.frames.inputs.empty() && command.frames.source_pipeline.empty())
@@ -306,7 +304,6 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
     // Errors in the name of the output are reported before the ranks start.
     FlowFieldOutput(command.frames, command.draw.config(), MovingObjectsConfig(),
                     input->source().fps());
-    if (command.bench) clip = read_clip(*input, std::move(*first));
   };
   if (!prepared_by_root(communicator, open)) return kBadInput;
   MPI_Bcast(&source, sizeof(source), MPI_BYTE, 0, communicator);
@@ -317,7 +314,7 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
   });
   if (!prepared) return kBadInput;
   const EngineConfig engine = rank_engine(communicator, command.common);
-  if (command.bench) return run_cluster_bench(command, communicator, engine, clip, config);
+  if (command.bench) return bench(command, communicator, engine, config, input.get(), first.get());
   if (!command.trace.empty()) config.trace_events = kTraceEvents;
   Expected<FlowCluster> cluster = FlowCluster::create(communicator, engine, config);
   if (!cluster) {
@@ -343,7 +340,8 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator) {
 
 }  // namespace
 
-void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code) {
+void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code,
+                              ClusterBench bench) {
   CLI::App* const command = program.add_subcommand(
       "flow", "Compute the motion field of an image sequence on all ranks, with kernels");
   const auto o = std::make_shared<ClusterFlowCommand>();
@@ -399,9 +397,9 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_option("--plot", o->plot, "Draw the rates of --bench to this .svg file");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
-  command->callback([command, o, communicator, &exit_code] {
+  command->callback([command, o, communicator, &exit_code, bench] {
     check_options(*command, unused_options(*o));
-    exit_code = run_flow(*o, communicator);
+    exit_code = run_flow(*o, communicator, bench);
   });
 }
 

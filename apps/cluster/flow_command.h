@@ -36,7 +36,22 @@ struct ClusterFlowCommand {
   std::string plot;
 };
 
+/// What --bench does. Collective. `input` and its first frame are given on the root. Returns the
+/// exit code of this rank.
+using ClusterBench = int (*)(const ClusterFlowCommand& command, MPI_Comm communicator,
+                             const EngineConfig& engine, const FlowClusterConfig& config,
+                             FrameInput* input, const InputFrame* first);
+
 /// Adds the subcommand. `exit_code` is that of this rank.
-void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code);
+void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exit_code,
+                              ClusterBench bench);
+
+inline constexpr const char* kClusterModelSummary =
+    "Predict the frame rate of optical flow on a cluster, without running it";
+
+/// Runs `ocellus-cluster` under MPI and returns the exit code of main. `bench`: as above.
+/// `add_model`: adds the subcommand `model`.
+int run_cluster_program(int argc, char** argv, ClusterBench bench,
+                        void (*add_model)(CLI::App& program, int& exit_code));
 
 }  // namespace ocellus::app

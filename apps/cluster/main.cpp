@@ -1,61 +1,33 @@
 // The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
-#include <mpi.h>
-
-#include <cstdio>
-#include <exception>
+#include <algorithm>
+#include <string>
 
 #include "apps/cluster/flow_command.h"
-#include "apps/cluster/model_command.h"
-#include "apps/cluster/ranks.h"
-#include "apps/common/common.h"
-#include "apps/common/interrupt.h"
 #include "apps/program.h"
 
 namespace {
 
-using namespace ocellus;
 using namespace ocellus::app;
 
-int run(int argc, char** argv) {
-  CLI::App program{"Optical flow on the processes of an MPI job", "ocellus-cluster"};
-  set_up_program(program);
-  program.footer(
-      "Start it with mpirun or srun, such as\n"
-      "  mpirun -n 4 ocellus-cluster flow walk.mp4 -o motion.webm\n"
-      "Alone, it is a cluster of one rank. FRAMES is what `ocellus --help` describes; only rank 0\n"
-      "reads and writes.\n"
-      "\n"
-      "Exit codes: 0 success; 2 wrong usage, bad input, or a rank that failed; 130 after Ctrl-C;\n"
-      "143 after SIGTERM, which mpirun sends when a rank ends early. Rank 0 then finishes a video\n"
-      "with the fields so far.");
-  int exit_code = kDone;
-  add_cluster_flow_command(program, MPI_COMM_WORLD, exit_code);
-  add_cluster_model_command(program, exit_code);
-  return parse_program(program, argc, argv, exit_code, rank_of(MPI_COMM_WORLD) == 0);
+/// Whether the command only measures or models. That is in the program `ocellus-cluster-bench`,
+/// which has the same command line. It is executed before MPI starts, which a process can do once.
+bool is_bench(int argc, char** argv) {
+  return argc > 1 && (argv[1] == std::string("model") ||
+                      std::any_of(argv, argv + argc, [](const char* argument) {
+                        return argument == std::string("--bench");
+                      }));
 }
 
-/// The root prints before MPI_Finalize: afterwards, mpirun ends it as soon as another rank has
-/// ended with an error. MPI_Finalize waits for the other ranks, and after a signal some may not
-/// answer.
-int run_with_mpi(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int code = kBadInput;
-  try {
-    if (provided < MPI_THREAD_FUNNELED)
-      throw InputError("this MPI does not allow threads (MPI_THREAD_FUNNELED)");
-    code = run(argc, argv);
-  } catch (const std::exception& error) {
-    // Errors of the command line are those of all ranks.
-    if (rank_of(MPI_COMM_WORLD) == 0) tell_error("ocellus-cluster", error);
-  }
-  std::fflush(stdout);
-  if (stop_signal() == 0) MPI_Finalize();
-  return code;
+int run(int argc, char** argv) {
+  if (is_bench(argc, argv))
+    execute_beside("ocellus-cluster-bench", argv[1], {argv + 1, argv + argc});
+  return run_cluster_program(argc, argv, nullptr, [](CLI::App& program, int&) {
+    program.add_subcommand("model", kClusterModelSummary);
+  });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return run_program("ocellus-cluster", [argc, argv] { return run_with_mpi(argc, argv); });
+  return run_program("ocellus-cluster", [argc, argv] { return run(argc, argv); });
 }

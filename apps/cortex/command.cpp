@@ -1,11 +1,33 @@
+// ocellus cortex: classifies frames, or the tiles of frames, or the images of an IDX file.
 #include <memory>
 
 #include "apps/common/device_list.h"
 #include "apps/cortex/commands.h"
 #include "apps/cortex/cortex_command.h"
-#include "apps/cortical_network/plan_command.h"
+#include "apps/io/output_file.h"
+#include "apps/program.h"
 
 namespace ocellus::app {
+namespace {
+
+/// Runs the command, and saves what the frames have taught.
+class CortexJob : public FrameJob {
+ public:
+  explicit CortexJob(const CortexCommand& command) : FrameJob(command, {}), command_(command) {
+    if (!command.save_model.empty())
+      require_writable_model(command.save_model,
+                             command.options.config().get_if<CortexConfig>()->model.c_str());
+  }
+
+ private:
+  void finish() override {
+    if (!command_.save_model.empty()) frame_run().save_model(command_.save_model);
+  }
+
+  const CortexCommand& command_;
+};
+
+}  // namespace
 
 void add_cortex_command(CLI::App& program, int& exit_code) {
   CLI::App* const command =
@@ -29,9 +51,11 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
       "decided once for all images. docs/cortex_method.md tells how images are classified,\n"
       "and what is learned. The images of a batch are classified before the operator learns them.\n"
       "A file with the name plan is written as ./plan.");
-  const CLI::App* const plan = add_plan_command(*command, exit_code);
-  command->callback([command, plan, o, &exit_code] {
-    if (plan->parsed()) return;
+  add_executed_command(
+      *command, "plan",
+      "Places a cortical network on a CPU and GPUs, and predicts the time of a step", {"plan"});
+  command->callback([command, o, &exit_code] {
+    if (!command->get_subcommands().empty()) return;  // plan
     const bool with_images = !o->images.empty();
     const bool learns = o->options.config().get_if<CortexConfig>()->learn;
     check_options(*command,
@@ -47,7 +71,7 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
       throw InputError(with_images
                            ? "give either FRAMES or --images, not both"
                            : "FRAMES is missing; give frames, or an IDX file with --images");
-    exit_code = with_images ? classify_images(*o) : classify_frames(*o);
+    exit_code = with_images ? classify_images(*o) : CortexJob(*o).run();
   });
 }
 

@@ -8,6 +8,7 @@
 #include "apps/common/printable.h"
 
 namespace ocellus::app {
+namespace {
 
 CorticalLevel parse_level(const std::string& text) {
   CorticalLevel level;
@@ -24,6 +25,7 @@ CorticalLevel parse_level(const std::string& text) {
   return level;
 }
 
+/// Returns false if the text has no star.
 bool parse_fields(const std::string& text, CortexParameters& parameters) {
   if (text.find('*') == std::string::npos) return false;
   int end = 0;
@@ -36,6 +38,21 @@ bool parse_fields(const std::string& text, CortexParameters& parameters) {
         printable(text)));
   }
   return true;
+}
+
+}  // namespace
+
+int parse_levels(const std::vector<std::string>& texts, std::span<CorticalLevel> levels,
+                 CortexParameters* fields) {
+  if (texts.size() > levels.size()) {
+    throw InputError(
+        fmt::format("--levels has {} levels; it may have {}", texts.size(), levels.size()));
+  }
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (i == 0 && fields != nullptr && parse_fields(texts[i], *fields)) continue;
+    levels[i] = parse_level(texts[i]);
+  }
+  return static_cast<int>(texts.size());
 }
 
 }  // namespace ocellus::app

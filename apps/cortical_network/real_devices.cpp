@@ -1,11 +1,25 @@
 #include "apps/cortical_network/real_devices.h"
 
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
 #include "apps/common/common.h"
 #include "apps/common/device_list.h"
-#include "apps/cortical_network/simulated_devices.h"
+#include "apps/common/printable.h"
 
 namespace ocellus::app {
 namespace {
+
+constexpr double kMostMemory = 1e18;
+
+struct Unit {
+  const char* name;
+  double bytes;
+};
+constexpr Unit kUnits[] = {{"MB", 1e6},       {"GB", 1e9},       {"TB", 1e12},
+                           {"MiB", 0x1.0p20}, {"GiB", 0x1.0p30}, {"TiB", 0x1.0p40}};
 
 /// Of the memory of a GPU, this share is left to the driver and to others.
 constexpr std::uint64_t kLeftShare = 16;
@@ -33,6 +47,28 @@ std::vector<RealDevice> all_devices(const EngineConfig& engine) {
 }
 
 }  // namespace
+
+bool read_number(std::string_view text, std::string_view unit, double& value) {
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() &&
+         std::string_view(next, static_cast<std::size_t>(end - next)) == unit && value > 0.0 &&
+         std::isfinite(value);
+}
+
+std::uint64_t parse_device_memory(const std::string& option, const std::string& device,
+                                  const std::string& text) {
+  for (const Unit& unit : kUnits) {
+    double number = 0.0;
+    if (!read_number(text, unit.name, number)) continue;
+    const double bytes = number * unit.bytes;
+    if (bytes >= 1.0 && bytes <= kMostMemory) return static_cast<std::uint64_t>(bytes);
+  }
+  throw InputError(
+      fmt::format("{}: '{}': the memory '{}' is not valid; it must be a number above 0 and MB, GB, "
+                  "TB, MiB, GiB or TiB, such as 80GB",
+                  option, printable(device, kMostOfValue), printable(text, kMostOfValue)));
+}
 
 std::vector<RealDevice> parse_real_devices(const std::string& option, const std::string& text,
                                            int threads) {

@@ -2,8 +2,10 @@
 // their engines.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ocellus/cortical_profile.h"
@@ -17,6 +19,13 @@ inline constexpr const char* kAllDevices = "auto";
 inline constexpr const char* kDevicesHelp =
     "Devices of this machine with spaces between them: cpu or cuda:N, each with a limit of its "
     "memory after a comma, such as \"cuda:0,3GB cpu\"; auto: all";
+
+/// Reads a number above 0 that is followed by `unit`. Returns false otherwise.
+bool read_number(std::string_view text, std::string_view unit, double& value);
+
+/// Parses a memory such as 80GB. Throws InputError that names the option and the device.
+std::uint64_t parse_device_memory(const std::string& option, const std::string& device,
+                                  const std::string& text);
 
 struct RealDevice {
   PlacementDevice placement;

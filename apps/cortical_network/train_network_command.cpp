@@ -61,19 +61,10 @@ CorticalNetworkConfig config_of(const TrainNetworkOptions& o, const LabeledImage
   config.height = images.height;
   config.lgn = o.contrast ? LgnTransform::kContrast : LgnTransform::kLevel;
   config.lgn_threshold = o.lgn_threshold;
-  if (o.levels.size() > config.levels.size()) {
-    throw InputError(fmt::format("--levels has {} levels; it may have {}", o.levels.size(),
-                                 config.levels.size()));
-  }
-  config.level_count = static_cast<int>(o.levels.size());
-  for (std::size_t i = 0; i < o.levels.size(); ++i) config.levels[i] = parse_level(o.levels[i]);
+  config.level_count = parse_levels(o.levels, config.levels);
   config.learning = o.learning;
   config.seed = o.seed;
   return config;
-}
-
-std::size_t pixels_of(const LabeledImages& images) {
-  return static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
 }
 
 /// The first `first` images, or all of them.
@@ -177,13 +168,11 @@ std::optional<Result> test(const TrainNetworkOptions& o, CorticalNetwork& networ
   result.count = shown_of(images, o.test_first);
   take(network.set_feedback(rounds, o.feedback_tolerance), "--feedback-rounds");
   Disturbance disturbance(disturbed ? o.noise : 0.0, disturbed ? o.occlusion : 0, o.seed);
-  const std::size_t pixels = pixels_of(images);
-  std::vector<std::uint8_t> image(pixels);
+  std::vector<std::uint8_t> image;
   for (std::size_t i = 0; i < result.count; ++i) {
     if (!watch("testing", static_cast<double>(i) / static_cast<double>(result.count)))
       return std::nullopt;
-    std::copy_n(images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels), pixels,
-                image.begin());
+    image.assign(images.image(i), images.image(i + 1));
     disturbance.apply(image, images.width, images.height);
     network.step(image.data(), images.width, false);
     const int answer = labels.answer(network);
@@ -233,12 +222,11 @@ void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
 bool label_and_test(const TrainNetworkOptions& o, const LabeledImages& images,
                     const LabeledImages& tested, CorticalNetwork& network, TopLabels& labels,
                     std::vector<Result>& results, TrainingWatch& watch) {
-  const std::size_t pixels = pixels_of(images);
   const std::size_t shown = shown_of(images, o.first);
   take(network.set_feedback(0, o.feedback_tolerance), "--feedback-rounds");
   for (std::size_t i = 0; i < shown; ++i) {
     if (!watch("labeling", static_cast<double>(i) / static_cast<double>(shown))) return false;
-    network.step(images.ink.data() + i * pixels, images.width, false);
+    network.step(images.image(i), images.width, false);
     labels.count(network, images.labels[i]);
   }
   if (tested.count() == 0) return true;
@@ -284,14 +272,12 @@ void run_train_network(const TrainNetworkOptions& o) {
   const StopsEarly stops;
   TrainingWatch watch;
   const auto begin = std::chrono::steady_clock::now();
-  const std::size_t pixels = pixels_of(images);
   const std::size_t shown = shown_of(images, o.first);
   const auto learn = [&](std::size_t i) {
-    const std::uint8_t* const image = images.ink.data() + i * pixels;
     if (on_cpu)
-      on_cpu->step(image, images.width, true);
+      on_cpu->step(images.image(i), images.width, true);
     else
-      take(placed->network().step(image, images.width, true), "--devices");
+      take(placed->network().step(images.image(i), images.width, true), "--devices");
   };
   for (int pass = 0; pass < o.passes; ++pass) {
     for (std::size_t i = 0; i < shown; ++i) {
@@ -343,47 +329,33 @@ void add_train_network_command(CLI::App& train, int& exit_code) {
   test_images->needs(test_labels);
   test_images->excludes(command->get_option("--validation"));
   test_labels->needs(test_images);
-  command
-      ->add_option("--levels", o->levels,
-                   "Levels, the lowest first, with commas between them: window/stride:minicolumns")
-      ->delimiter(',')
-      ->capture_default_str();
+  add_value(*command, "--levels", o->levels,
+            "Levels, the lowest first, with commas between them: window/stride:minicolumns")
+      ->delimiter(',');
   command->add_flag("--contrast", o->contrast, "LGN cells of contrast in place of the gray level");
-  command->add_option("--lgn-threshold", o->lgn_threshold, "Of the LGN cells, 1 to 255")
-      ->capture_default_str();
-  command->add_option("--threshold", o->learning.threshold, "T, 0 to 1")->capture_default_str();
-  command->add_option("--potentiation", o->learning.potentiation, "0 to 1")->capture_default_str();
-  command->add_option("--depression", o->learning.depression, "0 to 1")->capture_default_str();
-  command->add_option("--random-firing", o->learning.random_firing, "0 to 1")
-      ->capture_default_str();
-  command->add_option("--passes", o->passes, "Times that the images are shown")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--first", o->first, "Show the first N images only; 0: all")
-      ->check(CLI::Range(0, 1000000000))
-      ->capture_default_str();
-  command->add_option("--test-first", o->test_first, "Test the first N images only; 0: all")
-      ->check(CLI::Range(0, 1000000000))
-      ->capture_default_str();
-  command->add_option("--noise", o->noise, "Test again with this share of the pixels inverted")
-      ->check(finite_range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      ->add_option("--occlusion", o->occlusion,
-                   "Test again with a cleared square of this side at a random place")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command
-      ->add_option("--feedback-rounds", o->feedback_rounds,
-                   "Test also with this number of rounds of feedback, 0 to 100")
-      ->capture_default_str();
-  command->add_option("--feedback-tolerance", o->feedback_tolerance, "F, 1 to 1000")
-      ->capture_default_str();
+  add_value(*command, "--lgn-threshold", o->lgn_threshold, "Of the LGN cells, 1 to 255");
+  add_value(*command, "--threshold", o->learning.threshold, "T, 0 to 1");
+  add_value(*command, "--potentiation", o->learning.potentiation, "0 to 1");
+  add_value(*command, "--depression", o->learning.depression, "0 to 1");
+  add_value(*command, "--random-firing", o->learning.random_firing, "0 to 1");
+  add_value(*command, "--passes", o->passes, "Times that the images are shown")
+      ->check(CLI::Range(1, 1000));
+  add_value(*command, "--first", o->first, "Show the first N images only; 0: all")
+      ->check(CLI::Range(0, 1000000000));
+  add_value(*command, "--test-first", o->test_first, "Test the first N images only; 0: all")
+      ->check(CLI::Range(0, 1000000000));
+  add_value(*command, "--noise", o->noise, "Test again with this share of the pixels inverted")
+      ->check(finite_range(0.0, 1.0));
+  add_value(*command, "--occlusion", o->occlusion,
+            "Test again with a cleared square of this side at a random place")
+      ->check(CLI::Range(0, 1024));
+  add_value(*command, "--feedback-rounds", o->feedback_rounds,
+            "Test also with this number of rounds of feedback, 0 to 100");
+  add_value(*command, "--feedback-tolerance", o->feedback_tolerance, "F, 1 to 1000");
   command->add_option("--devices", o->devices,
                       std::string("Learn on them. ") + kDevicesHelp +
                           ". They are measured, and the network is placed as by cortex plan");
-  command->add_option("--seed", o->seed, "Seed of the network and of --noise and --occlusion")
-      ->capture_default_str();
+  add_value(*command, "--seed", o->seed, "Seed of the network and of --noise and --occlusion");
   command->add_option("-o,--output", o->out, "The network (.ocellus)")->required();
   add_json_option(*command, o->json);
   command->footer(

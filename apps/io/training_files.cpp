@@ -19,14 +19,11 @@ void add_training_inputs(CLI::App& command, TrainingFiles& files) {
                      "IDX file of their labels (idx1 of unsigned bytes), plain or gzip");
   command.add_option("--class-names", files.class_names,
                      "Text file with the name of each label, one a line; default: the numbers");
-  command.add_option("--ink", files.ink, "Color of the ink; auto looks at the borders")
-      ->check(CLI::IsMember({"auto", "dark", "light"}))
-      ->capture_default_str();
-  command
-      .add_option("--validation", files.validation,
-                  "Share of the images of each class that is not learned but measures the accuracy")
-      ->check(finite_range(0.0, 0.9))
-      ->capture_default_str();
+  add_value(command, "--ink", files.ink, "Color of the ink; auto looks at the borders")
+      ->check(CLI::IsMember({"auto", "dark", "light"}));
+  add_value(command, "--validation", files.validation,
+            "Share of the images of each class that is not learned but measures the accuracy")
+      ->check(finite_range(0.0, 0.9));
 }
 
 void add_training_outputs(CLI::App& command, TrainingFiles& files) {

@@ -1,49 +1,52 @@
-// ocellus bench: hands its arguments to the program `ocellus-bench` beside this one.
+// What this program leaves to `ocellus-bench`, and how it executes another program.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include "apps/common/common.h"
+#include "apps/program.h"
 
 namespace ocellus::app {
-namespace {
 
-/// Does not return.
-[[noreturn]] void execute(std::vector<std::string> arguments) {
+void execute_beside(const std::string& name, const std::string& command,
+                    std::vector<std::string> arguments) {
   namespace fs = std::filesystem;
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error);
-  if (error)
-    throw InputError(fmt::format("bench: /proc/self/exe cannot be read: {}", error.message()));
-  const std::string program = (own.parent_path() / "ocellus-bench").string();
+  if (error) {
+    throw InputError(
+        fmt::format("{}: /proc/self/exe cannot be read: {}", command, error.message()));
+  }
+  arguments.insert(arguments.begin(), (own.parent_path() / name).string());
   std::vector<char*> argv;
-  std::string name = program;
-  argv.push_back(name.data());
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  execv(program.c_str(), argv.data());
+  execv(argv[0], argv.data());
   throw InputError(fmt::format(
-      "bench needs the program {}: {}; build it with the tests or with -D OCELLUS_BENCH=ON, and "
-      "install it beside ocellus",
-      program, std::strerror(errno)));
+      "{} needs the program {}: {}; build it with the tests or with -D OCELLUS_BENCH=ON, and "
+      "install it beside {}",
+      command, argv[0], std::strerror(errno), own.filename().string()));
 }
 
-}  // namespace
+void add_executed_command(CLI::App& parent, const char* name, const char* summary,
+                          const std::vector<std::string>& before) {
+  CLI::App* const command = parent.add_subcommand(name, summary);
+  command->prefix_command();
+  command->set_help_flag();
+  command->callback([command, before] {
+    std::vector<std::string> arguments = before;
+    for (const std::string& argument : command->remaining()) arguments.push_back(argument);
+    execute_beside("ocellus-bench", command->get_name(), arguments);
+  });
+}
 
 void add_bench_command(CLI::App& program, int&) {
-  CLI::App* const bench = program.add_subcommand(
-      "bench",
-      "Measure an operator; compare it with the machine's limits and other implementations");
-  // All arguments are those of the other program, --help too.
-  bench->prefix_command();
-  bench->set_help_flag();
-  bench->callback([bench] { execute(bench->remaining()); });
+  add_executed_command(
+      program, "bench",
+      "Measure an operator; compare it with the machine's limits and other implementations", {});
 }
 
 }  // namespace ocellus::app

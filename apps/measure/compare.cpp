@@ -11,9 +11,9 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/numbered_name.h"
-#include "apps/measure/compare_latency.h"
 #include "apps/measure/flow_errors.h"
 #include "apps/measure/image_errors.h"
+#include "apps/program.h"
 
 namespace ocellus::app {
 namespace {
@@ -278,7 +278,9 @@ int compare_image(const CompareOptions& o) {
 void add_compare_command(CLI::App& program, int& exit_code) {
   CLI::App* const compare = program.add_subcommand("compare", "Compare a result with the truth");
   compare->require_subcommand(1);
-  add_compare_latency_command(*compare, exit_code);
+  add_executed_command(*compare, "latency",
+                       "Print reports of ocellus latency --json beside each other",
+                       {"compare", "latency"});
   const auto o = std::make_shared<CompareOptions>();
 
   CLI::App* const flow = compare->add_subcommand("flow",

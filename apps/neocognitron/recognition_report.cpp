@@ -72,12 +72,6 @@ void print_worst(const std::vector<std::vector<long>>& matrix, const CharacterNa
 
 }  // namespace
 
-double RecognitionResult::accuracy() const {
-  std::size_t good = 0;
-  for (std::size_t i = 0; i < count(); ++i) good += right(i) ? 1 : 0;
-  return static_cast<double>(good) / static_cast<double>(count());
-}
-
 std::vector<RejectionPoint> rejection_curve(const RecognitionResult& result) {
   std::vector<RejectionPoint> curve;
   for (const double threshold : kThresholds) {

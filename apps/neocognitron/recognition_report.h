@@ -6,23 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/idx_file.h"
 #include "apps/neocognitron/reading.h"
 
 namespace ocellus::app {
-
-/// One answer for each image.
-struct RecognitionResult {
-  std::vector<int> answers;        ///< class; -1: the image has no ink
-  std::vector<float> confidences;  ///< 0 to 1
-  std::vector<int> classes;        ///< the right class; empty without labels
-
-  std::size_t count() const { return answers.size(); }
-  bool labeled() const { return !classes.empty(); }
-  bool right(std::size_t image) const { return answers[image] == classes[image]; }
-  /// The share of right answers, rejected or not.
-  double accuracy() const;
-};
 
 /// What remains when answers of less confidence are rejected.
 struct RejectionPoint {

@@ -50,14 +50,12 @@ struct Images {
 
 /// Keeps the first images of each class.
 void keep_first(LabeledImages& images, int per_class) {
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  const std::size_t pixels = images.pixels();
   std::array<int, kMaxCharacterClasses> seen{};
   std::size_t kept = 0;
   for (std::size_t i = 0; i < images.count(); ++i) {
     if (++seen[images.labels[i]] > per_class) continue;
-    std::copy_n(images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels), pixels,
-                images.ink.begin() + static_cast<std::ptrdiff_t>(kept * pixels));
+    std::copy_n(images.image(i), pixels, images.ink.data() + kept * pixels);
     images.labels[kept++] = images.labels[i];
   }
   images.ink.resize(kept * pixels);
@@ -249,17 +247,13 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
       "--frames", options.frames,
       "In place of --images: text file with a frame on each line: an image file, the characters in "
       "it, and their boxes as in --fields of ocellus digits");
-  command
-      .add_option("--per-class", options.per_class,
-                  "Learn the first N images of each class only; 0: all")
-      ->check(CLI::Range(0, 1'000'000'000))
-      ->capture_default_str();
-  command
-      .add_option("--styles", options.styles,
-                  "Ones with an upstroke or a foot and sevens with a bar, drawn from the images of "
-                  "these classes: so many for each of them, 0 to 4")
-      ->check(finite_range(0.0, 4.0))
-      ->capture_default_str();
+  add_value(command, "--per-class", options.per_class,
+            "Learn the first N images of each class only; 0: all")
+      ->check(CLI::Range(0, 1'000'000'000));
+  add_value(command, "--styles", options.styles,
+            "Ones with an upstroke or a foot and sevens with a bar, drawn from the images of "
+            "these classes: so many for each of them, 0 to 4")
+      ->check(finite_range(0.0, 4.0));
   command.add_option(
       "--from", options.from,
       "Model that learns the images in addition, and classes with new names: a file, or "
@@ -274,10 +268,8 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                               training.features[0].planes, training.features[1].planes))
       ->delimiter(',')
       ->expected(2);
-  command
-      .add_option("--feature-images", options.feature_images,
-                  "Images from which stages 2 and 3 learn, the first ones; 0: all")
-      ->capture_default_str();
+  add_value(command, "--feature-images", options.feature_images,
+            "Images from which stages 2 and 3 learn, the first ones; 0: all");
   command
       .add_option("--learning-thresholds", options.learning_thresholds,
                   fmt::format("A,B: thresholds of stages 2 and 3 while they learn; default: {},{}",
@@ -293,73 +285,44 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
                       training.parameters.stages[2].threshold))
       ->delimiter(',')
       ->expected(3);
-  command
-      .add_option("--extent", training.normalization.extent,
-                  "Larger side of a character, 16 to 64 pixels of 65")
-      ->capture_default_str();
+  add_value(command, "--extent", training.normalization.extent,
+            "Larger side of a character, 16 to 64 pixels of 65");
   command.add_flag("--kill-losers", options.kill_losers,
                    "While stages 2 and 3 learn, a winner deletes the planes that answer with it");
-  command
-      .add_option("--read-out", options.read_out,
-                  "Similarity of a class: to vectors between two of its references, or to the "
-                  "nearest reference")
-      ->check(CLI::IsMember({"interpolate", "largest"}))
-      ->capture_default_str();
+  add_value(command, "--read-out", options.read_out,
+            "Similarity of a class: to vectors between two of its references, or to the "
+            "nearest reference")
+      ->check(CLI::IsMember({"interpolate", "largest"}));
   command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of characters");
-  command
-      .add_option("--margin", training.margin,
-                  "An image that wins by less becomes a reference, -0.5 to 0.5; with --from the "
-                  "default is 0")
-      ->capture_default_str();
-  command
-      .add_option("--references", training.references,
-                  "Most references, 1 to 8192; 0: 25 for each class of the images, beside those of "
-                  "--from")
-      ->capture_default_str();
-  command.add_option("--passes", training.passes, "Most passes of stage 4 over the images")
-      ->capture_default_str();
-  command
-      .add_option("--copies", training.copies,
-                  "Distorted copies of each image that stage 4 learns, too, 0 to 100")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--tuning-passes", training.tuning.passes,
-          "Passes that tune the references, each with other distortions, 0 to 1000; -1: so "
-          "many that 60,000 images are shown, 6 to 60; with --from only new references move")
-      ->capture_default_str();
-  command.add_option("--tuning-rate", training.tuning.rate, "Largest step of a reference, 0 to 1")
-      ->capture_default_str();
-  command
-      .add_option("--tuning-sharpness", training.tuning.sharpness,
-                  "By how much a difference of similarities counts, 1 to 1000")
-      ->capture_default_str();
-  command
-      .add_option("--rotation", training.rotation,
-                  "Most rotation of a copy, and of an image while tuning, 0 to 45 degrees")
-      ->capture_default_str();
-  command
-      .add_option("--scale", training.scale,
-                  "Logarithm of the largest factor of these along x and y, 0 to 1")
-      ->capture_default_str();
-  command.add_option("--shear", training.shear, "Most shear of these, 0 to 1")
-      ->capture_default_str();
-  command
-      .add_option("--bend", training.bend,
-                  "Most displacement of the points of a grid that bends these, 0 to 6 pixels of 65")
-      ->capture_default_str();
-  command
-      .add_option("--stroke", training.stroke,
-                  "By how much strokes of these become wider or narrower at each side, 0 to 3 "
-                  "pixels of 65")
-      ->capture_default_str();
-  command.add_option("--seed", training.seed, "Seed of the split, the copies and the order")
-      ->capture_default_str();
-  command
-      .add_option("--threads", training.threads,
-                  "Threads, 0: one for each CPU; the model does not depend on it")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+  add_value(command, "--margin", training.margin,
+            "An image that wins by less becomes a reference, -0.5 to 0.5; with --from the "
+            "default is 0");
+  add_value(command, "--references", training.references,
+            "Most references, 1 to 8192; 0: 25 for each class of the images, beside those of "
+            "--from");
+  add_value(command, "--passes", training.passes, "Most passes of stage 4 over the images");
+  add_value(command, "--copies", training.copies,
+            "Distorted copies of each image that stage 4 learns, too, 0 to 100");
+  add_value(command, "--tuning-passes", training.tuning.passes,
+            "Passes that tune the references, each with other distortions, 0 to 1000; -1: so "
+            "many that 60,000 images are shown, 6 to 60; with --from only new references move");
+  add_value(command, "--tuning-rate", training.tuning.rate, "Largest step of a reference, 0 to 1");
+  add_value(command, "--tuning-sharpness", training.tuning.sharpness,
+            "By how much a difference of similarities counts, 1 to 1000");
+  add_value(command, "--rotation", training.rotation,
+            "Most rotation of a copy, and of an image while tuning, 0 to 45 degrees");
+  add_value(command, "--scale", training.scale,
+            "Logarithm of the largest factor of these along x and y, 0 to 1");
+  add_value(command, "--shear", training.shear, "Most shear of these, 0 to 1");
+  add_value(command, "--bend", training.bend,
+            "Most displacement of the points of a grid that bends these, 0 to 6 pixels of 65");
+  add_value(command, "--stroke", training.stroke,
+            "By how much strokes of these become wider or narrower at each side, 0 to 3 "
+            "pixels of 65");
+  add_value(command, "--seed", training.seed, "Seed of the split, the copies and the order");
+  add_value(command, "--threads", training.threads,
+            "Threads, 0: one for each CPU; the model does not depend on it")
+      ->check(CLI::Range(0, 1024));
 }
 
 }  // namespace
@@ -372,11 +335,9 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
   add_learning_options(*command, *options);
   command->add_option("--checkpoint", options->checkpoint,
                       "File for the state of the training, for --resume; removed at the end");
-  command
-      ->add_option("--checkpoint-images", options->training.checkpoint_images,
-                   "Images of stage 4 after which the state is written")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
-      ->capture_default_str();
+  add_value(*command, "--checkpoint-images", options->training.checkpoint_images,
+            "Images of stage 4 after which the state is written")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}));
   command->add_flag("--resume", options->resume, "Go on from --checkpoint, to the same model");
   add_training_outputs(*command, *options);
   command->footer(

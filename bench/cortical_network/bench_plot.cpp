@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <map>
 
-#include "apps/measure/curve_plot.h"
 #include "apps/measure/machine.h"
 #include "bench/cortical_network/bench.h"
+#include "bench/curve_plot.h"
 
 namespace ocellus::app {
 namespace {

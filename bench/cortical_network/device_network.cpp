@@ -1,7 +1,7 @@
 #include "bench/cortical_network/device_network.h"
 
 #include "core/failure.h"
-#include "kernels/cortical_network/network_launch.h"
+#include "kernels/cortical_network/network_parts.h"
 
 namespace ocellus::cuda {
 namespace {

@@ -59,15 +59,14 @@ OperatorConfig config_of(const std::string& model) {
 }
 
 /// The share of right answers.
-double accuracy_of(const CharacterImages& characters, OperatorConfig config,
-                   const std::string& model, const EngineConfig& engine) {
-  const std::vector<int> classes = classes_of(characters, CharacterNames(model), model);
-  const int batch = set_batches(config, characters.images);
+double accuracy_of(const FileImages& characters, OperatorConfig config, const std::string& model,
+                   const EngineConfig& engine) {
+  const std::vector<int> classes = characters.classes(CharacterNames(model), model);
+  NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
+  const int batch = set_batches(digits, characters.images, digits.max_characters);
   OperatorRun run(engine, config);
-  BatchTimes times;
-  RecognitionResult result = recognize_batches(run, characters.images, batch, times);
+  const RecognitionResult result = recognize_batches(run, characters.images, batch, classes);
   if (result.count() < classes.size()) throw InputError("interrupted");
-  result.classes = classes;
   return result.accuracy();
 }
 
@@ -149,9 +148,10 @@ int run_bench_digits(const DigitsBenchOptions& o) {
 
 std::vector<DigitsBenchCase> digits_bench_cases(const DigitsBenchOptions& options,
                                                 const EngineConfig& engine, int depth) {
-  std::optional<CharacterImages> read;
+  std::optional<FileImages> read;
   if (!options.images.empty())
-    read = read_character_images(options.images, options.labels, CharacterInk::kAuto);
+    read = read_file_images(options.images, options.labels, InkColor::kAuto, kLeastCharacterSide,
+                            kLargestCharacterSide);
   std::vector<DigitsBenchCase> cases;
   for (const std::string& model : options.models) {
     const OperatorConfig chosen = config_of(model);

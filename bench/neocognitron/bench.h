@@ -8,9 +8,9 @@
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
 #include "apps/io/operator_run.h"
-#include "apps/measure/curve_plot.h"
-#include "apps/neocognitron/image_batches.h"
+#include "apps/neocognitron/recognition_report.h"
 #include "bench/bench_report.h"
+#include "bench/curve_plot.h"
 
 namespace ocellus::app {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "apps/io/operator_run.h"
-#include "apps/measure/curve_plot.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
+#include "bench/curve_plot.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::app {

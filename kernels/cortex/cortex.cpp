@@ -6,7 +6,7 @@
 #include <new>
 
 #include "core/failure.h"
-#include "cortex/backend.h"
+#include "cortex/plan.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/cortex/kernels.h"
 
@@ -149,11 +149,9 @@ class CudaCortex final : public CudaOperator {
         .columns = plan_.columns,
         .gray = gray_};
     const int per_block = wide() ? kStretchThreads / 32 : kStretchThreads;
-    if (Expected<void> done =
-            launch(cuda, stream, stretch(), dim3(block_count(shape().pixels(), per_block), count),
-                   dim3(kStretchThreads), 0, pixels);
-        !done)
-      return done;
+    OCELLUS_TRY(launch(cuda, stream, stretch(),
+                       dim3(block_count(shape().pixels(), per_block), count), dim3(kStretchThreads),
+                       0, pixels));
     const CellArguments cells{.gray = gray_,
                               .width = p.width,
                               .height = p.height,

@@ -1,5 +1,7 @@
 #include "kernels/cortical_network/network_parts.h"
 
+#include "kernels/core/device_work.h"
+
 namespace ocellus::cuda {
 namespace {
 
@@ -73,6 +75,20 @@ SubtreeArguments plan_subtrees(const NetworkArguments& network, const NetworkPar
 bool is_tree(const NetworkLevel& l) noexcept {
   return l.below_first >= 0 && l.hypercolumns == l.columns && l.window_height == 1 &&
          l.stride_x == l.window_width;
+}
+
+Expected<void> launch_part(DeviceWork& work, Scope& cuda, const NetworkArguments& network,
+                           const NetworkPart& part, bool counts) noexcept {
+  LaunchOrder order = LaunchOrder::kAfter;
+  return for_each_kernel(
+      network, part,
+      [&](auto kernel, unsigned blocks, int threads, const auto& argument) {
+        const LaunchOrder own = order;
+        order = LaunchOrder::kOverlapping;
+        return work.launch(cuda, kernel, dim3(blocks), dim3(static_cast<unsigned>(threads)), 0,
+                           argument, own);
+      },
+      counts);
 }
 
 }  // namespace ocellus::cuda

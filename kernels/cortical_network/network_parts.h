@@ -5,6 +5,9 @@
 
 namespace ocellus::cuda {
 
+class DeviceWork;
+class Scope;
+
 /// Levels [level, end_level), in order, from hypercolumns [begin, end) of `level` on. A part of a
 /// level must be subtrees: in each level above `level`, a hypercolumn has a window of its own, the
 /// next window_width hypercolumns of a row, and the part consists of whole windows. The last part
@@ -72,5 +75,12 @@ Expected<void> for_each_kernel(const NetworkArguments& network, NetworkPart part
   }
   return {};
 }
+
+/// Queues the kernels that compute a part. `network.step` and, for level 0, `network.image` must be
+/// written before; for others, the winners below. For arrays of a part of a level see LevelRange.
+/// Two parts that use the same `network.arrived` must not run at the same time. Errors: those of
+/// CUDA. `counts`: as in for_each_kernel().
+Expected<void> launch_part(DeviceWork& work, Scope& cuda, const NetworkArguments& network,
+                           const NetworkPart& part, bool counts = false) noexcept;
 
 }  // namespace ocellus::cuda

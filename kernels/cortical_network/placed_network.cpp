@@ -4,19 +4,18 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "core/failure.h"
-#include "cortical_network/network_work.h"
-#include "cortical_network/placed_cpu.h"
 #include "cortical_network/placed_gpus.h"
 #include "kernels/core/device_work.h"
-#include "kernels/cortical_network/network_launch.h"
+#include "kernels/cortical_network/network_parts.h"
 
 namespace ocellus::cuda {
 namespace {
 
+using detail::HypercolumnArrays;
 using detail::NetworkPiece;
-using detail::PieceArrays;
 using detail::PieceRun;
 using detail::PlacedPart;
 using detail::PlacedPlan;
@@ -46,9 +45,9 @@ struct GpuArrays {
   std::int32_t* winners = nullptr;
   std::int64_t* responses = nullptr;
   unsigned* arrived = nullptr;
-  PieceArrays resident;  ///< the part of the split levels, or what does not move of it
+  HypercolumnArrays resident;  ///< the part of the split levels, or what does not move of it
   std::array<std::uint8_t*, 2> buffers{};
-  PieceArrays meeting;
+  HypercolumnArrays meeting;
   // Pinned.
   NetworkStep* pinned_step = nullptr;
   std::uint8_t* pinned_image = nullptr;
@@ -62,7 +61,7 @@ std::size_t area(const detail::PixelRange& pixels) noexcept {
 
 /// `turns`: arrays of the pieces that the host keeps; null: only their size counts.
 GpuArrays place(const PlacedPlan& plan, int device, detail::LayoutBuilder& on_device,
-                detail::LayoutBuilder& pinned, PieceArrays* turns) noexcept {
+                detail::LayoutBuilder& pinned, HypercolumnArrays* turns) noexcept {
   const detail::Hierarchy& h = plan.hierarchy();
   const auto hypercolumns = static_cast<std::size_t>(h.hypercolumns);
   GpuArrays arrays;
@@ -83,7 +82,7 @@ GpuArrays place(const PlacedPlan& plan, int device, detail::LayoutBuilder& on_de
       for (std::uint8_t*& buffer : arrays.buffers)
         buffer = on_device.take<std::uint8_t>(part.buffer_bytes());
     for (int i = 1; i < part.piece_count; ++i) {
-      const PieceArrays turn = part.piece(i).place(pinned, PlacementKind::kGpu);
+      const HypercolumnArrays turn = part.piece(i).place(pinned, PlacementKind::kGpu);
       if (turns != nullptr) turns[i] = turn;
     }
   }
@@ -103,12 +102,12 @@ struct Gpu {
   GpuArrays arrays;
   NetworkArguments network;  ///< with the arrays that all pieces share
   detail::PixelRange pixels;
-  std::unique_ptr<PieceArrays[]> turns;  ///< in pinned memory, [piece]; the first is not used
-  std::unique_ptr<WorkGraph[]> graphs;   ///< [piece]
+  std::unique_ptr<HypercolumnArrays[]> turns;  ///< in pinned memory, [piece]; the first is not used
+  std::unique_ptr<WorkGraph[]> graphs;         ///< [piece]
   WorkGraph meeting_graph;
 
   /// Arrays that the device computes from.
-  PieceArrays arrays_on_device(int piece) const noexcept {
+  HypercolumnArrays arrays_on_device(int piece) const noexcept {
     if (piece == 0) return arrays.resident;
     detail::LayoutBuilder builder(
         arrays.buffers[static_cast<std::size_t>(PlacedPart::buffer_of(piece))],
@@ -142,7 +141,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> finish(std::int32_t* winners) noexcept override;
   Expected<void> settle() noexcept override;
   Expected<void> read_winners(int level, std::int32_t* winners) noexcept override;
-  PieceArrays arrays(int part, int piece) const noexcept override;
+  HypercolumnArrays arrays(int part, int piece) const noexcept override;
   Expected<void> read(int part, int piece, void* to, const void* from,
                       std::size_t bytes) noexcept override;
   Expected<void> write(int part, int piece, void* to, const void* from,
@@ -171,15 +170,16 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> create_gpu(Gpu& gpu, Engine& engine) noexcept;
   Expected<void> start_part(Scope& cuda, Gpu& gpu) noexcept;
   Expected<void> start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                             const PieceArrays& arrays) noexcept;
-  Expected<void> record_piece(Scope& cuda, Gpu& gpu, WorkGraph& graph, const NetworkPiece& piece,
-                              const PieceArrays& arrays) noexcept;
+                             const HypercolumnArrays& arrays) noexcept;
+  template <typename Body>
+  Expected<void> for_each_range(const Gpu& gpu, const NetworkPiece& piece,
+                                const HypercolumnArrays& arrays, const Body& body) noexcept;
   Expected<void> launch_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                              const PieceArrays& arrays) noexcept;
+                              const HypercolumnArrays& arrays) noexcept;
   Expected<void> choose_gathering(Gpu& gpu) noexcept;
 
   NetworkArguments arguments_of(const Gpu& gpu, const NetworkPiece& piece,
-                                const PieceArrays& arrays) const noexcept;
+                                const HypercolumnArrays& arrays) const noexcept;
   void set_places(NetworkArguments& network, const NetworkPiece& piece, int level,
                   const PieceRun& run) const noexcept;
   bool is_range(const NetworkArguments& network, const NetworkPiece& piece) const noexcept;
@@ -237,18 +237,16 @@ Expected<void> PlacedOnGpus::create(std::span<const PlacedDevice> devices,
 
 Expected<void> PlacedOnGpus::create_gpu(Gpu& gpu, Engine& engine) noexcept {
   const auto pieces = static_cast<std::size_t>(gpu.split == nullptr ? 1 : gpu.split->piece_count);
-  gpu.turns.reset(new (std::nothrow) PieceArrays[pieces]);
+  gpu.turns.reset(new (std::nothrow) HypercolumnArrays[pieces]);
   gpu.graphs.reset(new (std::nothrow) WorkGraph[pieces]);
   if (gpu.turns == nullptr || gpu.graphs == nullptr) {
     gpu.used = false;
     return detail::no_memory_for_operator();
   }
-  if (Expected<void> taken =
-          gpu.work.prepare(engine, detail::placed_gpu_footprint(plan_, gpu.device), kName);
-      !taken) {
-    gpu.used = false;
-    return taken;
-  }
+  const Expected<void> taken =
+      gpu.work.prepare(engine, detail::placed_gpu_footprint(plan_, gpu.device), kName);
+  gpu.used = taken.has_value();
+  if (!taken) return taken;
   detail::LayoutBuilder on_device(gpu.work.device_memory(), detail::kPieceAlignment);
   detail::LayoutBuilder pinned(gpu.work.pinned_memory(), detail::kPieceAlignment);
   gpu.arrays = place(plan_, gpu.device, on_device, pinned, gpu.turns.get());
@@ -265,38 +263,30 @@ Expected<void> PlacedOnGpus::create_gpu(Gpu& gpu, Engine& engine) noexcept {
 
 Expected<void> PlacedOnGpus::start_part(Scope& cuda, Gpu& gpu) noexcept {
   OCELLUS_TRY(gpu.work.start(cuda));
-  if (gpu.split != nullptr) {
-    for (int i = 0; i < gpu.split->piece_count; ++i) {
-      const NetworkPiece& piece = gpu.split->piece(i);
-      if (piece.empty()) continue;
-      const auto at = static_cast<std::size_t>(i);
-      const PieceArrays arrays = gpu.arrays_on_device(i);
-      if (i > 0) {
-        // Padded inputs must be 0.
-        if (Expected<void> done =
-                gpu.work.clear(cuda, arrays.weights, piece.bytes(PlacementKind::kGpu));
-            !done)
-          return done;
-      }
-      OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
-      if (i > 0) {
-        if (Expected<void> done =
-                gpu.work.copy(cuda, gpu.turns[at].weights, arrays.weights,
-                              piece.bytes(PlacementKind::kGpu), cudaMemcpyDeviceToHost);
-            !done)
-          return done;
-      }
-      OCELLUS_TRY(record_piece(cuda, gpu, gpu.graphs[at], piece, arrays));
+  const auto start = [&](const NetworkPiece& piece, const HypercolumnArrays& arrays,
+                         const HypercolumnArrays* turn, WorkGraph& graph) -> Expected<void> {
+    const std::size_t bytes = piece.bytes(PlacementKind::kGpu);
+    // Padded inputs must be 0.
+    if (turn != nullptr) OCELLUS_TRY(gpu.work.clear(cuda, arrays.weights, bytes));
+    OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
+    if (turn != nullptr) {
+      OCELLUS_TRY(
+          gpu.work.copy(cuda, turn->weights, arrays.weights, bytes, cudaMemcpyDeviceToHost));
     }
+    return gpu.work.make_graph(cuda, graph, [&] { return launch_piece(cuda, gpu, piece, arrays); });
+  };
+  for (int i = 0; gpu.split != nullptr && i < gpu.split->piece_count; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (gpu.split->piece(i).empty()) continue;
+    OCELLUS_TRY(start(gpu.split->piece(i), gpu.arrays_on_device(i),
+                      i == 0 ? nullptr : &gpu.turns[at], gpu.graphs[at]));
   }
   if (gpu.meeting == nullptr) return {};
-  const NetworkPiece& piece = gpu.meeting->piece(0);
-  OCELLUS_TRY(start_piece(cuda, gpu, piece, gpu.arrays.meeting));
-  return record_piece(cuda, gpu, gpu.meeting_graph, piece, gpu.arrays.meeting);
+  return start(gpu.meeting->piece(0), gpu.arrays.meeting, nullptr, gpu.meeting_graph);
 }
 
 NetworkArguments PlacedOnGpus::arguments_of(const Gpu& gpu, const NetworkPiece& piece,
-                                            const PieceArrays& arrays) const noexcept {
+                                            const HypercolumnArrays& arrays) const noexcept {
   NetworkArguments network = gpu.network;
   network.weights = arrays.weights;
   network.strong = arrays.strong;
@@ -324,8 +314,12 @@ void PlacedOnGpus::set_places(NetworkArguments& network, const NetworkPiece& pie
   l.minicolumns_at = static_cast<std::int64_t>(of.minicolumns_at) + shift * l.padded;
 }
 
-Expected<void> PlacedOnGpus::start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                                         const PieceArrays& arrays) noexcept {
+/// Calls body(range) for the hypercolumns of a piece that lie together, level after level, until
+/// one fails.
+template <typename Body>
+Expected<void> PlacedOnGpus::for_each_range(const Gpu& gpu, const NetworkPiece& piece,
+                                            const HypercolumnArrays& arrays,
+                                            const Body& body) noexcept {
   LevelRange range{arguments_of(gpu, piece, arrays), 0, 0, 0};
   Expected<void> done;
   for (range.level = piece.trees().first; done && range.level < piece.trees().end; ++range.level) {
@@ -333,19 +327,20 @@ Expected<void> PlacedOnGpus::start_piece(Scope& cuda, Gpu& gpu, const NetworkPie
       set_places(range.network, piece, range.level, run);
       range.begin = run.begin;
       range.end = run.end;
-      done = gpu.work.launch(cuda, network_start_range_kernel(),
-                             dim3(static_cast<unsigned>(run.count())), dim3(kNetworkThreads), 0,
-                             range);
+      done = body(range);
       return done.has_value();
     });
   }
   return done;
 }
 
-Expected<void> PlacedOnGpus::record_piece(Scope& cuda, Gpu& gpu, WorkGraph& graph,
-                                          const NetworkPiece& piece,
-                                          const PieceArrays& arrays) noexcept {
-  return gpu.work.make_graph(cuda, graph, [&] { return launch_piece(cuda, gpu, piece, arrays); });
+Expected<void> PlacedOnGpus::start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
+                                         const HypercolumnArrays& arrays) noexcept {
+  return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
+    return gpu.work.launch(cuda, network_start_range_kernel(),
+                           dim3(static_cast<unsigned>(range.end - range.begin)),
+                           dim3(kNetworkThreads), 0, range);
+  });
 }
 
 /// Is the piece a part in the sense of launch_part()?
@@ -363,34 +358,23 @@ bool PlacedOnGpus::is_range(const NetworkArguments& network,
 }
 
 Expected<void> PlacedOnGpus::launch_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                                          const PieceArrays& arrays) noexcept {
-  LevelRange range{arguments_of(gpu, piece, arrays), piece.trees().first, 0, 0};
-  const detail::Subtrees& trees = piece.trees();
-  if (is_range(range.network, piece)) {
-    NetworkPart part{trees.first, trees.end, 0, 0};
-    piece.for_each_run(plan_.hierarchy(), trees.first, [&](const PieceRun& run) {
+                                          const HypercolumnArrays& arrays) noexcept {
+  const NetworkArguments network = arguments_of(gpu, piece, arrays);
+  if (is_range(network, piece)) {
+    NetworkPart part{piece.trees().first, piece.trees().end, 0, 0};
+    piece.for_each_run(plan_.hierarchy(), part.level, [&](const PieceRun& run) {
       part.begin = run.begin;
       part.end = run.end;
       return false;
     });
-    return launch_part(gpu.work, cuda, range.network, part);
+    return launch_part(gpu.work, cuda, network, part);
   }
   LaunchOrder order = LaunchOrder::kAfter;
-  Expected<void> done;
-  for (; done && range.level < trees.end; ++range.level) {
-    piece.for_each_run(plan_.hierarchy(), range.level, [&](const PieceRun& run) {
-      set_places(range.network, piece, range.level, run);
-      range.begin = run.begin;
-      range.end = run.end;
-      done = gpu.work.launch(
-          cuda, network_level_kernel(),
-          dim3(blocks_for(static_cast<std::size_t>(run.count()), kBlockHypercolumns)),
-          dim3(kNetworkThreads), 0, range, order);
-      order = LaunchOrder::kOverlapping;
-      return done.has_value();
-    });
-  }
-  return done;
+  return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
+    return gpu.work.launch(
+        cuda, network_level_kernel(), dim3(blocks_of(range.end - range.begin, kBlockHypercolumns)),
+        dim3(kNetworkThreads), 0, range, std::exchange(order, LaunchOrder::kOverlapping));
+  });
 }
 
 Expected<void> PlacedOnGpus::choose_gathering(Gpu& gpu) noexcept {
@@ -459,34 +443,21 @@ Expected<void> PlacedOnGpus::queue_turns(Scope& cuda, Gpu& gpu, bool learns) noe
     const auto buffer = static_cast<std::size_t>(PlacedPart::buffer_of(i));
     std::uint8_t* const memory = gpu.arrays.buffers[buffer];
     const std::size_t bytes = gpu.split->piece(i).bytes(PlacementKind::kGpu);
-    const auto queue = [&](auto... calls) {
-      Expected<void> done;
-      static_cast<void>(((done = calls()).has_value() && ...));
-      return done;
-    };
-    const Expected<void> queued =
-        queue([&] { return work.let_wait(cuda, WorkStream::kUpload, work, kSaved + buffer); },
-              [&] {
-                return work.copy(cuda, memory, gpu.turns[at].weights, bytes, cudaMemcpyHostToDevice,
-                                 WorkStream::kUpload);
-              },
-              [&] { return work.record(cuda, kLoaded + buffer, WorkStream::kUpload); },
-              [&]() -> Expected<void> {
-                // What stays on the device is computed while the first turn is loaded.
-                if (i > 1 || gpu.split->piece(0).empty()) return {};
-                return work.run_graph(cuda, gpu.graphs[0]);
-              },
-              [&] { return work.let_wait(cuda, WorkStream::kCompute, work, kLoaded + buffer); },
-              [&] { return work.run_graph(cuda, gpu.graphs[at]); },
-              [&] { return work.record(cuda, kComputed + buffer); },
-              [&] { return work.let_wait(cuda, WorkStream::kDownload, work, kComputed + buffer); },
-              [&]() -> Expected<void> {
-                if (!learns) return {};
-                return work.copy(cuda, gpu.turns[at].weights, memory, bytes, cudaMemcpyDeviceToHost,
-                                 WorkStream::kDownload);
-              },
-              [&] { return work.record(cuda, kSaved + buffer, WorkStream::kDownload); });
-    if (!queued) return queued;
+    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kUpload, work, kSaved + buffer));
+    OCELLUS_TRY(work.copy(cuda, memory, gpu.turns[at].weights, bytes, cudaMemcpyHostToDevice,
+                          WorkStream::kUpload));
+    OCELLUS_TRY(work.record(cuda, kLoaded + buffer, WorkStream::kUpload));
+    // What stays on the device is computed while the first turn is loaded.
+    if (i == 1 && !gpu.split->piece(0).empty()) OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[0]));
+    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kCompute, work, kLoaded + buffer));
+    OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[at]));
+    OCELLUS_TRY(work.record(cuda, kComputed + buffer));
+    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kDownload, work, kComputed + buffer));
+    if (learns) {
+      OCELLUS_TRY(work.copy(cuda, gpu.turns[at].weights, memory, bytes, cudaMemcpyDeviceToHost,
+                            WorkStream::kDownload));
+    }
+    OCELLUS_TRY(work.record(cuda, kSaved + buffer, WorkStream::kDownload));
   }
   return {};
 }
@@ -498,10 +469,7 @@ Expected<void> PlacedOnGpus::send_roots(Gpu& from, Gpu* to) noexcept {
   std::int32_t* const pinned = from.arrays.pinned_winners + roots.at;
   Scope cuda(from.work.device(), Phase::kRunning, kName);
   if (to == nullptr) {
-    if (Expected<void> done =
-            from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost);
-        !done)
-      return done;
+    OCELLUS_TRY(from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost));
     return from.work.record(cuda, kStepEnd);
   }
   std::int32_t* const there = to->arrays.winners + roots.at;
@@ -513,10 +481,9 @@ Expected<void> PlacedOnGpus::send_roots(Gpu& from, Gpu* to) noexcept {
   else
     done = from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost);
   if (!done) return done;
-  if (done = from.work.record(cuda, kSplitEnd); !done) return done;
+  OCELLUS_TRY(from.work.record(cuda, kSplitEnd));
   Scope there_cuda(to->work.device(), Phase::kRunning, kName);
-  if (done = to->work.let_wait(there_cuda, WorkStream::kCompute, from.work, kSplitEnd); !done)
-    return done;
+  OCELLUS_TRY(to->work.let_wait(there_cuda, WorkStream::kCompute, from.work, kSplitEnd));
   if (from.gathering != Gathering::kPinned) return {};
   return to->work.copy(there_cuda, there, pinned, roots.bytes(), cudaMemcpyHostToDevice);
 }
@@ -550,17 +517,15 @@ Expected<void> PlacedOnGpus::finish(std::int32_t* winners) noexcept {
   if (meeting == nullptr) {
     return for_each([&](Gpu& gpu) { return fetch(gpu, roots_of(plan_, gpu.split->trees)); });
   }
-  if (done = send_roots_of_cpu(*meeting, winners); !done) return done;
+  OCELLUS_TRY(send_roots_of_cpu(*meeting, winners));
   const RootRange roots = roots_of(plan_, meeting->meeting->trees);
   {
     Scope cuda(meeting->work.device(), Phase::kRunning, kName);
-    if (done = meeting->work.run_graph(cuda, meeting->meeting_graph); !done) return done;
-    if (done = meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
-                                  meeting->arrays.winners + roots.at, roots.bytes(),
-                                  cudaMemcpyDeviceToHost);
-        !done)
-      return done;
-    if (done = meeting->work.record(cuda, kStepEnd); !done) return done;
+    OCELLUS_TRY(meeting->work.run_graph(cuda, meeting->meeting_graph));
+    OCELLUS_TRY(meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
+                                   meeting->arrays.winners + roots.at, roots.bytes(),
+                                   cudaMemcpyDeviceToHost));
+    OCELLUS_TRY(meeting->work.record(cuda, kStepEnd));
   }
   return fetch(*meeting, roots);
 }
@@ -597,7 +562,7 @@ Expected<void> PlacedOnGpus::read_winners(int level, std::int32_t* winners) noex
   return {};
 }
 
-PieceArrays PlacedOnGpus::arrays(int part, int piece) const noexcept {
+HypercolumnArrays PlacedOnGpus::arrays(int part, int piece) const noexcept {
   const Gpu& gpu = gpu_of(part);
   if (part == plan_.merge_part) return gpu.arrays.meeting;
   return piece == 0 ? gpu.arrays.resident : gpu.turns[static_cast<std::size_t>(piece)];

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/failure.h"
-#include "cortex/deslant.h"
+#include "cortex/patch.h"
 
 namespace ocellus {
 namespace detail {

@@ -5,7 +5,7 @@
 
 #include "core/backend.h"
 #include "core/failure.h"
-#include "cortex/backend.h"
+#include "cortex/plan.h"
 
 namespace ocellus {
 namespace {

@@ -1,6 +1,8 @@
 // CortexPlan: a checked configuration in the form that backends work from.
 #pragma once
 
+#include <memory>
+
 #include "core/operator_instance.h"
 #include "cortex/model_file.h"
 #include "ocellus/cortex.h"
@@ -48,5 +50,9 @@ Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept;
 /// and checks their values. P is derived from the weights if the model does not have it. Errors:
 /// IoError, CorruptFile (also if the file is no longer the one that was planned with), OutOfMemory.
 Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept;
+
+/// Instances without memory; null when the system has none.
+std::unique_ptr<OperatorInstance> make_cortex_cpu(const CortexPlan& plan, int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_cortex_cuda(const CortexPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

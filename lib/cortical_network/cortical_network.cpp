@@ -1,24 +1,100 @@
 #include "ocellus/cortical_network.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "core/failure.h"
-#include "cortical_network/network_state.h"
+#include "core/process.h"
+#include "cortical_network/cpu_levels.h"
+#include "cortical_network/network_file.h"
 
 namespace ocellus {
+
+using detail::CpuLevels;
+using detail::JobStep;
+using detail::NetworkArrays;
+using detail::NetworkRun;
+using detail::PieceRun;
+using detail::StepScratch;
+
+struct CorticalNetwork::State {
+  CorticalNetworkConfig config;
+  detail::NetworkPiece whole;
+  CpuLevels levels;
+  void* memory = nullptr;
+  std::size_t bytes = 0;
+  detail::OwnerProcess process;
+  detail::Scheduler scheduler;  // has no work when it ends
+
+  ~State() {
+    if (process.is_child()) scheduler.abandon();
+    std::free(memory);
+  }
+
+  const detail::NetworkPlan& plan() const noexcept { return levels.plan; }
+  const detail::LevelPlan& level(int number) const noexcept {
+    return plan().hierarchy.level(number);
+  }
+
+  /// Takes the memory and starts the workers. Weights and minicolumns are not initialized. Errors:
+  /// those of CorticalNetwork::create.
+  static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config) noexcept;
+
+  void layout(detail::LayoutBuilder& builder) noexcept;
+
+  void run(std::span<const JobStep> steps) noexcept {
+    // A child process does not have the threads.
+    if (config.workers == 1 || process.is_child()) return detail::run_here(steps);
+    detail::Job job;
+    job.steps = steps.data();
+    job.step_count = static_cast<int>(steps.size());
+    scheduler.submit(job);
+    scheduler.wait(job, Deadline::never());
+  }
+  template <CpuLevels::Body kBody>
+  void run_on_each_level() noexcept {
+    levels.on_each_level<kBody>([this](std::span<const JobStep> steps) { run(steps); });
+  }
+
+  /// Rounds of feedback: down, then up.
+  void give_feedback() noexcept;
+  static void choose_hypotheses(const CpuLevels& levels, int level, const PieceRun& run,
+                                const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+    detail::choose_hypotheses(levels.plan, level, run.begin, run.end, arrays, scratch);
+  }
+  static void expect(const CpuLevels& levels, int level, const PieceRun& run,
+                     const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+    detail::respond_to_expectation(levels.plan, level, run.begin, run.end, arrays, scratch);
+  }
+};
+
+void CorticalNetwork::State::layout(detail::LayoutBuilder& builder) noexcept {
+  const detail::Hierarchy& hierarchy = plan().hierarchy;
+  const detail::NetworkLayout& layout = plan().layout;
+  const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
+  NetworkArrays& arrays = levels.arrays;
+  arrays.cells = builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
+                                            static_cast<std::size_t>(hierarchy.height) * kLgnCells);
+  arrays.place(builder, layout.weights, layout.strong, hierarchy.minicolumns);
+  arrays.winners = builder.take<std::int32_t>(hypercolumns);
+  arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
+  arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
+  levels.scratch.layout(builder, hierarchy, config.workers);
+}
 
 Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create(
     const CorticalNetworkConfig& config) noexcept {
   std::unique_ptr<State> state(new (std::nothrow) State);
   if (state == nullptr) return detail::no_memory_for_operator();
   OCELLUS_TRY(state->process.create());
-  OCELLUS_TRY(detail::make_network_plan(config, state->plan));
+  detail::NetworkPlan& plan = state->levels.plan;
+  OCELLUS_TRY(detail::make_network_plan(config, plan));
   state->config = config;
-  state->workers = config.workers;
   detail::LayoutBuilder sizes;
   state->layout(sizes);
   state->bytes = sizes.bytes();
@@ -26,24 +102,30 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
   if (state->memory == nullptr) return detail::no_memory_for_operator();
   detail::LayoutBuilder places(state->memory);
   state->layout(places);
-  state->scratch.clear();
-  std::fill_n(state->arrays.cells,
-              static_cast<std::size_t>(state->plan.hierarchy.width) *
-                  static_cast<std::size_t>(state->plan.hierarchy.height) * kLgnCells,
-              std::uint8_t{0});
-  if (state->workers > 1) {
-    if (Expected<void> started = state->scheduler.start({}, state->workers); !started)
-      return tl::unexpected(started.error());
-  }
-  state->plan_jobs();
+  state->levels.scratch.clear();
+  const int top = plan.hierarchy.level_count - 1;
+  state->whole =
+      detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns()});
+  state->levels.prepare(state->whole);
+  if (config.workers > 1) OCELLUS_TRY(state->scheduler.start({}, config.workers));
   return state;
+}
+
+void CorticalNetwork::State::give_feedback() noexcept {
+  const int count = plan().hierarchy.level_count;
+  std::array<JobStep, std::size_t{2} * kMaxCorticalLevels> steps;
+  for (int l = 0; l < count; ++l) {
+    steps[static_cast<std::size_t>(count - 1 - l)] =
+        levels.level_step<&State::choose_hypotheses>(l);
+    steps[static_cast<std::size_t>(count + l)] = levels.level_step<&State::expect>(l);
+  }
+  for (int round = 0; round < plan().feedback_rounds; ++round)
+    run({steps.data(), 2 * static_cast<std::size_t>(count)});
 }
 
 Expected<CorticalNetwork> CorticalNetwork::create(const CorticalNetworkConfig& config) noexcept {
   OCELLUS_TRY_ASSIGN(made, State::create(config));
-  State& state = **made;
-  state.run(
-      {state.creation_steps.data(), static_cast<std::size_t>(state.plan.hierarchy.level_count)});
+  (*made)->run_on_each_level<&CpuLevels::start>();
   return CorticalNetwork(made->release());
 }
 
@@ -60,26 +142,21 @@ CorticalNetwork::~CorticalNetwork() {
 }
 
 void CorticalNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn) noexcept {
-  State& state = *state_;
-  state.image = image;
-  state.image_stride = stride;
-  state.learns = learn;
-  const auto levels = static_cast<std::size_t>(state.plan.hierarchy.level_count);
-  state.run({state.steps_of_a_step.data(), levels + 1});
-  if (learn) {
-    ++state.steps;
-    return;
-  }
-  for (int round = 0; round < state.plan.feedback_rounds; ++round)
-    state.run({state.feedback_steps.data(), 2 * levels});
+  CpuLevels& levels = state_->levels;
+  levels.image = image;
+  levels.stride = stride;
+  levels.learns = learn;
+  state_->run(levels.steps());
+  if (learn)
+    ++levels.step;
+  else if (levels.plan.feedback_rounds > 0)
+    state_->give_feedback();
 }
 
 Expected<void> CorticalNetwork::set_feedback(int rounds, int tolerance) noexcept {
   OCELLUS_TRY(detail::check_feedback(rounds, tolerance));
-  state_->config.feedback_rounds = rounds;
-  state_->config.feedback_tolerance = tolerance;
-  state_->plan.feedback_rounds = rounds;
-  state_->plan.feedback_tolerance = tolerance;
+  state_->config.feedback_rounds = state_->levels.plan.feedback_rounds = rounds;
+  state_->config.feedback_tolerance = state_->levels.plan.feedback_tolerance = tolerance;
   return {};
 }
 
@@ -88,7 +165,7 @@ const CorticalNetworkConfig& CorticalNetwork::config() const noexcept {
 }
 
 int CorticalNetwork::levels() const noexcept {
-  return state_->plan.hierarchy.level_count;
+  return state_->plan().hierarchy.level_count;
 }
 
 ImageSize CorticalNetwork::grid(int level) const noexcept {
@@ -105,25 +182,76 @@ int CorticalNetwork::minicolumns(int level) const noexcept {
 
 std::span<const std::int32_t> CorticalNetwork::winners(int level) const noexcept {
   const detail::LevelPlan& l = state_->level(level);
-  return {state_->arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns())};
+  return {state_->levels.arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns())};
 }
 
 void CorticalNetwork::responses(int level, int hypercolumn,
                                 std::span<std::int64_t> g) const noexcept {
-  detail::responses_of(state_->plan, level, hypercolumn, state_->arrays, state_->scratch.of(0), g);
+  const CpuLevels& levels = state_->levels;
+  detail::responses_of(levels.plan, level, hypercolumn, levels.arrays, levels.scratch.of(0), g);
 }
 
 int CorticalNetwork::weight(int level, int hypercolumn, int input, int minicolumn) const noexcept {
-  return state_->arrays.weights[state_->plan.layout.weights_of(level, hypercolumn, minicolumn) +
-                                static_cast<std::size_t>(input)];
+  return state_->levels.arrays
+      .weights[state_->plan().layout.weights_of(level, hypercolumn, minicolumn) +
+               static_cast<std::size_t>(input)];
 }
 
 std::uint64_t CorticalNetwork::steps() const noexcept {
-  return state_->steps;
+  return state_->levels.step;
 }
 
 std::size_t CorticalNetwork::memory() const noexcept {
   return state_->bytes;
+}
+
+// ---- files
+
+namespace {
+
+/// The whole level is one run, in the arrays of the network.
+class WholeLevels final : public detail::NetworkStore {
+ public:
+  explicit WholeLevels(const CpuLevels& levels) noexcept
+      : plan_(levels.plan), arrays_(levels.arrays) {}
+
+  Expected<NetworkRun> open(int level, int, unsigned) noexcept override {
+    const detail::LevelPlan& l = plan_.hierarchy.level(level);
+    NetworkRun run;
+    run.level = level;
+    run.count = l.hypercolumns();
+    run.weights = arrays_.weights + plan_.layout.weights_of(level, 0, 0);
+    run.strong = arrays_.strong + plan_.layout.strong_of(level, 0);
+    run.minicolumns = arrays_.minicolumns + l.minicolumns_at;
+    run.wins = arrays_.wins + l.minicolumns_at;
+    return run;
+  }
+  Expected<void> store(const NetworkRun&, unsigned) noexcept override { return {}; }
+  // The workers do it together.
+  void derive(const NetworkRun&) noexcept override {}
+
+ private:
+  const detail::NetworkPlan& plan_;
+  const NetworkArrays& arrays_;
+};
+
+}  // namespace
+
+Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
+  WholeLevels store(state_->levels);
+  return detail::save_network(path, state_->config, steps(), state_->plan(), store);
+}
+
+Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {
+  detail::NetworkReader file;
+  OCELLUS_TRY(file.open(path, workers));
+  OCELLUS_TRY_ASSIGN(made, State::create(file.config()));
+  State& state = **made;
+  state.levels.step = file.steps();
+  WholeLevels store(state.levels);
+  OCELLUS_TRY(file.read(store));
+  state.run_on_each_level<&CpuLevels::derive>();
+  return CorticalNetwork(made->release());
 }
 
 }  // namespace ocellus

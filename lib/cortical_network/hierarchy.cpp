@@ -61,15 +61,11 @@ Expected<LevelPlan> plan_level(const CorticalLevel& shape, int number, int colum
 /// The lowest level with free fields over `cells` cells.
 Expected<LevelPlan> plan_fields(int minicolumns, int width, int cells,
                                 const FreeFields& fields) noexcept {
-  if (auto c =
-          check_number("minicolumns of level 1", minicolumns, kLeastMinicolumns, kMaxMinicolumns);
-      !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(
+      check_number("minicolumns of level 1", minicolumns, kLeastMinicolumns, kMaxMinicolumns));
   OCELLUS_TRY(check_number("fields", fields.count, 1, kMaxHypercolumns));
-  if (auto c =
-          check_number("field_inputs", fields.inputs, 1, std::min(cells, kMaxHypercolumnInputs));
-      !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(
+      check_number("field_inputs", fields.inputs, 1, std::min(cells, kMaxHypercolumnInputs)));
   LevelPlan level;
   level.shape = {fields.inputs, 1, 1, 1, minicolumns};
   level.columns = fields.count;
@@ -94,8 +90,7 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
                                    const FreeFields& fields) noexcept {
   OCELLUS_TRY(check_number("width", width, 1, kMaxLgnSide));
   OCELLUS_TRY(check_number("height", height, 1, kMaxLgnSide));
-  if (auto c = check_number("width * height", std::int64_t{width} * height, 1, kMaxLgnPixels); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_number("width * height", std::int64_t{width} * height, 1, kMaxLgnPixels));
   Hierarchy hierarchy;
   hierarchy.width = width;
   hierarchy.height = height;
@@ -123,10 +118,8 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
     rows = level.rows;
     cells = level.shape.minicolumns;
   }
-  if (auto c =
-          check_number("hypercolumns of all levels", hierarchy.hypercolumns, 1, kMaxHypercolumns);
-      !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(
+      check_number("hypercolumns of all levels", hierarchy.hypercolumns, 1, kMaxHypercolumns));
   return hierarchy;
 }
 

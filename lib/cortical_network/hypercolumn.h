@@ -6,11 +6,67 @@
 #include <cstdint>
 #include <span>
 
+#include "core/layout_builder.h"
 #include "cortical_network/hierarchy.h"
-#include "cortical_network/network_layout.h"
 #include "ocellus/cortical_network.h"
 
 namespace ocellus::detail {
+
+// ---- where the arrays lie on the CPU
+
+/// Weights of a minicolumn are padded to this number of inputs: a cache line.
+inline constexpr int kInputAlignment = 32;
+inline constexpr int kBitsOfWord = 32;
+/// The strong bits of a level begin at a multiple of this number of words, so that rows can be read
+/// as vectors.
+inline constexpr std::size_t kStrongAlignment = 8;
+
+constexpr int padded_inputs(int count) noexcept {
+  return (count + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
+}
+
+/// A response needs to know which minicolumns have a strong weight for each active input, and
+/// rarely a weight itself: a bit of each weight is kept apart. The winner learns with all of its
+/// weights, which lie side by side.
+struct LevelLayout {
+  int minicolumns = 0;  ///< of a hypercolumn
+  int inputs = 0;       ///< of a hypercolumn
+  int pitch = 0;        ///< weights of a minicolumn, padded
+  int words = 0;        ///< of strong bits of an input, a bit for each padded minicolumn
+  std::size_t weights_at = 0;
+  std::size_t strong_at = 0;
+
+  /// Elements of a hypercolumn.
+  std::size_t weights() const noexcept {
+    return static_cast<std::size_t>(minicolumns) * static_cast<std::size_t>(pitch);
+  }
+  std::size_t strong_words() const noexcept {
+    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(words);
+  }
+};
+
+struct NetworkLayout {
+  std::array<LevelLayout, kMaxCorticalLevels> levels{};
+  std::size_t weights = 0;  ///< [hypercolumn][minicolumn][padded input]
+  std::size_t strong = 0;   ///< [hypercolumn][input][word]
+
+  const LevelLayout& level(int number) const noexcept {
+    return levels[static_cast<std::size_t>(number)];
+  }
+  std::size_t weights_of(int number, int hypercolumn, int minicolumn) const noexcept {
+    const LevelLayout& l = level(number);
+    return l.weights_at + static_cast<std::size_t>(hypercolumn) * l.weights() +
+           static_cast<std::size_t>(minicolumn) * static_cast<std::size_t>(l.pitch);
+  }
+  std::size_t strong_of(int number, int hypercolumn) const noexcept {
+    const LevelLayout& l = level(number);
+    return l.strong_at + static_cast<std::size_t>(hypercolumn) * l.strong_words();
+  }
+};
+
+NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept;
+
+// ---- plan and state
 
 inline constexpr int kMaxStableWins = 64;
 
@@ -48,13 +104,28 @@ struct alignas(16) Minicolumn {
   bool stable = false;  ///< has stable_wins wins
 };
 
-/// The arrays. Padded minicolumns and inputs keep the weight 0 and take no part.
-struct NetworkArrays {
+/// What hypercolumns learn. Padded minicolumns and inputs keep the weight 0 and take no part.
+struct HypercolumnArrays {
+  std::uint16_t* weights = nullptr;   ///< see NetworkLayout
+  std::uint32_t* strong = nullptr;    ///< see NetworkLayout
+  Minicolumn* minicolumns = nullptr;  ///< [hypercolumn][padded minicolumn]
+  std::uint8_t* wins = nullptr;       ///< by g > 0, at most stable_wins; the same order
+  /// Strong bits of the lowest level in the order of its weights; on a GPU only.
+  std::uint8_t* patterns = nullptr;
+
+  /// Places the arrays; numbers of elements.
+  void place(LayoutBuilder& builder, std::size_t weight_count, std::size_t strong_count,
+             std::size_t minicolumn_count, std::size_t pattern_count = 0) noexcept {
+    weights = builder.take<std::uint16_t>(weight_count);
+    strong = builder.take<std::uint32_t>(strong_count);
+    minicolumns = builder.take<Minicolumn>(minicolumn_count);
+    wins = builder.take<std::uint8_t>(minicolumn_count);
+    if (pattern_count > 0) patterns = builder.take<std::uint8_t>(pattern_count);
+  }
+};
+
+struct NetworkArrays : HypercolumnArrays {
   std::uint8_t* cells = nullptr;             ///< LGN, [pixel][cell], 0 or 1
-  std::uint16_t* weights = nullptr;          ///< see NetworkLayout
-  std::uint32_t* strong = nullptr;           ///< see NetworkLayout
-  Minicolumn* minicolumns = nullptr;         ///< [hypercolumn][padded minicolumn]
-  std::uint8_t* wins = nullptr;              ///< by g > 0, at most stable_wins; the same order
   std::int32_t* winners = nullptr;           ///< [hypercolumn], counted over all levels
   std::int64_t* winner_responses = nullptr;  ///< g of the winner before it learned; the same order
   std::int32_t* hypotheses = nullptr;        ///< of the feedback, or kSilent; the same order

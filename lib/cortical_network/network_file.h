@@ -12,15 +12,10 @@ inline constexpr ModelKind kCorticalNetworkKind{"cortnet", "cortical network", 1
 
 /// Hypercolumns of a level whose arrays lie together in the memory of the host, as in
 /// NetworkLayout, the first one at the begin.
-struct NetworkRun {
+struct NetworkRun : HypercolumnArrays {
   int level = 0;
   int begin = 0;
   int count = 0;
-  std::uint16_t* weights = nullptr;
-  std::uint32_t* strong = nullptr;
-  Minicolumn* minicolumns = nullptr;
-  std::uint8_t* wins = nullptr;
-  std::uint8_t* patterns = nullptr;  ///< of the lowest level on a GPU; otherwise null
 };
 
 /// The arrays of a network, wherever it keeps them.
@@ -48,16 +43,28 @@ Expected<void> save_network(const char* path, const CorticalNetworkConfig& confi
                             std::uint64_t steps, const NetworkPlan& plan,
                             NetworkStore& store) noexcept;
 
-/// What load_network() calls when it knows the configuration: creates the network and returns its
-/// store.
-class NetworkMaker {
+/// A file that is read: `open`, then `read` into a network of its configuration.
+class NetworkReader {
  public:
-  virtual ~NetworkMaker() = default;
-  virtual Expected<NetworkStore*> make(const CorticalNetworkConfig& config,
-                                       std::uint64_t steps) noexcept = 0;
-};
+  /// Reads the configuration, and checks the file before memory is taken. `path` must outlive the
+  /// object. Errors: those of CorticalNetwork::load_file.
+  Expected<void> open(const char* path, int workers) noexcept;
+  /// Errors: also those of the store.
+  Expected<void> read(NetworkStore& store) noexcept;
 
-/// Errors: those of CorticalNetwork::load_file and of the maker.
-Expected<void> load_network(const char* path, int workers, NetworkMaker& maker) noexcept;
+  const CorticalNetworkConfig& config() const noexcept { return config_; }
+  std::uint64_t steps() const noexcept { return steps_; }
+
+ private:
+  Expected<void> read_config(int workers) noexcept;
+  /// Adds the path to an error of the file.
+  Expected<void> named(const Expected<void>& done) const noexcept;
+
+  const char* path_ = nullptr;
+  ModelFile file_;
+  CorticalNetworkConfig config_;
+  std::uint64_t steps_ = 0;
+  NetworkPlan plan_;
+};
 
 }  // namespace ocellus::detail

@@ -1,6 +1,6 @@
 #include "cortical_network/network_piece.h"
 
-#include "cortical_network/network_layout.h"
+#include <algorithm>
 
 namespace ocellus::detail {
 namespace {
@@ -21,22 +21,17 @@ NetworkPiece::NetworkPiece(const NetworkPlan& plan, const Subtrees& trees) noexc
     level.strong_at = strong_;
     level.minicolumns_at = minicolumns_;
     const auto count = static_cast<std::size_t>(level.hypercolumns);
-    weights_ += count * static_cast<std::size_t>(layout.minicolumns) *
-                static_cast<std::size_t>(layout.pitch);
-    strong_ +=
-        count * static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words);
+    weights_ += count * layout.weights();
+    strong_ += count * layout.strong_words();
     minicolumns_ += count * static_cast<std::size_t>(of.stride);
     if (l == 0) pattern_bytes_ = weights_ / kBitsOfByte;
   }
 }
 
-PieceArrays NetworkPiece::place(LayoutBuilder& builder, PlacementKind kind) const noexcept {
-  PieceArrays arrays;
-  arrays.weights = builder.take<std::uint16_t>(weights_);
-  arrays.strong = builder.take<std::uint32_t>(strong_);
-  arrays.minicolumns = builder.take<Minicolumn>(minicolumns_);
-  arrays.wins = builder.take<std::uint8_t>(minicolumns_);
-  if (kind == PlacementKind::kGpu) arrays.patterns = builder.take<std::uint8_t>(pattern_bytes_);
+HypercolumnArrays NetworkPiece::place(LayoutBuilder& builder, PlacementKind kind) const noexcept {
+  HypercolumnArrays arrays;
+  arrays.place(builder, weights_, strong_, minicolumns_,
+               kind == PlacementKind::kGpu ? pattern_bytes_ : 0);
   return arrays;
 }
 
@@ -65,6 +60,28 @@ void NetworkPiece::apply(NetworkPlan& plan) const noexcept {
     plan.layout.levels[at].strong_at = levels_[at].strong_at;
     plan.hierarchy.levels[at].minicolumns_at = levels_[at].minicolumns_at;
   }
+}
+
+PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcept {
+  const Hierarchy& h = plan.hierarchy;
+  const LevelPlan& lowest = h.level(0);
+  const SubtreeRects& rects = piece.level(0).rects;
+  PixelRange range{h.height, 0, h.width, 0};
+  // A contrast cell sees the neighbors of its pixel.
+  const int margin = plan.lgn == LgnTransform::kContrast ? 1 : 0;
+  for (int i = 0; i < rects.count; ++i) {
+    const GridRect& r = rects.rects[static_cast<std::size_t>(i)];
+    const CorticalLevel& shape = lowest.shape;
+    range.x_begin = std::min(range.x_begin, std::max(r.x * shape.stride_x - margin, 0));
+    range.y_begin = std::min(range.y_begin, std::max(r.y * shape.stride_y - margin, 0));
+    range.x_end = std::max(
+        range.x_end,
+        std::min((r.x + r.width - 1) * shape.stride_x + shape.window_width + margin, h.width));
+    range.y_end = std::max(
+        range.y_end,
+        std::min((r.y + r.height - 1) * shape.stride_y + shape.window_height + margin, h.height));
+  }
+  return range;
 }
 
 std::size_t hypercolumn_bytes(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {

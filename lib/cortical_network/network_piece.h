@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/layout_builder.h"
 #include "cortical_network/hypercolumn.h"
 #include "cortical_network/subtrees.h"
 #include "ocellus/cortical_placement.h"
@@ -34,16 +33,6 @@ struct PieceLevel {
   std::size_t minicolumns_at = 0;
 };
 
-/// Of all levels of a piece. As in NetworkArrays, but a hypercolumn is at its slot.
-struct PieceArrays {
-  std::uint16_t* weights = nullptr;
-  std::uint32_t* strong = nullptr;
-  Minicolumn* minicolumns = nullptr;
-  std::uint8_t* wins = nullptr;
-  /// Strong bits of the lowest level in the order of its weights; on a GPU only.
-  std::uint8_t* patterns = nullptr;
-};
-
 class NetworkPiece {
  public:
   NetworkPiece() noexcept = default;
@@ -56,8 +45,9 @@ class NetworkPiece {
   }
   /// Bytes of the arrays.
   std::size_t bytes(PlacementKind kind) const noexcept;
-  /// Places the arrays; `builder` must align to kPieceAlignment.
-  PieceArrays place(LayoutBuilder& builder, PlacementKind kind) const noexcept;
+  /// Places the arrays, where a hypercolumn is at its slot. `builder` must align to
+  /// kPieceAlignment.
+  HypercolumnArrays place(LayoutBuilder& builder, PlacementKind kind) const noexcept;
 
   /// Calls body(PieceRun) for the hypercolumns of a level, in ascending order, or until it returns
   /// false.
@@ -93,6 +83,9 @@ class NetworkPiece {
   std::size_t minicolumns_ = 0;
   std::size_t pattern_bytes_ = 0;
 };
+
+/// The pixels that a piece with the lowest level reads.
+PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcept;
 
 /// Bytes of the arrays of a hypercolumn. `lowest`: of the lowest level.
 std::size_t hypercolumn_bytes(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;

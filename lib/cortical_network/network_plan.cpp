@@ -53,10 +53,8 @@ NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
     layout.strong = align_up(layout.strong, kStrongAlignment);
     level.strong_at = layout.strong;
     const auto hypercolumns = static_cast<std::size_t>(plan.hypercolumns());
-    layout.weights += hypercolumns * static_cast<std::size_t>(level.minicolumns) *
-                      static_cast<std::size_t>(level.pitch);
-    layout.strong += hypercolumns * static_cast<std::size_t>(level.inputs) *
-                     static_cast<std::size_t>(level.words);
+    layout.weights += hypercolumns * level.weights();
+    layout.strong += hypercolumns * level.strong_words();
   }
   return layout;
 }

@@ -204,24 +204,14 @@ Expected<void> PlacedCorticalNetwork::State::settle() noexcept {
 
 NetworkRun PlacedCorticalNetwork::State::place_run(detail::LayoutBuilder& builder, int level,
                                                    int count) const noexcept {
-  const detail::LevelPlan& l = hierarchy().level(level);
   const detail::LevelLayout& layout = plan->network.layout.level(level);
   const auto hypercolumns = static_cast<std::size_t>(count);
   NetworkRun run;
   run.level = level;
   run.count = count;
-  run.weights =
-      builder.take<std::uint16_t>(hypercolumns * static_cast<std::size_t>(layout.minicolumns) *
-                                  static_cast<std::size_t>(layout.pitch));
-  run.strong = builder.take<std::uint32_t>(hypercolumns * static_cast<std::size_t>(layout.inputs) *
-                                           static_cast<std::size_t>(layout.words));
-  run.minicolumns =
-      builder.take<detail::Minicolumn>(hypercolumns * static_cast<std::size_t>(l.stride));
-  run.wins = builder.take<std::uint8_t>(hypercolumns * static_cast<std::size_t>(l.stride));
-  if (level == 0)
-    run.patterns =
-        builder.take<std::uint8_t>(hypercolumns * static_cast<std::size_t>(layout.minicolumns) *
-                                   static_cast<std::size_t>(layout.pitch) / kBitsOfByte);
+  run.place(builder, hypercolumns * layout.weights(), hypercolumns * layout.strong_words(),
+            hypercolumns * static_cast<std::size_t>(hierarchy().level(level).stride),
+            level == 0 ? hypercolumns * layout.weights() / kBitsOfByte : 0);
   return run;
 }
 
@@ -242,14 +232,10 @@ Expected<void> PlacedCorticalNetwork::State::for_each_array(const NetworkRun& ru
   const detail::PlacedPart& part = plan->part(at.part);
   const detail::PieceLevel& level = part.piece(at.piece).level(run.level);
   const detail::LevelLayout& layout = plan->network.layout.level(run.level);
-  const detail::PieceArrays of =
-      part.on_cpu ? cpu.arrays(at.part) : gpus->arrays(at.part, at.piece);
+  const detail::HypercolumnArrays of =
+      part.on_cpu ? cpu.arrays(*plan, at.part) : gpus->arrays(at.part, at.piece);
   const auto slot = static_cast<std::size_t>(at.run.slot);
   const auto count = static_cast<std::size_t>(run.count);
-  const std::size_t weights =
-      static_cast<std::size_t>(layout.minicolumns) * static_cast<std::size_t>(layout.pitch);
-  const std::size_t strong =
-      static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words);
   const auto stride = static_cast<std::size_t>(hierarchy().level(run.level).stride);
   const auto each = [&](unsigned array, auto* in_run, auto* of_network, std::size_t begin,
                         std::size_t elements) -> Expected<void> {
@@ -257,11 +243,11 @@ Expected<void> PlacedCorticalNetwork::State::for_each_array(const NetworkRun& ru
     return copy(at, in_run, of_network + begin + slot * elements,
                 count * elements * sizeof(*in_run));
   };
-  OCELLUS_TRY(each(kWeights, run.weights, of.weights, level.weights_at, weights));
-  OCELLUS_TRY(each(kDerived, run.strong, of.strong, level.strong_at, strong));
+  OCELLUS_TRY(each(kWeights, run.weights, of.weights, level.weights_at, layout.weights()));
+  OCELLUS_TRY(each(kDerived, run.strong, of.strong, level.strong_at, layout.strong_words()));
   if (of.patterns != nullptr && run.level == 0) {
     OCELLUS_TRY(each(kDerived, run.patterns, of.patterns, level.weights_at / kBitsOfByte,
-                     weights / kBitsOfByte));
+                     layout.weights() / kBitsOfByte));
   }
   OCELLUS_TRY(each(kDerived, run.minicolumns, of.minicolumns, level.minicolumns_at, stride));
   return each(kWins, run.wins, of.wins, level.minicolumns_at, stride);
@@ -298,20 +284,15 @@ Expected<void> PlacedCorticalNetwork::State::store(const NetworkRun& run,
 
 void PlacedCorticalNetwork::State::derive(const NetworkRun& run) noexcept {
   detail::NetworkArrays arrays;
-  arrays.weights = run.weights;
-  arrays.strong = run.strong;
-  arrays.minicolumns = run.minicolumns;
-  arrays.wins = run.wins;
+  static_cast<detail::HypercolumnArrays&>(arrays) = run;
   arrays.winners = winners.winners;
   arrays.winner_responses = winners.responses;
   arrays.slot_shift = -run.begin;
   for (int h = run.begin; h < run.begin + run.count; ++h)
     detail::derive_hypercolumn(*run_plan, run.level, h, arrays);
   if (run.patterns == nullptr) return;
-  const detail::LevelLayout& layout = plan->network.layout.level(run.level);
-  const std::size_t weights = static_cast<std::size_t>(run.count) *
-                              static_cast<std::size_t>(layout.minicolumns) *
-                              static_cast<std::size_t>(layout.pitch);
+  const std::size_t weights =
+      static_cast<std::size_t>(run.count) * plan->network.layout.level(run.level).weights();
   for (std::size_t i = 0; i < weights; i += kBitsOfByte) {
     unsigned bits = 0;
     for (std::size_t k = 0; k < kBitsOfByte; ++k)
@@ -368,24 +349,12 @@ Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::create(
 Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::load_file(
     const char* path, const CorticalPlacement& placement,
     std::span<Engine* const> engines) noexcept {
-  struct Maker final : detail::NetworkMaker {
-    const CorticalPlacement& placement;
-    std::span<Engine* const> engines;
-    std::unique_ptr<State> state;
-
-    Maker(const CorticalPlacement& of, std::span<Engine* const> on) noexcept
-        : placement(of), engines(on) {}
-    Expected<detail::NetworkStore*> make(const CorticalNetworkConfig& config,
-                                         std::uint64_t steps) noexcept override {
-      OCELLUS_TRY_ASSIGN(made, State::create(config, placement, engines));
-      state = std::move(*made);
-      state->steps = steps;
-      return state.get();
-    }
-  };
-  Maker maker(placement, engines);
-  OCELLUS_TRY(detail::load_network(path, 1, maker));
-  return PlacedCorticalNetwork(maker.state.release());
+  detail::NetworkReader file;
+  OCELLUS_TRY(file.open(path, 1));
+  OCELLUS_TRY_ASSIGN(made, State::create(file.config(), placement, engines));
+  (*made)->steps = file.steps();
+  OCELLUS_TRY(file.read(**made));
+  return PlacedCorticalNetwork(made->release());
 }
 
 PlacedCorticalNetwork::PlacedCorticalNetwork(PlacedCorticalNetwork&& other) noexcept

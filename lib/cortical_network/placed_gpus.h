@@ -34,7 +34,7 @@ class PlacedGpus {
   /// Sets the winners of a level that GPUs have.
   virtual Expected<void> read_winners(int level, std::int32_t* winners) noexcept = 0;
   /// Arrays of a piece in the memory where they are kept; call settle() before using them.
-  virtual PieceArrays arrays(int part, int piece) const noexcept = 0;
+  virtual HypercolumnArrays arrays(int part, int piece) const noexcept = 0;
   /// Copies between ordinary memory and these arrays.
   virtual Expected<void> read(int part, int piece, void* to, const void* from,
                               std::size_t bytes) noexcept = 0;

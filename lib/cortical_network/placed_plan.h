@@ -51,31 +51,12 @@ struct PlacedPlan {
   bool is_split(int part) const noexcept { return part != merge_part && part != top_part; }
   bool uses(int device) const noexcept;
 
-  /// Calls body(part, piece, run) for runs of hypercolumns [begin, end) of a level that lie
-  /// together, in ascending order. Stops after an error.
-  template <typename Body>
-  Expected<void> for_each_run(int level, const Body& body) const noexcept {
-    for (int h = 0; h < hierarchy().level(level).hypercolumns();) {
-      OCELLUS_TRY_ASSIGN(next, next_run(level, h, body));
-      h = *next;
-    }
-    return {};
-  }
-
   struct Where {
     int part = kNone;
     int piece = 0;
     PieceRun run;  ///< from the hypercolumn on
   };
   Where find(int level, int hypercolumn) const noexcept;
-
- private:
-  template <typename Body>
-  Expected<int> next_run(int level, int hypercolumn, const Body& body) const noexcept {
-    const Where at = find(level, hypercolumn);
-    OCELLUS_TRY(body(at.part, at.piece, at.run));
-    return at.run.end;
-  }
 };
 
 /// Errors: those of PlacedCorticalNetwork::create for network and placement.

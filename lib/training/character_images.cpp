@@ -56,8 +56,7 @@ void append(const GrayPlane& plane, Cutter& cutter, std::span<const InkRun> ink,
   const int factor = std::max((size.width + images.width - 1) / images.width,
                               (size.height + images.height - 1) / images.height);
   const std::size_t at = images.ink.size();
-  images.ink.resize(at + static_cast<std::size_t>(images.width) *
-                             static_cast<std::size_t>(images.height));
+  images.ink.resize(at + images.pixels());
   for (int y = 0; y * factor < size.height; ++y) {
     for (int x = 0; x * factor < size.width; ++x) {
       int sum = 0;

@@ -18,8 +18,7 @@ void draw_copy(const LabeledImages& images, std::size_t image, int copy,
                const CortexTraining& training, std::uint8_t* out) {
   const int width = images.width;
   const int height = images.height;
-  const std::uint8_t* const from = images.ink.data() + image * static_cast<std::size_t>(width) *
-                                                           static_cast<std::size_t>(height);
+  const std::uint8_t* const from = images.image(image);
   std::uint32_t number = 0;
   const auto uniform = [&](float bound) {
     const std::uint32_t word =

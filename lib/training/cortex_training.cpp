@@ -49,7 +49,7 @@ bool CortexActivities::compute_cells(const LabeledImages& images, const CortexTr
         std::vector<std::uint8_t> copy(pixels);
         for (std::size_t i = begin; i < std::min(begin + kBlock, count_); ++i) {
           const std::size_t image = i % images.count();
-          const std::uint8_t* patch = images.ink.data() + image * pixels;
+          const std::uint8_t* patch = images.image(image);
           if (i >= images.count()) {
             draw_copy(images, image, static_cast<int>(i / images.count()), training, copy.data());
             patch = copy.data();
@@ -135,8 +135,7 @@ CortexArrays arrays_of(const TrainedCortex& cortex) {
 
 Expected<void> check_training(const LabeledImages& images, const CortexTraining& training) {
   if (images.count() == 0) return invalid_argument("training: there are no images");
-  const std::size_t pixels = images.count() * static_cast<std::size_t>(images.width) *
-                             static_cast<std::size_t>(images.height);
+  const std::size_t pixels = images.count() * images.pixels();
   if (images.ink.size() != pixels) {
     return invalid_argument("training: there are %zu pixels; %zu images of %dx%d have %zu",
                             images.ink.size(), images.count(), images.width, images.height, pixels);
@@ -373,8 +372,8 @@ Expected<std::vector<CortexAnswer>> classify(
         std::vector<std::int64_t> evidence(static_cast<std::size_t>(shape->classes));
         const std::size_t begin = static_cast<std::size_t>(part) * kBlock;
         for (std::size_t i = begin; i < std::min(begin + kBlock, answers.size()); ++i) {
-          classify_patch(*shape, arrays_of(cortex), images.ink.data() + i * pixels, images.width,
-                         scratch, evidence.data());
+          classify_patch(*shape, arrays_of(cortex), images.image(i), images.width, scratch,
+                         evidence.data());
           const CortexDecision decision = decide(evidence.data(), shape->classes, cortex.sharpness);
           answers[i] = {decision.label, decision.confidence};
         }

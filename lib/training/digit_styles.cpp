@@ -1,10 +1,12 @@
-#include "training/digit_styles.h"
-
+// Digits in the styles of other hands: strokes that are drawn into images of digits.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <string_view>
+#include <vector>
 
 #include "core/failure.h"
 #include "ocellus/neocognitron_training.h"
@@ -21,7 +23,68 @@ double radians(double degrees) {
   return degrees * std::numbers::pi / 180.0;
 }
 
-}  // namespace
+/// Random numbers that depend on their keys alone, not on the order of images or threads.
+class CountedRandom {
+ public:
+  CountedRandom(std::uint64_t seed, std::uint64_t image) noexcept
+      : key_(mix(seed ^ mix(image + kStep))) {}
+
+  /// From `low` to `high`.
+  double uniform(double low, double high) noexcept {
+    const double unit = static_cast<double>(mix(key_ + kStep * ++count_) >> 11) * 0x1p-53;
+    return low + (high - low) * unit;
+  }
+  bool chance(double probability) noexcept { return uniform(0.0, 1.0) < probability; }
+
+ private:
+  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;
+  /// The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+  static constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+
+  std::uint64_t key_;
+  std::uint64_t count_ = 0;
+};
+
+/// Draws strokes of another style into a copy of a digit.
+class DigitStyles {
+ public:
+  /// Draws a 1 with an upstroke, a foot or both into `out`, which has the size of the image. False
+  /// if the image is not one plain stroke.
+  bool draw_one(const InkImage& image, CountedRandom& random, std::vector<std::uint8_t>& out);
+  /// Draws a 7 with a bar through its stem, a serif at the begin of its upper stroke, or both.
+  /// False if the image has no upper stroke with a single stem below, or has a bar.
+  bool draw_seven(const InkImage& image, CountedRandom& random, std::vector<std::uint8_t>& out);
+
+ private:
+  struct Point {
+    double x = 0.0;
+    double y = 0.0;
+  };
+  /// The ink of a row.
+  struct Row {
+    int runs = 0;  // of pixels with at least half of full ink
+    int first = 0;
+    int end = 0;
+    double center = 0.0;
+  };
+  bool measure(const InkImage& image);
+  void stroke(Point from, Point bend, Point to, double width, std::vector<std::uint8_t>& out) const;
+  /// From `left` before to `right` behind its middle.
+  void bar(Point middle, double tilt, double left, double right, double width,
+           std::vector<std::uint8_t>& out) const;
+  Point inside(Point from, Point to) const;
+
+  int width_ = 0;
+  int height_ = 0;
+  int top_ = 0;
+  int bottom_ = 0;  // one past the last row
+  double stroke_width_ = 0.0;
+  std::vector<Row> rows_;
+};
 
 bool DigitStyles::measure(const InkImage& image) {
   width_ = image.width;
@@ -101,6 +164,15 @@ void DigitStyles::stroke(Point from, Point bend, Point to, double width,
   }
 }
 
+void DigitStyles::bar(Point middle, double tilt, double left, double right, double width,
+                      std::vector<std::uint8_t>& out) const {
+  const double x = std::cos(tilt);
+  const double y = std::sin(tilt);
+  const Point a = inside(middle, {middle.x - left * x, middle.y + left * y});
+  const Point b = inside(middle, {middle.x + right * x, middle.y - right * y});
+  stroke(a, middle, b, width, out);
+}
+
 bool DigitStyles::draw_one(const InkImage& image, CountedRandom& random,
                            std::vector<std::uint8_t>& out) {
   constexpr double kStraight = 0.75;  // most distance of a row's ink from the stem, in strokes
@@ -150,10 +222,7 @@ bool DigitStyles::draw_one(const InkImage& image, CountedRandom& random,
     const double left = length * random.uniform(0.12, 0.4);
     const double right = length * random.uniform(0.12, 0.4);
     const double width = stroke_width_ * random.uniform(0.7, 1.05);
-    const Point a = inside(foot, {foot.x - left * std::cos(tilt), foot.y + left * std::sin(tilt)});
-    const Point b =
-        inside(foot, {foot.x + right * std::cos(tilt), foot.y - right * std::sin(tilt)});
-    stroke(a, foot, b, width, out);
+    bar(foot, tilt, left, right, width, out);
   }
   return true;
 }
@@ -179,11 +248,7 @@ bool DigitStyles::draw_seven(const InkImage& image, CountedRandom& random,
     const double tilt = radians(random.uniform(-12.0, 28.0));
     const double left = height * random.uniform(0.15, 0.4);
     const double right = height * random.uniform(0.12, 0.4);
-    const Point a =
-        inside(middle, {middle.x - left * std::cos(tilt), middle.y + left * std::sin(tilt)});
-    const Point b =
-        inside(middle, {middle.x + right * std::cos(tilt), middle.y - right * std::sin(tilt)});
-    stroke(a, middle, b, width, out);
+    bar(middle, tilt, left, right, width, out);
     drawn = true;
   }
   if (!drawn || random.chance(0.2)) {
@@ -204,6 +269,7 @@ bool DigitStyles::draw_seven(const InkImage& image, CountedRandom& random,
   return true;
 }
 
+}  // namespace
 }  // namespace detail
 
 Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
@@ -228,9 +294,7 @@ Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
     CountedRandom random(seed, i);
     for (double rest = share; random.chance(rest); rest -= 1.0) {
       const InkImage image = image_at(images, i);
-      const std::size_t pixels =
-          static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
-      drawn.assign(image.ink, image.ink + pixels);
+      drawn.assign(image.ink, image.ink + images.pixels());
       const bool fits = label == one ? styles.draw_one(image, random, drawn)
                                      : styles.draw_seven(image, random, drawn);
       if (!fits) continue;

@@ -27,12 +27,9 @@ LabeledImages split_validation(LabeledImages& images, double share, std::uint64_
   }
   LabeledImages stays{images.width, images.height, {}, {}, images.names};
   LabeledImages moved = stays;
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
   for (std::size_t i = 0; i < images.count(); ++i) {
     LabeledImages& to = moves[i] != 0 ? moved : stays;
-    const auto first = images.ink.begin() + static_cast<std::ptrdiff_t>(i * pixels);
-    to.ink.insert(to.ink.end(), first, first + static_cast<std::ptrdiff_t>(pixels));
+    to.ink.insert(to.ink.end(), images.image(i), images.image(i + 1));
     to.labels.push_back(images.labels[i]);
   }
   images = std::move(stays);

@@ -165,11 +165,8 @@ class Trainer {
     state_.images_hash = images_hash(images_);
     state_.settings_hash = settings_hash(training_, from_);
     if (training_.resume != nullptr) {
-      if (const Expected<void> checked =
-              check_resume(*training_.resume, state_, training_.parameters,
-                           training_.passes + tuning_.passes, from_ != nullptr);
-          !checked)
-        return checked;
+      OCELLUS_TRY(check_resume(*training_.resume, state_, training_.parameters,
+                               training_.passes + tuning_.passes, from_ != nullptr));
       state_ = *training_.resume;
     }
     if (from_ != nullptr) {

@@ -22,8 +22,7 @@ Expected<void> check_images(const LabeledImages& images) noexcept {
     if (side < 8 || side > 1024)
       return invalid_argument("training: %s of the images is %d; it must be 8 to 1024", name, side);
   }
-  const std::size_t expected = images.count() * static_cast<std::size_t>(images.width) *
-                               static_cast<std::size_t>(images.height);
+  const std::size_t expected = images.count() * images.pixels();
   if (images.ink.size() != expected) {
     return invalid_argument("training: there are %zu pixels; %zu images of %dx%d have %zu",
                             images.ink.size(), images.count(), images.width, images.height,
@@ -33,9 +32,7 @@ Expected<void> check_images(const LabeledImages& images) noexcept {
 }
 
 InkImage image_at(const LabeledImages& images, std::size_t i) noexcept {
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
-  return {images.ink.data() + i * pixels, images.width, images.height, images.width};
+  return {images.image(i), images.width, images.height, images.width};
 }
 
 namespace {

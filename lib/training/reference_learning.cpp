@@ -34,30 +34,25 @@ void ClassProducts::add(int plane, std::span<const double> raw, const WeightBank
   refresh(n, bank);
 }
 
-std::size_t ClassProducts::member_of(int plane) const noexcept {
-  return static_cast<std::size_t>(std::find(members_.begin(), members_.end(), plane) -
-                                  members_.begin());
+template <typename Change>
+void ClassProducts::change(int plane, const WeightBank& bank, const Change& change) {
+  const auto k = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), plane) -
+                                          members_.begin());
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (i == k) continue;
+    change(raw_[i * capacity_ + k], i);
+    raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
+  }
+  refresh(k, bank);
 }
 
 void ClassProducts::learn(int plane, std::span<const double> raw, double factor,
                           const WeightBank& bank) {
-  const std::size_t k = member_of(plane);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (i == k) continue;
-    raw_[i * capacity_ + k] += factor * raw[i];
-    raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
-  }
-  refresh(k, bank);
+  change(plane, bank, [&](double& sum, std::size_t i) { sum += factor * raw[i]; });
 }
 
 void ClassProducts::scale(int plane, double factor, const WeightBank& bank) {
-  const std::size_t k = member_of(plane);
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (i == k) continue;
-    raw_[i * capacity_ + k] *= factor;
-    raw_[k * capacity_ + i] = raw_[i * capacity_ + k];
-  }
-  refresh(k, bank);
+  change(plane, bank, [&](double& sum, std::size_t) { sum *= factor; });
 }
 
 void ClassProducts::refresh(std::size_t member, const WeightBank& bank) {

@@ -41,7 +41,8 @@ class ClassProducts {
   void set_smallest(std::size_t member, float value) { smallest_[member] = value; }
 
  private:
-  std::size_t member_of(int plane) const noexcept;
+  template <typename Change>
+  void change(int plane, const WeightBank& bank, const Change& change);
   void refresh(std::size_t member, const WeightBank& bank);
 
   bool interpolate_;

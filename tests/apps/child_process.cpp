@@ -27,6 +27,9 @@ RunningProgram::RunningProgram(const std::vector<std::string>& arguments,
   if (bench != nullptr && !copies.empty() && copies.front() == "bench") {
     name = bench;
     copies.erase(copies.begin());
+  } else if (bench != nullptr && copies.size() > 1 && copies[0] == "compare" &&
+             copies[1] == "latency") {
+    name = bench;
   }
   // Files in place of pipes, because a pipe would block on long output.
   const std::string out = folder_ / "out";

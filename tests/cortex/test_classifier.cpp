@@ -15,7 +15,7 @@
 
 #include "cortex/classifier.h"
 #include "cortex/classifier_reference.h"
-#include "cortex/deslant.h"
+#include "cortex/patch.h"
 
 namespace ocellus {
 namespace {

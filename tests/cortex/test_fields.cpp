@@ -13,7 +13,7 @@
 #include "cortex/labeled_strokes.h"
 #include "ocellus/cortex_training.h"
 #include "support/run.h"
-#include "training/receptive_field.h"
+#include "training/feature_learner.h"
 
 namespace ocellus {
 namespace {

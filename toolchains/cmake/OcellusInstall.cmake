@@ -59,7 +59,8 @@ install(FILES ${PROJECT_BINARY_DIR}/ocellus-config.cmake ${PROJECT_BINARY_DIR}/o
 # Outside of the folders that the system's loader searches, programs and the plugin find a shared library by a path
 # relative to them.
 if(ocellus_type STREQUAL "SHARED_LIBRARY" AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-  foreach(pair ocellus-program=${CMAKE_INSTALL_BINDIR} ocellus-cluster=${CMAKE_INSTALL_BINDIR} gstocellus=${OCELLUS_GST_PLUGIN_DIR})
+  foreach(pair ocellus-program=${CMAKE_INSTALL_BINDIR} ocellus-bench=${CMAKE_INSTALL_BINDIR} ocellus-cluster=${CMAKE_INSTALL_BINDIR}
+      ocellus-cluster-bench=${CMAKE_INSTALL_BINDIR} gstocellus=${OCELLUS_GST_PLUGIN_DIR})
     string(REGEX MATCH "^([^=]*)=(.*)$" ignored "${pair}")
     set(target ${CMAKE_MATCH_1})
     cmake_path(ABSOLUTE_PATH CMAKE_MATCH_2 BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX} NORMALIZE OUTPUT_VARIABLE folder)

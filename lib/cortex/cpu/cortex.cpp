@@ -9,8 +9,8 @@
 
 #include "core/cpu_operator.h"
 #include "core/failure.h"
-#include "cortex/backend.h"
 #include "cortex/patch.h"
+#include "cortex/plan.h"
 #include "image/gray_rows.h"
 
 namespace ocellus::detail {

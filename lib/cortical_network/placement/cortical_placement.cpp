@@ -10,7 +10,6 @@
 #include "cortical_network/hierarchy.h"
 #include "cortical_network/network_piece.h"
 #include "cortical_network/placement/placement_model.h"
-#include "cortical_network/placement/placement_parts.h"
 
 namespace ocellus {
 namespace detail {

@@ -1,7 +1,8 @@
-#include "cortical_network/placement/placement_parts.h"
-
+// Parts of a placement.
 #include <algorithm>
 #include <cmath>
+
+#include "cortical_network/placement/placement_model.h"
 
 namespace ocellus::detail {
 namespace {

@@ -20,6 +20,11 @@ struct LabeledImages {
   std::vector<std::string> names{};
 
   std::size_t count() const noexcept { return labels.size(); }
+  /// Of an image.
+  std::size_t pixels() const noexcept {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  }
+  const std::uint8_t* image(std::size_t i) const noexcept { return ink.data() + i * pixels(); }
 };
 
 /// Moves a share of the images of each class, chosen by `seed`, from `images` to the result. At

@@ -1,4 +1,4 @@
-#include "apps/measure/curve_plot.h"
+#include "bench/curve_plot.h"
 
 #include <fmt/format.h>
 

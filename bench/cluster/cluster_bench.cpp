@@ -1,5 +1,4 @@
-#include "apps/cluster/bench.h"
-
+// ocellus-cluster flow --bench: frames per second against the number of ranks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,14 +8,13 @@
 #include <optional>
 #include <string>
 
-#include "apps/cluster/rank_clip.h"
 #include "apps/cluster/ranks.h"
 #include "apps/cluster/reports.h"
-#include "apps/cluster/run_model.h"
-#include "apps/common/printable.h"
-#include "apps/measure/curve_plot.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
-#include "ocellus/operators.h"
+#include "bench/bench_report.h"
+#include "bench/cluster/cluster_bench.h"
+#include "bench/curve_plot.h"
 
 namespace ocellus::app {
 namespace {
@@ -28,6 +26,62 @@ constexpr std::size_t kClipFrames = 30;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
+
+/// The value of a call. Throws InputError with the library's text.
+template <typename T>
+T value_of(Expected<T> made) {
+  if (!made) throw InputError(made.error().text);
+  if constexpr (!std::is_void_v<T>) return std::move(*made);
+}
+
+/// The frame of the endless sequence that goes back and forth through a clip.
+std::size_t clip_index(std::uint64_t frame, std::size_t frames) {
+  return back_and_forth(static_cast<std::size_t>(frame), frames);
+}
+
+/// What one rank needs of a clip: the pixels of its slab in each frame, in device memory if the
+/// rank computes on a device.
+class RankClip {
+ public:
+  /// Collective. `clip` is given on the root, whose frames all have the size and format of `flow`.
+  /// Throws InputError on a rank that has an error.
+  RankClip(MPI_Comm communicator, const EngineConfig& engine, const std::vector<InputFrame>& clip,
+           const OpticalFlowConfig& flow, const Rect& slab) {
+    int frames = static_cast<int>(clip.size());
+    MPI_Bcast(&frames, 1, MPI_INT, 0, communicator);
+    GrayImage image(flow.size, flow.format);
+    const std::ptrdiff_t left = std::ptrdiff_t{slab.x} * bytes_per_pixel(flow.format);
+    for (std::size_t n = 0; n < static_cast<std::size_t>(frames); ++n) {
+      if (rank_of(communicator) == 0) image.pixels = clip[n].image.pixels;
+      MPI_Bcast(image.pixels.data(), static_cast<int>(image.pixels.size()), MPI_BYTE, 0,
+                communicator);
+      GrayImage& mine = slabs_.emplace_back(ImageSize{slab.width, slab.height}, flow.format);
+      for (int y = 0; y < slab.height; ++y) {
+        std::copy_n(image.pixels.begin() + (slab.y + y) * image.stride() + left, mine.stride(),
+                    mine.pixels.begin() + y * mine.stride());
+      }
+    }
+    const MemorySpace space = value_of(Engine::probe(engine)).backend == BackendKind::kCuda
+                                  ? MemorySpace::kCuda
+                                  : MemorySpace::kHost;
+    EngineConfig sized = engine;
+    sized.memory = StoredFrames::footprint(space, slabs_);
+    engine_.emplace(value_of(Engine::create(sized)));
+    stored_.emplace(*engine_, space, slabs_);
+  }
+
+  /// FlowCluster::SlabSource for a RankClip.
+  static ImageView source(void* clip, std::uint64_t frame, const Rect&) {
+    const auto& self = *static_cast<const RankClip*>(clip);
+    const Frame at = self.stored_->at(clip_index(frame, self.slabs_.size()), frame, 0);
+    return {const_cast<void*>(at.data), at.size, at.stride, at.format, at.space, nullptr};
+  }
+
+ private:
+  std::vector<GrayImage> slabs_;
+  std::optional<Engine> engine_;
+  std::optional<StoredFrames> stored_;
+};
 
 /// What is measured in turns.
 struct Row {
@@ -57,12 +111,11 @@ struct Row {
 class Bench {
  public:
   Bench(const ClusterFlowCommand& command, MPI_Comm communicator, const EngineConfig& engine,
-        const std::vector<InputFrame>& clip, const FlowClusterConfig& config)
+        const FlowClusterConfig& config)
       : command_(command),
         all_(communicator),
         root_(rank_of(communicator) == 0),
         engine_(engine),
-        clip_(clip),
         config_(config),
         on_host_(ranks_on_host(communicator)) {
     if (!command.bench_resident) rows_.push_back({0});
@@ -73,7 +126,14 @@ class Bench {
     }
   }
 
-  int run() {
+  /// `input` and `first`: on the root.
+  int run(FrameInput* input, const InputFrame* first) {
+    const bool read = prepared_by_root(all_, [&] {
+      clip_.push_back(*first);
+      for (InputFrame next; clip_.size() < kClipFrames && input->next(next);)
+        clip_.push_back(std::move(next));
+    });
+    if (!read) return kBadInput;
     measure_link();
     for (int round = 0; round < command_.bench_rounds; ++round) {
       for (Row& row : rows_) {
@@ -154,39 +214,12 @@ class Bench {
     const bool in = rank_of(all_) < row.ranks;
     MPI_Comm_split(all_, in ? 0 : MPI_UNDEFINED, 0, &part);
     int ok = 1;
-    std::string error;
     if (in) {
-      FlowClusterConfig config = config_;
-      // A grid is given for all ranks.
-      if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
-      config.gather = row.gather;
-      config.scatter = row.scatter;
-      config.results_on_device = !row.scatter;
-      config.split_communication = row.split;
-      config.transfer = row.collective ? ClusterTransfer::kCollective : ClusterTransfer::kMessages;
-      Expected<FlowCluster> cluster = FlowCluster::create(part, engine_, config);
-      std::optional<RankClip> clip;
-      if (cluster && !row.scatter) {
-        Expected<RankClip> made =
-            RankClip::create(part, engine_, clip_, config.flow.size, config.flow.format,
-                             cluster->slab(rank_of(part)));
-        if (made) {
-          clip.emplace(std::move(*made));
-          cluster->set_slab_source(RankClip::source, &*clip);
-        } else {
-          error = made.error().text;
-        }
-      }
-      if (!cluster) {
-        error = cluster.error().text;
-      } else if (!error.empty()) {
-      } else if (!root_) {
-        if (Expected<void> served = cluster->serve(); !served) error = served.error().text;
-      } else {
-        error = feed(*cluster, row);
-      }
-      if (!error.empty()) {
-        tell(fmt::format("ocellus-cluster: rank {}: {}\n", rank_of(all_), error));
+      std::optional<FlowCluster> cluster;
+      try {
+        measure(part, row, cluster);
+      } catch (const InputError& error) {
+        tell(fmt::format("ocellus-cluster: rank {}: {}\n", rank_of(all_), error.what()));
         if (cluster) MPI_Abort(all_, kBadInput);
         ok = 0;
       }
@@ -197,27 +230,45 @@ class Bench {
     return ok != 0;
   }
 
-  /// Returns the text of an error, or "".
-  std::string feed(FlowCluster& cluster, Row& row) const {
+  /// `cluster` has a value once all ranks of `part` have made theirs. Throws InputError.
+  void measure(MPI_Comm part, Row& row, std::optional<FlowCluster>& cluster) const {
+    FlowClusterConfig config = config_;
+    // A grid is given for all ranks.
+    if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
+    config.gather = row.gather;
+    config.scatter = row.scatter;
+    config.results_on_device = !row.scatter;
+    config.split_communication = row.split;
+    config.transfer = row.collective ? ClusterTransfer::kCollective : ClusterTransfer::kMessages;
+    cluster.emplace(value_of(FlowCluster::create(part, engine_, config)));
+    std::optional<RankClip> clip;
+    if (!row.scatter) {
+      clip.emplace(part, engine_, clip_, config.flow, cluster->slab(rank_of(part)));
+      cluster->set_slab_source(RankClip::source, &*clip);
+    }
+    if (root_)
+      feed(*cluster, row);
+    else
+      value_of(cluster->serve());
+  }
+
+  void feed(FlowCluster& cluster, Row& row) const {
     Clock::time_point begin;
     std::uint64_t sent = 0;
     for (std::uint64_t done = 0; done < frame_count();) {
       if (sent < frame_count() &&
           sent - done < static_cast<std::uint64_t>(config_.frames_in_flight)) {
-        if (Expected<void> ok = cluster.submit(frame(sent)); !ok) return ok.error().text;
-        ++sent;
+        value_of(cluster.submit(frame(sent++)));
         continue;
       }
-      if (Expected<ClusterField> field = cluster.wait(Deadline::never()); !field)
-        return field.error().text;
+      value_of(cluster.wait(Deadline::never()));
       cluster.release();
       if (++done == static_cast<std::uint64_t>(warm_up())) begin = Clock::now();
     }
     row.rates.push_back(command_.bench_frames / seconds_since(begin));
-    if (Expected<void> done = cluster.finish(); !done) return done.error().text;
+    value_of(cluster.finish());
     row.totals = totals_of(cluster.reports());
     row.frames = frame_count();
-    return "";
   }
 
   /// Latency and bandwidth between the root and the last rank.
@@ -273,10 +324,12 @@ class Bench {
   }
 
   void report() {
-    const std::optional<double> one_process =
-        rows_.front().ranks == 0 ? std::optional(rows_.front().rate()) : std::nullopt;
+    const EngineInfo engine = value_of(Engine::probe(engine_));
+    const bool on_device = engine.backend == BackendKind::kCuda;
+    Json rows = Json::array();
+    for (const Row& row : rows_) rows.push_back(row_json(row));
     if (command_.common.json) {
-      nlohmann::ordered_json json;
+      Json json;
       json["bench"] = "cluster";
       json["version"] = version();
       json["size"] = {config_.flow.size.width, config_.flow.size.height};
@@ -285,44 +338,36 @@ class Bench {
       json["fan_out"] = config_.fan_out;
       json["threads_per_rank"] = engine_.workers;
       json["ranks_on_host"] = on_host_;
-      if (const Expected<EngineInfo> info = Engine::probe(engine_)) {
-        json["backend"] = backend_name(info->backend);
-        if (info->backend == BackendKind::kCuda) {
-          json["device"] = info->device_name;
-          json["halo"] = command_.halo;
-        }
+      json["backend"] = backend_name(engine.backend);
+      if (on_device) {
+        json["device"] = engine.device_name;
+        json["halo"] = command_.halo;
       }
       json["link"] = {{"bytes_per_second", link_.bytes_per_second},
                       {"latency_seconds", link_.latency_seconds}};
       json["machine"] = machine_json();
-      json["rows"] = nlohmann::ordered_json::array();
-      for (const Row& row : rows_) json["rows"].push_back(row_json(row, one_process));
+      json["rows"] = rows;
       print_json(json);
     } else {
       fmt::print("{}, {} on each rank, {} on the root's host, {} in flight\n",
                  size_text(config_.flow.size), counted(engine_.workers, "thread"),
                  counted(on_host_, "rank"), counted(config_.frames_in_flight, "frame"));
       fmt::print("{}\n", machine_line());
-      if (const Expected<EngineInfo> info = Engine::probe(engine_);
-          info && info->backend == BackendKind::kCuda)
-        fmt::print("{}, halos: {}\n", info->device_name, command_.halo);
+      if (on_device) fmt::print("{}, halos: {}\n", engine.device_name, command_.halo);
       if (ranks_of(all_) > 1)
         fmt::print("between ranks: {:.2f} GB/s, {:.1f} us\n", link_.bytes_per_second * 1e-9,
                    link_.latency_seconds * 1e6);
-      fmt::print("{:42} {:>9} {:>9} {:>10} {:>12} {:>9} {:>11}\n", "", "frames/s", "model",
-                 "to 1 rank", "to 1 process", "overlap", "halo kB");
-      for (const Row& row : rows_) {
-        if (row.ranks == 0) {
-          fmt::print("{:42} {:>9.2f}\n", row.name(), row.rate());
-          continue;
-        }
-        fmt::print(
-            "{:42} {:>9.2f} {:>9.2f} {:>10.2f} {:>12} {:>7.1f} % {:>11.1f}\n", row.name(),
-            row.rate(), predicted(row), to_one_rank(row),
-            one_process ? fmt::format("{:.3f}", row.rate() / *one_process) : "-",
-            100.0 * row.totals.overlap,
-            1e-3 * static_cast<double>(row.totals.halo_bytes) / static_cast<double>(row.frames));
-      }
+      const std::vector<BenchColumn> columns = {{"", "row", -42},
+                                                {"frames/s", "frames_per_second", 9, 2},
+                                                {"model", "predicted", 9, 2},
+                                                {"to 1 rank", "to_one_rank", 10, 2},
+                                                {"to 1 process", "to_one_process", 12, 3},
+                                                {"overlap", "overlap", 9, 1, 100.0, " %"},
+                                                {"halo kB", "halo_bytes_per_frame", 11, 1, 1e-3}};
+      print_heading(columns);
+      // One process has its rate only.
+      const std::vector<BenchColumn> rate(columns.begin(), columns.begin() + 2);
+      for (const Json& row : rows) print_row(row["ranks"] == 0 ? rate : columns, row);
       fmt::print("medians of {}\n", counted(command_.bench_rounds, "round"));
     }
     if (!command_.plot.empty()) plot();
@@ -331,8 +376,8 @@ class Bench {
   /// The rate as a multiple of that of one rank, whose frames come from the same place.
   double to_one_rank(const Row& row) const { return row.rate() / one_rank(row.scatter).rate(); }
 
-  nlohmann::ordered_json row_json(const Row& row, std::optional<double> one_process) const {
-    nlohmann::ordered_json json;
+  Json row_json(const Row& row) const {
+    Json json;
     json["row"] = row.name();
     json["ranks"] = row.ranks;
     json["frames_per_second"] = row.rate();
@@ -344,7 +389,7 @@ class Bench {
     json["collective"] = row.collective;
     json["predicted"] = predicted(row);
     json["to_one_rank"] = to_one_rank(row);
-    if (one_process) json["to_one_process"] = row.rate() / *one_process;
+    if (rows_.front().ranks == 0) json["to_one_process"] = row.rate() / rows_.front().rate();
     json["overlap"] = row.totals.overlap;
     json["halo_bytes_per_frame"] =
         static_cast<double>(row.totals.halo_bytes) / static_cast<double>(row.frames);
@@ -396,7 +441,7 @@ class Bench {
   MPI_Comm all_;
   bool root_;
   EngineConfig engine_;
-  const std::vector<InputFrame>& clip_;
+  std::vector<InputFrame> clip_;  ///< on the root
   FlowClusterConfig config_;
   int on_host_;
   ClusterLink link_;
@@ -405,18 +450,10 @@ class Bench {
 
 }  // namespace
 
-std::vector<InputFrame> read_clip(FrameInput& input, InputFrame first) {
-  std::vector<InputFrame> clip;
-  clip.push_back(std::move(first));
-  InputFrame frame;
-  while (clip.size() < kClipFrames && input.next(frame)) clip.push_back(std::move(frame));
-  return clip;
-}
-
 int run_cluster_bench(const ClusterFlowCommand& command, MPI_Comm communicator,
-                      const EngineConfig& engine, const std::vector<InputFrame>& clip,
-                      const FlowClusterConfig& config) {
-  return Bench(command, communicator, engine, clip, config).run();
+                      const EngineConfig& engine, const FlowClusterConfig& config,
+                      FrameInput* input, const InputFrame* first) {
+  return Bench(command, communicator, engine, config).run(input, first);
 }
 
 }  // namespace ocellus::app

@@ -1,18 +1,19 @@
-#include "apps/cortical_network/plan_command.h"
-
+// `ocellus cortex plan`, which `ocellus` hands to this program.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/printable.h"
 #include "apps/cortex/level_text.h"
-#include "apps/cortical_network/plan_report.h"
 #include "apps/cortical_network/real_devices.h"
-#include "apps/cortical_network/simulated_devices.h"
+#include "bench/bench_command.h"
+#include "bench/cortical_network/plan_report.h"
 #include "ocellus/cortical_profile.h"
 
 namespace ocellus::app {
@@ -29,6 +30,91 @@ struct PlanOptions {
   int threads = 1;
   bool json = false;
 };
+
+// ---- devices of --simulate
+
+struct SimulatedDevices {
+  std::vector<PlacementDevice> devices;
+  int measured = -1;  ///< the device whose times are to be measured on this machine; -1: none
+};
+
+[[noreturn]] void fail(const std::string& device, const std::string& what) {
+  throw InputError(fmt::format("--simulate: '{}': {}", printable(device, kMostOfValue), what));
+}
+
+/// Parts of a text between separators.
+std::vector<std::string> parts_of(const std::string& text, char between) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(between, begin);
+    words.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return words;
+    begin = end + 1;
+  }
+}
+
+double parse_speed(const std::string& device, const std::string& text) {
+  double speed = 0.0;
+  if (read_number(text, "x", speed)) return speed;
+  fail(device,
+       fmt::format("the speed '{}' is not valid; it must be a number above 0 and an x, such "
+                   "as 0.4x",
+                   printable(text, kMostOfValue)));
+}
+
+/// Returns whether the times are to be measured.
+bool parse_device(const std::string& text, PlacementDevice& device) {
+  const std::size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  if (kind != "cpu" && kind != "gpu") {
+    fail(text, fmt::format("the kind '{}' is not valid; it must be gpu or cpu",
+                           printable(kind, kMostOfValue)));
+  }
+  if (colon == std::string::npos)
+    fail(text, "the speed is missing; write it after a colon, such as " + kind + ":0.4x");
+  const bool cpu = kind == "cpu";
+  device.kind = cpu ? PlacementKind::kCpu : PlacementKind::kGpu;
+  const PlacementReference reference;
+  device.launch_s = cpu ? reference.cpu_launch_s : reference.gpu_launch_s;
+  const std::vector<std::string> parts = parts_of(text.substr(colon + 1), ',');
+  if (parts.size() > 2)
+    fail(text, fmt::format("it has {} parts after the colon; it may have speed and memory",
+                           parts.size()));
+  const bool measured = parts[0] == "measured";
+  if (measured && !cpu) {
+    fail(
+        text,
+        "a simulated GPU is not measured; give its speed, such as gpu:1.0x,80GB, or real GPUs with "
+        "--devices");
+  }
+  if (!measured) device.speed = parse_speed(text, parts[0]);
+  if (parts.size() == 2)
+    device.memory = parse_device_memory("--simulate", text, parts[1]);
+  else if (!cpu)
+    fail(text, "the memory is missing; write it after a comma, such as " + text + ",80GB");
+  return measured;
+}
+
+/// Parses devices with spaces between them, such as "gpu:1.0x,80GB gpu:0.4x,8GB cpu:0.05x": kind,
+/// speed and memory. A CPU may have `measured` in place of its speed, and needs no memory, which
+/// means that it has no limit. Throws InputError that names the device and the part.
+SimulatedDevices parse_devices(const std::string& text) {
+  SimulatedDevices all;
+  std::istringstream words(text);
+  int gpus = 0;
+  for (std::string word; words >> word;) {
+    PlacementDevice device;
+    const bool measured = parse_device(word, device);
+    const bool cpu = device.kind == PlacementKind::kCpu;
+    device.name = cpu ? "cpu" : fmt::format("gpu {}", gpus++);
+    if (measured) all.measured = static_cast<int>(all.devices.size());
+    all.devices.push_back(device);
+  }
+  return all;
+}
+
+// ---- the network and its plan
 
 /// The largest binary tree with at most this number of hypercolumns.
 CorticalNetworkConfig tree_of(const PlanOptions& options) {
@@ -55,13 +141,7 @@ CorticalNetworkConfig network_of(const PlanOptions& options) {
   const ImageSize size = parse_size(options.size, "--size");
   config.width = size.width;
   config.height = size.height;
-  if (options.levels.size() > config.levels.size()) {
-    throw InputError(fmt::format("--levels has {} levels; it may have {}", options.levels.size(),
-                                 config.levels.size()));
-  }
-  for (std::size_t i = 0; i < options.levels.size(); ++i)
-    config.levels[i] = parse_level(options.levels[i]);
-  config.level_count = static_cast<int>(options.levels.size());
+  config.level_count = parse_levels(options.levels, config.levels);
   return config;
 }
 
@@ -90,7 +170,7 @@ void run_plan(const PlanOptions& options) {
 
 }  // namespace
 
-CLI::App* add_plan_command(CLI::App& cortex, int& exit_code) {
+void add_plan_command(CLI::App& cortex, int& exit_code) {
   CLI::App* const command = cortex.add_subcommand(
       "plan", "Places a cortical network on a CPU and GPUs, and predicts the time of a step");
   const auto o = std::make_shared<PlanOptions>();
@@ -140,7 +220,6 @@ CLI::App* add_plan_command(CLI::App& cortex, int& exit_code) {
     run_plan(*o);
     exit_code = kDone;
   });
-  return command;
 }
 
 }  // namespace ocellus::app

@@ -1,5 +1,4 @@
-#include "apps/measure/compare_latency.h"
-
+// ocellus compare latency: reports of `ocellus latency --json` beside each other.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,13 +13,13 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/input_file.h"
-#include "apps/measure/curve_plot.h"
 #include "apps/measure/histogram_text.h"
+#include "bench/bench_command.h"
+#include "bench/bench_report.h"
+#include "bench/curve_plot.h"
 
 namespace ocellus::app {
 namespace {
-
-using Json = nlohmann::json;
 
 /// The percentiles of a report, with the members that hold them.
 constexpr std::pair<double, const char*> kPercentiles[] = {{50.0, "/latency_ms/p50"},
@@ -34,25 +33,27 @@ struct Options {
   bool json = false;
 };
 
+using Report = nlohmann::json;
+
 /// A number of a report, or nothing.
-std::optional<double> number_at(const Json& in, const char* member) {
-  const Json::json_pointer pointer(member);
+std::optional<double> number_at(const Report& in, const char* member) {
+  const Report::json_pointer pointer(member);
   if (!in.contains(pointer) || !in.at(pointer).is_number()) return std::nullopt;
   return in.at(pointer).get<double>();
 }
 
 /// A member of a report in one line; "-" if it is missing.
-std::string member_text(const Json& in, const char* member) {
-  const Json::json_pointer pointer(member);
+std::string member_text(const Report& in, const char* member) {
+  const Report::json_pointer pointer(member);
   if (!in.contains(pointer) || in.at(pointer).is_null()) return "-";
-  const Json& value = in.at(pointer);
+  const Report& value = in.at(pointer);
   return printable(value.is_string() ? value.get<std::string>() : value.dump(), kMostOfValue);
 }
 
 /// One run of a report: frames and results in one kind of memory.
 struct ReportRow {
   std::size_t report = 0;
-  const Json* run = nullptr;
+  const Report* run = nullptr;
   std::string name;
   std::int64_t frames = 0;
 
@@ -72,7 +73,7 @@ struct ReportRow {
 
 struct ReportFile {
   std::string name;
-  Json json;
+  Report json;
 };
 
 ReportFile read_report(const std::string& path) {
@@ -93,9 +94,9 @@ ReportFile read_report(const std::string& path) {
 std::vector<ReportRow> rows_of(const std::vector<ReportFile>& reports) {
   std::vector<ReportRow> rows;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    for (const Json& run : reports[i].json["runs"]) {
+    for (const Report& run : reports[i].json["runs"]) {
       const auto frames = number_at(run, "/frames");
-      const Json::json_pointer median("/latency_ms/p50");
+      const Report::json_pointer median("/latency_ms/p50");
       if (!frames || !number_at(run, "/latency_ms/max") || !run.contains(median) ||
           !(run.at(median).is_number() || run.at(median) == kBeyondHistogram))
         throw InputError(fmt::format("{}: a run has no frames or no latency_ms", reports[i].name));
@@ -120,15 +121,6 @@ std::vector<std::string> differences(const std::vector<ReportFile>& reports) {
     }
   }
   return names;
-}
-
-std::string cell(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3f}", *value) : "-";
-}
-std::string cell(const Json& value) {
-  return value.is_string()
-             ? value.get<std::string>()
-             : cell(value.is_null() ? std::nullopt : std::optional(value.get<double>()));
 }
 
 /// The median relative to that of the first row; none if a histogram does not tell one of them.
@@ -171,27 +163,24 @@ int compare_latency(const Options& o) {
   const std::vector<ReportRow> rows = rows_of(reports);
   const std::vector<std::string> different = differences(reports);
   if (!o.plot.empty()) plot(o, reports, rows);
+  Json json;
+  json["different"] = different;
+  json["runs"] = Json::array();
+  for (const ReportRow& row : rows) {
+    Json one = {{"report", o.files[row.report]},
+                {"memory", member_text(*row.run, "/memory")},
+                {"frames", row.frames}};
+    for (const auto& [percent, member] : kPercentiles)
+      one[fmt::format("p{:g}", percent)] = row.shown(percent, member);
+    one["max"] = *number_at(*row.run, "/latency_ms/max");
+    const std::optional<double> of_first = ratio(row, rows.front());
+    one["p50_ratio"] = of_first ? Json(*of_first) : nullptr;
+    json["runs"].push_back(std::move(one));
+  }
   if (o.json) {
-    nlohmann::ordered_json json;
-    json["different"] = different;
-    json["runs"] = nlohmann::ordered_json::array();
-    for (const ReportRow& row : rows) {
-      nlohmann::ordered_json one = {{"report", o.files[row.report]},
-                                    {"memory", member_text(*row.run, "/memory")},
-                                    {"frames", row.frames}};
-      for (const auto& [percent, member] : kPercentiles)
-        one[fmt::format("p{:g}", percent)] = row.shown(percent, member);
-      one["max"] = *number_at(*row.run, "/latency_ms/max");
-      const std::optional<double> of_first = ratio(row, rows.front());
-      one["p50_ratio"] = of_first ? nlohmann::ordered_json(*of_first) : nullptr;
-      json["runs"].push_back(std::move(one));
-    }
     print_json(json);
     return kDone;
   }
-  std::size_t width = 6;
-  for (const ReportRow& row : rows)
-    width = std::max(width, printable(row.name, kMostOfValue).size());
   for (const ReportFile& report : reports) {
     fmt::print("{}: {} at {}, {}, {}; {}, host {}, {}\n", printable(report.name, kMostOfValue),
                member_text(report.json, "/pipeline"), member_text(report.json, "/size"),
@@ -200,15 +189,28 @@ int compare_latency(const Options& o) {
                member_text(report.json, "/date"));
   }
   if (!different.empty()) fmt::print("they differ in: {}\n", fmt::join(different, ", "));
-  fmt::print("\n{:<{}} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>10}\n", "ms", width,
-             "p50", "p90", "p99", "p99.9", "max", "jitter", "frames", "misses", "p50 ratio");
-  for (const ReportRow& row : rows) {
-    fmt::print("{:<{}}", printable(row.name, kMostOfValue), width);
-    for (const auto& [percent, member] : kPercentiles)
-      fmt::print(" {:>9}", cell(row.shown(percent, member)));
-    fmt::print(" {:>9} {:>9} {:>8} {:>8} {:>10}\n", cell(number_at(*row.run, "/latency_ms/max")),
-               cell(number_at(*row.run, "/jitter_ms/deviation")), row.frames,
-               member_text(*row.run, "/misses"), cell(ratio(row, rows.front())));
+  fmt::print("\n");
+  std::size_t width = 6;
+  for (const ReportRow& row : rows)
+    width = std::max(width, printable(row.name, kMostOfValue).size());
+  const std::vector<BenchColumn> columns = {{"ms", "name", -static_cast<int>(width)},
+                                            {"p50", "p50", 9, 3},
+                                            {"p90", "p90", 9, 3},
+                                            {"p99", "p99", 9, 3},
+                                            {"p99.9", "p99.9", 9, 3},
+                                            {"max", "max", 9, 3},
+                                            {"jitter", "jitter", 9, 3},
+                                            {"frames", "frames", 8},
+                                            {"misses", "misses", 8},
+                                            {"p50 ratio", "p50_ratio", 10, 3}};
+  print_heading(columns);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json& row = json["runs"][i];
+    row["name"] = printable(rows[i].name, kMostOfValue);
+    if (const auto jitter = number_at(*rows[i].run, "/jitter_ms/deviation"))
+      row["jitter"] = *jitter;
+    row["misses"] = member_text(*rows[i].run, "/misses");
+    print_row(columns, row);
   }
   if (!o.plot.empty()) fmt::print("written: {}\n", printable(o.plot));
   return kDone;
@@ -216,9 +218,10 @@ int compare_latency(const Options& o) {
 
 }  // namespace
 
-void add_compare_latency_command(CLI::App& compare, int& exit_code) {
-  CLI::App* const command = compare.add_subcommand(
-      "latency", "Print reports of ocellus latency --json beside each other");
+void add_compare_latency_command(CLI::App& program, int& exit_code) {
+  CLI::App* const command =
+      program.add_subcommand("compare", "Compare a result with the truth")
+          ->add_subcommand("latency", "Print reports of ocellus latency --json beside each other");
   command->footer(
       "Each run is a row. The ratio is that of the medians to the first row. A percentile that "
       "too\n"

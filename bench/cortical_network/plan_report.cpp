@@ -1,4 +1,4 @@
-#include "apps/cortical_network/plan_report.h"
+#include "bench/cortical_network/plan_report.h"
 
 #include <fmt/format.h>
 
