@@ -11,7 +11,6 @@
 
 #include "cluster/frame_messages.h"
 #include "cluster/region_flow.h"
-#include "cluster/regions.h"
 #include "ocellus/flow_cluster.h"
 
 namespace ocellus {
@@ -126,7 +125,18 @@ struct FlowCluster::State {
 
   // Creation. Collective.
   Expected<void> make(MPI_Comm parent, const EngineConfig& engine);
-  Expected<void> connect();
+  /// Finds the neighbors with which halos travel between the devices, without MPI, and opens their
+  /// memory. Errors: Unsupported (the halo transfer is kPeer, and the halo of a neighbor cannot be
+  /// copied so; the text says why).
+  Expected<void> connect_peers();
+  /// Makes the messages of a slot, which must not move afterwards.
+  void make_messages(int slot);
+  void make_frames(int slot);
+  void make_halos(int slot);
+  void make_results(int slot);
+  void make_collectives(int slot);
+  /// The end of the ranks that send and receive through `first`.
+  int end_of(int first) const { return cluster::tree_node(first, ranks, config.fan_out).end; }
   /// Afterwards every rank may free its device memory, in which no other one reads any more.
   void disconnect();
 
