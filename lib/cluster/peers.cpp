@@ -21,11 +21,11 @@ Expected<void> FlowCluster::State::connect_peers() {
   mine.host = rank;
   MPI_Bcast(&mine.host, 1, MPI_INT, 0, on_host);
   MPI_Comm_free(&on_host);
-  Expected<detail::SharedPiece> shared = detail::SharedPiece{};
+  Expected<detail::SharedPiece> offered = detail::SharedPiece{};
   if (wants) {
-    shared = flow->share_derivatives();
-    mine.made = shared.has_value();
-    if (shared) mine.derivatives = *shared;
+    offered = flow->share_derivatives();
+    mine.made = offered.has_value();
+    if (offered) mine.derivatives = *offered;
   }
   std::vector<Offer> offers(static_cast<std::size_t>(ranks));
   MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, offers.data(), sizeof(mine), MPI_BYTE, communicator);
@@ -34,7 +34,7 @@ Expected<void> FlowCluster::State::connect_peers() {
     const auto refused = [](const char* why) {
       return tl::unexpected(make_error(Status::kUnsupported, "%s", why));
     };
-    if (!shared) return tl::unexpected(shared.error());
+    if (!offered) return tl::unexpected(offered.error());
     if (offer.host != mine.host) return refused("it is on another host");
     if (!offer.made)
       return refused(
