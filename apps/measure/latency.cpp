@@ -108,7 +108,7 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
     input = fmt::format("test:{}x{},frames=60", size.width, size.height);
   }
 
-  LatencyPlan plan;
+  LatencyPlan plan{o};
   plan.engine = engine_config(o.common);
   plan.engine.realtime_priority = o.realtime_priority;
   plan.engine.lock_memory = o.lock_memory;
@@ -149,11 +149,6 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   }
   plan.frames = &clip.frames;
   plan.reading = expected_reading(plan.operators, clip);
-  plan.fps = o.back_to_back ? 0.0 : o.fps;
-  plan.newest = o.newest;
-  plan.count = o.frames;
-  plan.warm_up = o.warm_up;
-  plan.sample_ms = o.sample_ms;
   if (o.budget_ms > 0.0)
     plan.budget_ns = std::llround(o.budget_ms * 1e6);
   else if (!o.back_to_back)

@@ -96,7 +96,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   nlohmann::ordered_json json;
   json["memory"] = memory_name(run.space);
   json["frames"] = run.measured;
-  json["dropped"] = or_null(report.plan.newest, run.dropped);
+  json["dropped"] = or_null(report.o.newest, run.dropped);
   json["seconds"] = run.seconds;
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
   json["misses"] = or_null(report.with_budget(), run.misses);
@@ -163,7 +163,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   fmt::print("\n  {:<24}", fmt::format("{} memory, ms", memory_name(run.space)));
   for (const double percent : kShownPercents) fmt::print(" {:>9}", percentile_name(percent));
   fmt::print(" {:>9}\n", "max");
-  if (report.plan.fps > 0.0) {
+  if (report.o.rate() > 0.0) {
     print_histogram("latency", run.latency);
     print_histogram("  delay of the start", run.wake);
   }
@@ -181,7 +181,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
       run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
-  if (report.plan.newest) {
+  if (report.o.newest) {
     fmt::print("  {} of {} dropped: a newer one was due{}\n", run.dropped,
                counted(run.due(), "frame"), report.with_budget() ? "; they count as misses" : "");
   }
@@ -192,7 +192,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
     fmt::print(": {}\n",
                report.undecided(run)
                    ? fmt::format("not decided, because {} of {} were not measured",
-                                 report.plan.count - run.due(), counted(report.plan.count, "frame"))
+                                 report.o.frames - run.due(), counted(report.o.frames, "frame"))
                : report.keeps_budget(run) ? "kept"
                                           : "NOT KEPT");
   }
@@ -224,10 +224,10 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
-  json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
-  json["newest"] = report.plan.newest;
-  json["fps"] = or_null(report.plan.fps > 0.0, report.plan.fps);
-  json["warm_up"] = report.plan.warm_up;
+  json["pace"] = report.o.rate() > 0.0 ? "camera" : "back to back";
+  json["newest"] = report.o.newest;
+  json["fps"] = or_null(report.o.rate() > 0.0, report.o.rate());
+  json["warm_up"] = report.o.warm_up;
   json["date"] = first.date;
   json["host"] = host_name();
   json["interrupted"] = report.interrupted();

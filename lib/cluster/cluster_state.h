@@ -160,8 +160,12 @@ struct FlowCluster::State {
     return std::any_of(awaited.begin(), awaited.begin() + awaited_count,
                        [frame](const Awaited& a) { return a.frame < frame; });
   }
-  void fail(const Error& error) {
-    if (failure.status == Status::kOk) failure = error;
+  /// Keeps the first error, other than that a stage has not ended yet.
+  template <typename T>
+  bool succeeded(const Expected<T>& done) {
+    if (!done && done.error().status != Status::kDeadlineMissed && failure.status == Status::kOk)
+      failure = done.error();
+    return done.has_value();
   }
   /// Ends the transfers that end without other ranks. Returns false if some remain.
   bool end_transfers();
