@@ -36,6 +36,7 @@ void add_executed_command(CLI::App& parent, const char* name, const char* summar
   CLI::App* const command = parent.add_subcommand(name, summary);
   command->prefix_command();
   command->set_help_flag();
+  command->footer("--help prints the options.");  // for the manual page
   command->callback([command, before] {
     std::vector<std::string> arguments = before;
     for (const std::string& argument : command->remaining()) arguments.push_back(argument);

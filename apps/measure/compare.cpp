@@ -286,12 +286,15 @@ void add_compare_command(CLI::App& program, int& exit_code) {
   CLI::App* const flow = compare->add_subcommand("flow",
                                                  "Print the end-point and angular error of a flow "
                                                  "field; pixels with unknown truth are left out");
-  flow->add_option("RESULT", o->result, ".flo file")->required();
-  flow->add_option("TRUTH", o->truth, ".flo file")->required();
-  flow->add_option("--mask", o->mask,
-                   "Image of the same size; only its pixels of 128 and more are compared");
-  flow->add_option("--border", o->border, "Pixels to leave out on all sides")
-      ->check(CLI::Range(0, kMaxImageSide));
+  const auto add_files = [o](CLI::App& command, const char* result, const char* truth) {
+    command.add_option("RESULT", o->result, result)->required();
+    command.add_option("TRUTH", o->truth, truth)->required();
+    command.add_option("--mask", o->mask,
+                       "Image of the same size; only its pixels of 128 and more are compared");
+    command.add_option("--border", o->border, "Pixels to leave out on all sides")
+        ->check(CLI::Range(0, kMaxImageSide));
+  };
+  add_files(*flow, ".flo file", ".flo file");
   flow->add_option("--confidence", o->confidence,
                    "PFM file, as written by ocellus flow --confidence");
   flow->add_option("--density", o->density,
@@ -326,15 +329,8 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       "PSNR after a Gaussian of --sigma on both images; 8 pixels (or --border, if larger) are\n"
       "left out on all sides. The mean gray is taken over the same pixels. The anisotropy is\n"
       "Ulichney's, computed from the power spectrum of the error.");
-  image
-      ->add_option("RESULT", o->result,
-                   "PNG, PGM, PPM, PBM or JPEG; or a numbered pattern such as f%02d.png")
-      ->required();
-  image->add_option("TRUTH", o->truth, "The same")->required();
-  image->add_option("--mask", o->mask,
-                    "Image of the same size; only its pixels of 128 and more are compared");
-  image->add_option("--border", o->border, "Pixels to leave out on all sides")
-      ->check(CLI::Range(0, kMaxImageSide));
+  add_files(*image, "PNG, PGM, PPM, PBM or JPEG; or a numbered pattern such as f%02d.png",
+            "The same");
   image
       ->add_option("--min-psnr", o->min_psnr,
                    "Exit with code 1 if the PSNR of an image is below this")

@@ -42,11 +42,6 @@ static_assert(sizeof(FieldValue) == 40);
 namespace {
 
 template <typename T>
-nlohmann::ordered_json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-}
-
-template <typename T>
 nlohmann::ordered_json range_json(const Range<T>& range) {
   if (range.empty()) return nullptr;
   return {range.low, range.high};
@@ -56,37 +51,19 @@ nlohmann::ordered_json range_json(const Range<T>& range) {
 
 struct GpuMeter::Library {
   using Device = nvml::Device;
-  using FieldValue = nvml::FieldValue;
 
   void* handle = nullptr;
   bool initialized = false;
   Device device = nullptr;
 
-  int (*init)() = nullptr;
-  int (*shutdown)() = nullptr;
-  const char* (*error_string)(int) = nullptr;
-  int (*driver_version)(char*, unsigned) = nullptr;
-  int (*device_by_bus)(const char*, Device*) = nullptr;
-  // These functions are optional. Without one, a value is unknown.
-  int (*power_usage)(Device, unsigned*) = nullptr;
-  int (*power_limit)(Device, unsigned*) = nullptr;
-  int (*total_energy)(Device, unsigned long long*) = nullptr;
-  int (*field_values)(Device, int, FieldValue*) = nullptr;
-  int (*clock)(Device, int, unsigned*) = nullptr;
-  int (*highest_clock)(Device, int, unsigned*) = nullptr;
-  int (*application_clock)(Device, int, unsigned*) = nullptr;
-  int (*default_application_clock)(Device, int, unsigned*) = nullptr;
-  int (*reasons)(Device, unsigned long long*) = nullptr;
-  int (*temperature)(Device, int, unsigned*) = nullptr;
-  int (*persistence)(Device, int*) = nullptr;
-
+  /// Null if this version of NVML lacks the function.
   template <typename Function>
-  bool find(Function& function, const char* name) {
-    function = reinterpret_cast<Function>(dlsym(handle, name));
-    return function != nullptr;
+  Function* find(const char* name) const {
+    return reinterpret_cast<Function*>(dlsym(handle, name));
   }
 
   std::string text_of(int result) const {
+    const auto error_string = find<const char*(int)>("nvmlErrorString");
     const char* text = error_string != nullptr ? error_string(result) : nullptr;
     return fmt::format("{} ({})", text != nullptr ? text : "error", result);
   }
@@ -98,22 +75,12 @@ struct GpuMeter::Library {
       const char* why = dlerror();
       return fmt::format("NVML is not available: {}", why != nullptr ? why : name);
     }
-    const bool complete = find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") &&
-                          find(error_string, "nvmlErrorString") &&
-                          find(driver_version, "nvmlSystemGetDriverVersion") &&
-                          find(device_by_bus, "nvmlDeviceGetHandleByPciBusId_v2");
-    if (!complete) return fmt::format("{} is not NVML: functions are missing", name);
-    find(power_usage, "nvmlDeviceGetPowerUsage");
-    find(power_limit, "nvmlDeviceGetEnforcedPowerLimit");
-    find(total_energy, "nvmlDeviceGetTotalEnergyConsumption");
-    find(field_values, "nvmlDeviceGetFieldValues");
-    find(clock, "nvmlDeviceGetClockInfo");
-    find(highest_clock, "nvmlDeviceGetMaxClockInfo");
-    find(application_clock, "nvmlDeviceGetApplicationsClock");
-    find(default_application_clock, "nvmlDeviceGetDefaultApplicationsClock");
-    find(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
-    find(temperature, "nvmlDeviceGetTemperature");
-    find(persistence, "nvmlDeviceGetPersistenceMode");
+    const auto init = find<int()>("nvmlInit_v2");
+    const auto driver_version = find<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
+    const auto device_by_bus = find<int(const char*, Device*)>("nvmlDeviceGetHandleByPciBusId_v2");
+    if (init == nullptr || driver_version == nullptr || device_by_bus == nullptr ||
+        find<int()>("nvmlShutdown") == nullptr || find<int()>("nvmlErrorString") == nullptr)
+      return fmt::format("{} is not NVML: functions are missing", name);
     if (const int result = init(); result != nvml::kSuccess)
       return fmt::format("NVML cannot be initialized: {}", text_of(result));
     initialized = true;
@@ -127,14 +94,15 @@ struct GpuMeter::Library {
   }
 
   ~Library() {
-    if (initialized) shutdown();
+    if (initialized) find<int()>("nvmlShutdown")();
     if (handle != nullptr) dlclose(handle);
   }
 
-  /// Reads one unsigned value of the device.
-  template <typename Function, typename... Arguments>
-  std::optional<unsigned> ask(Function function, Arguments... arguments) const {
-    unsigned value = 0;
+  /// Reads a value of the device. Nothing if this NVML or the device does not report it.
+  template <typename T = unsigned, typename... Arguments>
+  std::optional<T> ask(const char* name, Arguments... arguments) const {
+    const auto function = find<int(Device, Arguments..., T*)>(name);
+    T value{};
     if (function == nullptr || function(device, arguments..., &value) != nvml::kSuccess)
       return std::nullopt;
     return value;
@@ -158,18 +126,19 @@ GpuSettings GpuMeter::settings() const {
     return settings;
   }
   const Library& library = *library_;
-  settings.application_sm_mhz = library.ask(library.application_clock, nvml::kClockSm);
-  settings.application_memory_mhz = library.ask(library.application_clock, nvml::kClockMemory);
-  settings.default_sm_mhz = library.ask(library.default_application_clock, nvml::kClockSm);
-  settings.default_memory_mhz = library.ask(library.default_application_clock, nvml::kClockMemory);
-  settings.highest_sm_mhz = library.ask(library.highest_clock, nvml::kClockSm);
+  settings.application_sm_mhz = library.ask("nvmlDeviceGetApplicationsClock", nvml::kClockSm);
+  settings.application_memory_mhz =
+      library.ask("nvmlDeviceGetApplicationsClock", nvml::kClockMemory);
+  settings.default_sm_mhz = library.ask("nvmlDeviceGetDefaultApplicationsClock", nvml::kClockSm);
+  settings.default_memory_mhz =
+      library.ask("nvmlDeviceGetDefaultApplicationsClock", nvml::kClockMemory);
+  settings.highest_sm_mhz = library.ask("nvmlDeviceGetMaxClockInfo", nvml::kClockSm);
   if (!settings.highest_sm_mhz) settings.highest_sm_mhz = tegra_.highest_gpu_mhz();
-  settings.highest_memory_mhz = library.ask(library.highest_clock, nvml::kClockMemory);
-  if (const auto milliwatts = library.ask(library.power_limit))
+  settings.highest_memory_mhz = library.ask("nvmlDeviceGetMaxClockInfo", nvml::kClockMemory);
+  if (const auto milliwatts = library.ask("nvmlDeviceGetEnforcedPowerLimit"))
     settings.power_limit_w = *milliwatts * 1e-3;
-  int on = 0;
-  if (library.persistence != nullptr && library.persistence(library.device, &on) == nvml::kSuccess)
-    settings.persistence = on != 0;
+  if (const auto on = library.ask<int>("nvmlDeviceGetPersistenceMode"))
+    settings.persistence = *on != 0;
   return settings;
 }
 
@@ -188,28 +157,27 @@ GpuReading GpuMeter::read_nvml() const {
   // instantaneous.
   nvml::FieldValue instant;
   instant.field = nvml::kFieldPowerInstant;
-  if (library.field_values != nullptr &&
-      library.field_values(library.device, 1, &instant) == nvml::kSuccess &&
+  const auto field_values =
+      library.find<int(nvml::Device, int, nvml::FieldValue*)>("nvmlDeviceGetFieldValues");
+  if (field_values != nullptr && field_values(library.device, 1, &instant) == nvml::kSuccess &&
       instant.result == nvml::kSuccess) {
     reading.power_w = instant.value.as_unsigned * 1e-3;
-  } else if (const auto milliwatts = library.ask(library.power_usage)) {
+  } else if (const auto milliwatts = library.ask("nvmlDeviceGetPowerUsage")) {
     reading.power_w = *milliwatts * 1e-3;
   }
-  reading.sm_mhz = library.ask(library.clock, nvml::kClockSm);
-  reading.memory_mhz = library.ask(library.clock, nvml::kClockMemory);
-  reading.temperature_c = library.ask(library.temperature, nvml::kTemperatureGpu);
-  unsigned long long bits = 0;
-  if (library.reasons != nullptr && library.reasons(library.device, &bits) == nvml::kSuccess)
-    reading.reasons = bits;
+  reading.sm_mhz = library.ask("nvmlDeviceGetClockInfo", nvml::kClockSm);
+  reading.memory_mhz = library.ask("nvmlDeviceGetClockInfo", nvml::kClockMemory);
+  reading.temperature_c = library.ask("nvmlDeviceGetTemperature", nvml::kTemperatureGpu);
+  if (const auto bits =
+          library.ask<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons"))
+    reading.reasons = *bits;
   return reading;
 }
 
 std::optional<double> GpuMeter::energy_j() const {
-  unsigned long long millijoules = 0;
-  if (!has_nvml() || library_->total_energy == nullptr ||
-      library_->total_energy(library_->device, &millijoules) != nvml::kSuccess)
-    return std::nullopt;
-  return static_cast<double>(millijoules) * 1e-3;
+  if (!has_nvml()) return std::nullopt;
+  const auto millijoules = library_->ask<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption");
+  return millijoules ? std::optional(static_cast<double>(*millijoules) * 1e-3) : std::nullopt;
 }
 
 std::string GpuMeter::power_source() const {
@@ -223,9 +191,10 @@ std::string GpuMeter::power_missing() const {
     if (!tegra_.found()) return nvml_missing_;
     return nvml_missing_ + "; no monitor of current (ina3221) can be read";
   }
+  const auto power_usage = library_->find<int(nvml::Device, unsigned*)>("nvmlDeviceGetPowerUsage");
+  if (power_usage == nullptr) return "this NVML lacks nvmlDeviceGetPowerUsage";
   unsigned milliwatts = 0;
-  if (library_->power_usage == nullptr) return "this NVML lacks nvmlDeviceGetPowerUsage";
-  const int result = library_->power_usage(library_->device, &milliwatts);
+  const int result = power_usage(library_->device, &milliwatts);
   return result == nvml::kSuccess ? "" : "NVML does not report power: " + library_->text_of(result);
 }
 
@@ -337,12 +306,12 @@ nlohmann::ordered_json settings_json(const GpuSettings& s) {
 }
 
 nlohmann::ordered_json reading_json(const GpuReading& r) {
-  return {{"power_w", or_null(r.power_w)},
-          {"sm_mhz", or_null(r.sm_mhz)},
-          {"memory_mhz", or_null(r.memory_mhz)},
-          {"temperature_c", or_null(r.temperature_c)},
-          {"clock_reasons",
-           r.reasons ? nlohmann::ordered_json(clock_reason_names(*r.reasons)) : nullptr}};
+  return {
+      {"power_w", or_null(r.power_w)},
+      {"sm_mhz", or_null(r.sm_mhz)},
+      {"memory_mhz", or_null(r.memory_mhz)},
+      {"temperature_c", or_null(r.temperature_c)},
+      {"clock_reasons", or_null(r.reasons.has_value(), clock_reason_names(r.reasons.value_or(0)))}};
 }
 
 nlohmann::ordered_json activity_json(const GpuMeter& meter, const GpuActivity& a,
@@ -350,13 +319,10 @@ nlohmann::ordered_json activity_json(const GpuMeter& meter, const GpuActivity& a
   nlohmann::ordered_json json;
   const std::optional<double> mean = a.mean_power_w();
   if (mean) {
-    json["power_w"] = {{"mean", *mean},
-                       {"max", a.power_w.empty() ? nlohmann::ordered_json(nullptr)
-                                                 : nlohmann::ordered_json(a.power_w.high)}};
+    json["power_w"] = {{"mean", *mean}, {"max", or_null(!a.power_w.empty(), a.power_w.high)}};
     json["power_source"] = meter.power_source();
     json["mj_per_frame"] =
-        frames > 0 ? nlohmann::ordered_json(*mean * a.seconds * 1e3 / static_cast<double>(frames))
-                   : nlohmann::ordered_json(nullptr);
+        or_null(frames > 0, *mean * a.seconds * 1e3 / static_cast<double>(frames));
   } else {
     json["power_w"] = nullptr;
     json["power_missing"] = meter.power_missing();
@@ -365,8 +331,7 @@ nlohmann::ordered_json activity_json(const GpuMeter& meter, const GpuActivity& a
   json["sm_mhz"] = range_json(a.sm_mhz);
   json["memory_mhz"] = range_json(a.memory_mhz);
   json["temperature_c"] = range_json(a.temperature_c);
-  json["clock_reasons"] =
-      a.reasons_known ? nlohmann::ordered_json(clock_reason_names(a.reasons)) : nullptr;
+  json["clock_reasons"] = or_null(a.reasons_known, clock_reason_names(a.reasons));
   return json;
 }
 

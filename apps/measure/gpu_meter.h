@@ -150,6 +150,16 @@ class GpuSampler {
   std::thread thread_;
 };
 
+/// A value of a report that may be unknown: null then.
+template <typename T>
+nlohmann::ordered_json or_null(bool known, const T& value) {
+  return known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+template <typename T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
 /// A missing value becomes null.
 nlohmann::ordered_json settings_json(const GpuSettings& settings);
 nlohmann::ordered_json reading_json(const GpuReading& reading);

@@ -6,6 +6,8 @@
 #include <complex>
 #include <numbers>
 
+#include "identify/fft.h"
+
 namespace ocellus::app {
 namespace {
 
@@ -68,48 +70,6 @@ int mirrored(int position, int side) {
   const int period = 2 * side;
   const int phase = ((position % period) + period) % period;
   return phase < side ? phase : period - 1 - phase;
-}
-
-// ---- power spectrum
-
-constexpr int kBlock = kAnisotropyBlock;
-using Complex = std::complex<double>;
-using Line = std::array<Complex, kBlock>;
-
-/// Transforms in place, without scaling.
-void fourier_transform(Line& line) {
-  for (std::size_t i = 1, j = 0; i < kBlock; ++i) {  // bit reversal of the index
-    std::size_t bit = kBlock >> 1;
-    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(line[i], line[j]);
-  }
-  for (std::size_t length = 2; length <= kBlock; length <<= 1) {
-    const Complex turn = std::polar(1.0, -2.0 * std::numbers::pi / static_cast<double>(length));
-    for (std::size_t begin = 0; begin < kBlock; begin += length) {
-      Complex factor = 1.0;
-      for (std::size_t k = 0; k < length / 2; ++k) {
-        const Complex even = line[begin + k];
-        const Complex odd = factor * line[begin + k + length / 2];
-        line[begin + k] = even + odd;
-        line[begin + k + length / 2] = even - odd;
-        factor *= turn;
-      }
-    }
-  }
-}
-
-using Block = std::array<Line, kBlock>;
-
-/// Adds the power spectrum of one block.
-void add_power(Block& block, std::vector<double>& power) {
-  for (Line& row : block) fourier_transform(row);
-  for (std::size_t x = 0; x < kBlock; ++x) {
-    Line column;
-    for (std::size_t y = 0; y < kBlock; ++y) column[y] = block[y][x];
-    fourier_transform(column);
-    for (std::size_t y = 0; y < kBlock; ++y) power[y * kBlock + x] += std::norm(column[y]);
-  }
 }
 
 }  // namespace
@@ -188,6 +148,7 @@ std::optional<SeenErrors> seen_errors(const GrayPlane& result, const GrayPlane& 
 }
 
 std::optional<Anisotropy> anisotropy(const GrayPlane& result, const GrayPlane& truth) {
+  constexpr int kBlock = kAnisotropyBlock;
   const ImageSize size = truth.size;
   std::array<double, kBlock> window{};
   for (int i = 0; i < kBlock; ++i)
@@ -197,15 +158,17 @@ std::optional<Anisotropy> anisotropy(const GrayPlane& result, const GrayPlane& t
   Anisotropy found;
   for (int top = 0; top + kBlock <= size.height; top += kBlock / 2) {
     for (int left = 0; left + kBlock <= size.width; left += kBlock / 2) {
-      Block block;
-      for (std::size_t y = 0; y < kBlock; ++y) {
-        for (std::size_t x = 0; x < kBlock; ++x) {
-          const std::size_t i =
-              index_of(size, left + static_cast<int>(x), top + static_cast<int>(y));
-          block[y][x] = window[y] * window[x] * (result.values[i] - truth.values[i]);
+      identify::Spectrum block(kBlock);
+      for (int y = 0; y < kBlock; ++y) {
+        for (int x = 0; x < kBlock; ++x) {
+          const std::size_t i = index_of(size, left + x, top + y);
+          block.at(y, x) = window[static_cast<std::size_t>(y)] *
+                           window[static_cast<std::size_t>(x)] *
+                           (result.values[i] - truth.values[i]);
         }
       }
-      add_power(block, power);
+      identify::fourier_transform(block);
+      for (std::size_t i = 0; i < power.size(); ++i) power[i] += std::norm(block.values[i]);
       ++found.blocks;
     }
   }

@@ -98,7 +98,7 @@ std::optional<ExpectedReading> expected_reading(const std::vector<OperatorConfig
   return std::nullopt;
 }
 
-int run_latency(const LatencyCommand& o) {
+int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const std::vector<OperatorText> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
@@ -108,7 +108,7 @@ int run_latency(const LatencyCommand& o) {
     input = fmt::format("test:{}x{},frames=60", size.width, size.height);
   }
 
-  LatencyPlan plan;
+  LatencyPlan plan{o};
   plan.engine = engine_config(o.common);
   plan.engine.realtime_priority = o.realtime_priority;
   plan.engine.lock_memory = o.lock_memory;
@@ -116,23 +116,17 @@ int run_latency(const LatencyCommand& o) {
   const EngineInfo info = take(Engine::probe(plan.engine), "engine");
   const bool on_cpu = info.backend == BackendKind::kCpu;
   const std::vector<MemorySpace> spaces = parse_memory(o.memory, on_cpu);
-  if (!o.wait.empty()) {
-    if (on_cpu)
-      throw InputError(
-          "--wait has no meaning here: it sets how to wait for a CUDA device, and the backend is "
-          "cpu");
-    plan.engine.device_wait = o.wait == "spin"    ? DeviceWait::kSpin
-                              : o.wait == "yield" ? DeviceWait::kYield
-                                                  : DeviceWait::kBlock;
-  }
-  if (on_cpu && !o.common.engine.given().empty()) {
-    throw InputError(
-        "--zero-copy has no meaning here: the backend is cpu, which uses frames and results where "
-        "they lie");
-  }
-  if (o.copy_threads > 0 && on_cpu)
-    throw InputError(
-        "--copy-threads has no meaning here: the backend is cpu, which copies nothing");
+  check_options(
+      command,
+      {{on_cpu, {"--wait"}, "it sets how to wait for a CUDA device, and the backend is cpu"},
+       {on_cpu,
+        {"--zero-copy"},
+        "the backend is cpu, which uses frames and results where they lie"},
+       {on_cpu && o.copy_threads > 0,
+        {"--copy-threads"},
+        "the backend is cpu, which copies nothing"}});
+  if (o.wait == "yield") plan.engine.device_wait = DeviceWait::kYield;
+  if (o.wait == "block") plan.engine.device_wait = DeviceWait::kBlock;
   if (o.copy_threads > 0 && spaces.front() != MemorySpace::kHost) {
     throw InputError(fmt::format(
         "--copy-threads has no meaning with --memory {}: these threads copy from and to ordinary "
@@ -155,11 +149,6 @@ int run_latency(const LatencyCommand& o) {
   }
   plan.frames = &clip.frames;
   plan.reading = expected_reading(plan.operators, clip);
-  plan.fps = o.back_to_back ? 0.0 : o.fps;
-  plan.newest = o.newest;
-  plan.count = o.frames;
-  plan.warm_up = o.warm_up;
-  plan.sample_ms = o.sample_ms;
   if (o.budget_ms > 0.0)
     plan.budget_ns = std::llround(o.budget_ms * 1e6);
   else if (!o.back_to_back)
@@ -300,7 +289,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
           "it sets the size of the synthetic scene, and --input has its own size"},
          {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
          {o->back_to_back, {"--fps", "--newest"}, "--back-to-back has no frame rate"}});
-    exit_code = run_latency(*o);
+    exit_code = run_latency(*command, *o);
   });
 }
 

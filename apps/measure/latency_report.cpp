@@ -29,14 +29,16 @@ std::string percentile_name(double percent) {
 }
 
 /// A percentile that too few values tell is null, and one beyond the histogram a text.
+nlohmann::ordered_json percentile_json(const LatencyHistogram& h, double percent) {
+  if (!percentile_is_known(as_signed(h.count()), percent)) return nullptr;
+  const std::optional<double> known = percentile_ms(h, percent);
+  return known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json(kBeyondHistogram);
+}
+
 nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
   nlohmann::ordered_json json = {{"min", ms(h.min_ns())}, {"mean", h.mean_ns() * 1e-6}};
-  for (const double percent : kShownPercents) {
-    nlohmann::ordered_json& value = json[percentile_name(percent)];
-    if (!percentile_is_known(as_signed(h.count()), percent)) continue;
-    const std::optional<double> known = percentile_ms(h, percent);
-    value = known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json(kBeyondHistogram);
-  }
+  for (const double percent : kShownPercents)
+    json[percentile_name(percent)] = percentile_json(h, percent);
   json["max"] = ms(h.max_ns());
   json["overflow"] = h.overflow();
   return json;
@@ -45,12 +47,10 @@ nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
 void print_histogram(const std::string& name, const LatencyHistogram& h) {
   fmt::print("  {:<24}", name);
   for (const double percent : kShownPercents) {
-    std::string text = "-";
-    if (percentile_is_known(as_signed(h.count()), percent)) {
-      const std::optional<double> known = percentile_ms(h, percent);
-      text = known ? fmt::format("{:.3f}", *known) : kBeyondHistogram;
-    }
-    fmt::print(" {:>9}", text);
+    const nlohmann::ordered_json value = percentile_json(h, percent);
+    fmt::print(" {:>9}", value.is_number() ? fmt::format("{:.3f}", value.get<double>())
+                         : value.is_null() ? "-"
+                                           : kBeyondHistogram);
   }
   fmt::print(" {:>9.3f}", ms(h.max_ns()));
   if (h.overflow() > 0)
@@ -96,12 +96,10 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   nlohmann::ordered_json json;
   json["memory"] = memory_name(run.space);
   json["frames"] = run.measured;
-  json["dropped"] =
-      report.plan.newest ? nlohmann::ordered_json(run.dropped) : nlohmann::ordered_json(nullptr);
+  json["dropped"] = or_null(report.o.newest, run.dropped);
   json["seconds"] = run.seconds;
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
-  json["misses"] =
-      report.with_budget() ? nlohmann::ordered_json(run.misses) : nlohmann::ordered_json(nullptr);
+  json["misses"] = or_null(report.with_budget(), run.misses);
   if (report.plan.reading) json["frames_read_correctly"] = run.read_correctly;
   json["longest_burst"] = run.longest_burst;
   json["late_starts"] = run.late_starts;
@@ -128,8 +126,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   json["gb_per_s_at_least"] = report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9;
   json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
   json["page_faults"] = run.page_faults;
-  json["steal_percent"] = run.steal_percent >= 0.0 ? nlohmann::ordered_json(run.steal_percent)
-                                                   : nlohmann::ordered_json(nullptr);
+  json["steal_percent"] = or_null(run.steal_percent >= 0.0, run.steal_percent);
   json["ok"] = report.keeps_budget(run);
   return json;
 }
@@ -166,7 +163,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   fmt::print("\n  {:<24}", fmt::format("{} memory, ms", memory_name(run.space)));
   for (const double percent : kShownPercents) fmt::print(" {:>9}", percentile_name(percent));
   fmt::print(" {:>9}\n", "max");
-  if (report.plan.fps > 0.0) {
+  if (report.o.rate() > 0.0) {
     print_histogram("latency", run.latency);
     print_histogram("  delay of the start", run.wake);
   }
@@ -184,7 +181,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
       run.intervals.deviation_ns() * 1e-6, ms(run.intervals.spread_ns()));
-  if (report.plan.newest) {
+  if (report.o.newest) {
     fmt::print("  {} of {} dropped: a newer one was due{}\n", run.dropped,
                counted(run.due(), "frame"), report.with_budget() ? "; they count as misses" : "");
   }
@@ -195,7 +192,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
     fmt::print(": {}\n",
                report.undecided(run)
                    ? fmt::format("not decided, because {} of {} were not measured",
-                                 report.plan.count - run.due(), counted(report.plan.count, "frame"))
+                                 report.o.frames - run.due(), counted(report.o.frames, "frame"))
                : report.keeps_budget(run) ? "kept"
                                           : "NOT KEPT");
   }
@@ -223,27 +220,25 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   const LatencyResult& first = *report.runs.front();
   nlohmann::ordered_json json;
   json["version"] = version();
-  json["pipeline"] = nlohmann::ordered_json::array();
-  for (const std::string& name : report.operators) json["pipeline"].push_back(name);
+  json["pipeline"] = report.operators;
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
-  json["pace"] = report.plan.fps > 0.0 ? "camera" : "back to back";
-  json["newest"] = report.plan.newest;
-  json["fps"] = report.plan.fps > 0.0 ? nlohmann::ordered_json(report.plan.fps) : nullptr;
-  json["warm_up"] = report.plan.warm_up;
+  json["pace"] = report.o.rate() > 0.0 ? "camera" : "back to back";
+  json["newest"] = report.o.newest;
+  json["fps"] = or_null(report.o.rate() > 0.0, report.o.rate());
+  json["warm_up"] = report.o.warm_up;
   json["date"] = first.date;
   json["host"] = host_name();
   json["interrupted"] = report.interrupted();
-  json["budget_ms"] = report.with_budget() ? nlohmann::ordered_json(report.budget_ms()) : nullptr;
+  json["budget_ms"] = or_null(report.with_budget(), report.budget_ms());
   json["budget_percentile"] = report.o.budget_percentile;
   json["backend"] = backend_name(first.engine.backend);
   json["device"] = first.engine.device_name;
   json["workers"] = first.engine.workers;
   json["simd"] = first.engine.simd_target;
   const std::string cpus = allowed_cpus();
-  json["cpu_affinity"] =
-      cpus.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(cpus);
+  json["cpu_affinity"] = or_null(!cpus.empty(), cpus);
   json["realtime_priority"] = report.plan.engine.realtime_priority;
   json["workers_only"] = report.plan.engine.workers_only;
   json["memory_locked"] = report.plan.engine.lock_memory;

@@ -9,35 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/operator_options.h"
-#include "apps/measure/clip.h"
 #include "apps/measure/latency_run.h"
 
 namespace ocellus::app {
-
-struct LatencyCommand {
-  CommonOptions common;
-  OperatorOptions flow{"flow"};
-  std::string pipeline = "flow";
-  std::string input;
-  SourceOptions source;
-  std::string plot;
-  std::string size;
-  double fps = 30.0;
-  bool back_to_back = false;
-  bool newest = false;
-  double budget_ms = 0.0;
-  double budget_percentile = 100.0;
-  std::int64_t frames = 10000;
-  std::int64_t warm_up = 100;
-  std::string memory = "auto";
-  std::string wait;
-  int copy_threads = 0;
-  int sample_ms = 100;
-  int realtime_priority = 0;
-  bool lock_memory = false;
-  bool workers_only = false;
-};
 
 /// "host", "pinned" or "device".
 const char* memory_name(MemorySpace space);
@@ -64,7 +38,7 @@ struct LatencyReport {
   }
   bool interrupted() const {
     return std::any_of(runs.begin(), runs.end(),
-                       [this](const auto& run) { return run->due() < plan.count; });
+                       [this](const auto& run) { return run->due() < o.frames; });
   }
   /// The number of `frames` that may miss the budget.
   double allowed_misses(std::int64_t frames) const {
@@ -73,11 +47,11 @@ struct LatencyReport {
   }
   bool keeps_budget(const LatencyResult& run) const {
     // A run that was interrupted does not keep the budget, because frames are missing.
-    return run.due() == plan.count && static_cast<double>(run.misses) <= allowed_misses(run.due());
+    return run.due() == o.frames && static_cast<double>(run.misses) <= allowed_misses(run.due());
   }
   /// Whether the frames that are missing after an interruption decide about the budget.
   bool undecided(const LatencyResult& run) const {
-    return run.due() < plan.count && static_cast<double>(run.misses) <= allowed_misses(plan.count);
+    return run.due() < o.frames && static_cast<double>(run.misses) <= allowed_misses(o.frames);
   }
   bool good(std::size_t wanted) const {
     return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {
@@ -94,8 +68,8 @@ struct LatencyReport {
     return run.seconds > 0.0 ? static_cast<double>(run.measured) / run.seconds : 0.0;
   }
   std::string pace() const {
-    return plan.fps > 0.0
-               ? fmt::format("at {:g} fps{}", plan.fps, plan.newest ? ", newest frame only" : "")
+    return o.rate() > 0.0
+               ? fmt::format("at {:g} fps{}", o.rate(), o.newest ? ", newest frame only" : "")
                : std::string("back to back");
   }
   ImageSize size() const { return clip.size(); }

@@ -119,30 +119,30 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     r.operators.push_back(std::make_unique<LatencyHistogram>());
     r.delays.push_back(chain.info(op).delay_frames);
   }
-  r.latencies_ms.assign(static_cast<std::size_t>(plan.count), 0.0f);
+  r.latencies_ms.assign(static_cast<std::size_t>(plan.o.frames), 0.0f);
 
   std::int64_t number = 0;
   const auto index = [&] {
     return back_and_forth(static_cast<std::size_t>(number), plan.frames->size());
   };
-  for (; number < plan.warm_up && stop_signal() == 0; ++number) {
+  for (; number < plan.o.warm_up && stop_signal() == 0; ++number) {
     for (std::size_t op = 0; op < chain.size() && step(chain, op, index(), number, 0); ++op) {
     }
   }
 
-  const bool paced = plan.fps > 0.0;
-  const double period_ns = paced ? 1e9 / plan.fps : 0.0;
+  const bool paced = plan.o.rate() > 0.0;
+  const double period_ns = paced ? 1e9 / plan.o.rate() : 0.0;
   std::int64_t burst = 0;
-  GpuSampler sampler(meter, std::chrono::milliseconds(plan.sample_ms));
+  GpuSampler sampler(meter, std::chrono::milliseconds(plan.o.sample_ms));
   {
     const MeasuringThread thread(plan.engine.realtime_priority);
-    Progress progress(plan.title, plan.count);
+    Progress progress(plan.title, plan.o.frames);
     r.date = utc_now();
     const StealMeter steal;
     const long faults = page_faults();
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
     std::int64_t end = start;
-    for (std::int64_t i = 0; i < plan.count && stop_signal() == 0; ++i, ++number) {
+    for (std::int64_t i = 0; i < plan.o.frames && stop_signal() == 0; ++i, ++number) {
       // The latency counts from the moment when the frame is due, including any wait for the frame
       // before. Back to back, a frame is due when the one before is done.
       const auto due_of = [&](std::int64_t frame) {
@@ -155,11 +155,11 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
         if (before < due) sleep_until(due);
         if (stop_signal() != 0) break;
       }
-      if (plan.newest) {
+      if (plan.o.newest) {
         // The newest frame that is due. A camera would have replaced those before it.
         const auto newest =
             static_cast<std::int64_t>(static_cast<double>(now_ns() - start) / period_ns);
-        const std::int64_t older = std::clamp<std::int64_t>(newest - i, 0, plan.count - 1 - i);
+        const std::int64_t older = std::clamp<std::int64_t>(newest - i, 0, plan.o.frames - 1 - i);
         i += older;
         number += older;
         due = due_of(i);

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/operator_options.h"
 #include "apps/io/operator_run.h"
+#include "apps/measure/clip.h"
 #include "apps/measure/gpu_meter.h"
 #include "ocellus/latency_histogram.h"
 
@@ -39,20 +41,44 @@ struct ExpectedReading {
   bool matches(const void* record, std::size_t frame) const;
 };
 
-/// What to run and to measure.
-struct LatencyPlan {
-  EngineConfig engine;
-  std::vector<OperatorConfig> operators;
-  const std::vector<GrayImage>* frames = nullptr;  ///< replayed forwards and backwards
-  std::string title;                               ///< label of the progress bar
-  double fps = 0.0;                                ///< 0: back to back
+/// Values of the command line.
+struct LatencyCommand {
+  CommonOptions common;
+  OperatorOptions flow{"flow"};
+  std::string pipeline = "flow";
+  std::string input;
+  SourceOptions source;
+  std::string plot;
+  std::string size;
+  double fps = 30.0;
+  bool back_to_back = false;
   /// Whether a frame that waits is dropped when the next one is due. Not back to back.
   bool newest = false;
-  std::int64_t count = 0;    ///< number of frames that become due
-  std::int64_t warm_up = 0;  ///< frames before the measurement, run back to back
-  std::optional<std::int64_t> budget_ns;
-  std::optional<ExpectedReading> reading;
-  int sample_ms = 0;  ///< interval of samples of the GPU; 0: only at the beginning and the end
+  double budget_ms = 0.0;
+  double budget_percentile = 100.0;
+  std::int64_t frames = 10000;  ///< number of frames that become due
+  std::int64_t warm_up = 100;   ///< frames before the measurement, run back to back
+  std::string memory = "auto";
+  std::string wait;
+  int copy_threads = 0;
+  int sample_ms = 100;  ///< interval of samples of the GPU; 0: only at the beginning and the end
+  int realtime_priority = 0;
+  bool lock_memory = false;
+  bool workers_only = false;
+
+  /// Frames per second; 0: back to back.
+  double rate() const { return back_to_back ? 0.0 : fps; }
+};
+
+/// What to run and to measure.
+struct LatencyPlan {
+  const LatencyCommand& o;
+  EngineConfig engine{};
+  std::vector<OperatorConfig> operators{};
+  const std::vector<GrayImage>* frames = nullptr;  ///< replayed forwards and backwards
+  std::string title{};                             ///< label of the progress bar
+  std::optional<std::int64_t> budget_ns{};
+  std::optional<ExpectedReading> reading{};
 };
 
 /// The measurements with frames and results in one kind of memory.

@@ -45,6 +45,44 @@ std::string first_match(const char* path, const std::string& key) {
   return "";
 }
 
+/// The frequency governors of the CPUs, such as "performance". Empty if the system does not report
+/// them, as in most virtual machines.
+std::string cpu_governor() {
+  std::set<std::string> names;
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+    std::string name;
+    if (file >> name) names.insert(name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Whether the CPUs belong to a hypervisor, which may give their time to other guests.
+bool is_virtual_machine() {
+  return first_match("/proc/cpuinfo", "flags").find(" hypervisor") != std::string::npos;
+}
+
+/// Whether the kernel is fully preemptible (PREEMPT_RT).
+bool is_realtime_kernel() {
+  std::ifstream file("/sys/kernel/realtime");
+  int on = 0;
+  return file >> on && on == 1;
+}
+
+/// The version of the NVIDIA driver, as it says itself or as the kernel reports it, or "".
+std::string driver_of(const GpuMeter& meter) {
+  if (!meter.driver().empty()) return meter.driver();
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  // The first word of digits and dots. The module's name and the architecture precede it.
+  while (file >> word) {
+    if (word.find('.') != std::string::npos &&
+        word.find_first_not_of("0123456789.") == std::string::npos)
+      return word;
+  }
+  return "";
+}
+
 }  // namespace
 
 StealMeter::StealMeter() {
@@ -100,38 +138,6 @@ std::string allowed_cpus() {
   return fmt::format("{}", fmt::join(ranges, ","));
 }
 
-std::string cpu_governor() {
-  std::set<std::string> names;
-  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
-    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
-    std::string name;
-    if (file >> name) names.insert(name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-bool is_virtual_machine() {
-  return first_match("/proc/cpuinfo", "flags").find(" hypervisor") != std::string::npos;
-}
-
-bool is_realtime_kernel() {
-  std::ifstream file("/sys/kernel/realtime");
-  int on = 0;
-  return file >> on && on == 1;
-}
-
-std::string nvidia_driver() {
-  std::ifstream file("/proc/driver/nvidia/version");
-  std::string word;
-  // The first word of digits and dots. The module's name and the architecture precede it.
-  while (file >> word) {
-    if (word.find('.') != std::string::npos &&
-        word.find_first_not_of("0123456789.") == std::string::npos)
-      return word;
-  }
-  return "";
-}
-
 std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
@@ -142,10 +148,8 @@ nlohmann::ordered_json machine_json() {
   return {{"cpu", cpu_name()},
           {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
           {"usable_cpus", cpus.count},
-          {"cpu_quota",
-           cpus.quota > 0.0 ? nlohmann::ordered_json(cpus.quota) : nlohmann::ordered_json(nullptr)},
-          {"governor",
-           governor.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(governor)},
+          {"cpu_quota", or_null(cpus.quota > 0.0, cpus.quota)},
+          {"governor", or_null(!governor.empty(), governor)},
           {"virtual_machine", is_virtual_machine()},
           {"realtime_kernel", is_realtime_kernel()},
           {"system", system_name()}};
@@ -168,7 +172,7 @@ GpuMeter gpu_meter(const EngineInfo& info) {
 
 nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
   if (info.backend != BackendKind::kCuda) return nullptr;
-  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  const std::string driver = driver_of(meter);
   nlohmann::ordered_json json;
   json["device"] = info.device;
   json["name"] = info.device_name;
@@ -178,8 +182,7 @@ nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
   json["memory_bytes"] = info.device_bytes;
   json["integrated"] = info.integrated;
   json["zero_copy"] = info.zero_copy;
-  json["driver"] =
-      driver.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(driver);
+  json["driver"] = or_null(!driver.empty(), driver);
   json["cuda_driver"] = cuda_version(info.driver_cuda);
   json["cuda_runtime"] = cuda_version(info.runtime_cuda);
   if (!meter.nvml_missing().empty()) json["nvml_missing"] = meter.nvml_missing();
@@ -196,7 +199,7 @@ nlohmann::ordered_json gpu_json(const EngineInfo& info, const GpuMeter& meter) {
 
 std::string gpu_line(const EngineInfo& info, const GpuMeter& meter) {
   if (info.backend != BackendKind::kCuda) return "";
-  const std::string driver = meter.driver().empty() ? nvidia_driver() : meter.driver();
+  const std::string driver = driver_of(meter);
   std::string line = fmt::format(
       "{} (cuda:{}, {}), {}, compute capability {}.{}, {:.0f} GB, zero copy {}, driver {} for "
       "CUDA {}, built with CUDA {}; ",

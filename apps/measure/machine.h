@@ -31,15 +31,6 @@ std::string utc_now();
 /// The CPUs on which the process may run, such as "0-3,8". Empty if the system does not report
 /// them.
 std::string allowed_cpus();
-/// The frequency governors of the CPUs, such as "performance". Empty if the system does not report
-/// them, as in most virtual machines.
-std::string cpu_governor();
-/// Whether the CPUs belong to a hypervisor, which may give their time to other guests.
-bool is_virtual_machine();
-/// Whether the kernel is fully preemptible (PREEMPT_RT).
-bool is_realtime_kernel();
-/// The version of the NVIDIA driver as reported by the kernel, or "".
-std::string nvidia_driver();
 /// For example "13.0" for 13000.
 std::string cuda_version(int number);
 

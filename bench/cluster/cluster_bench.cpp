@@ -10,6 +10,7 @@
 
 #include "apps/cluster/ranks.h"
 #include "apps/cluster/reports.h"
+#include "apps/common/printable.h"
 #include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_report.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cluster/cluster_state.h"
-#include "cluster/peers.h"
 #include "core/failure.h"
 
 namespace ocellus {
@@ -161,28 +160,6 @@ FlowCluster::State::~State() {
     if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
 }
 
-Expected<void> FlowCluster::State::connect() {
-  OCELLUS_TRY_ASSIGN(peers, connect_peers(*flow, config.halo_transfer, communicator));
-  report.peers = peers->count;
-  peer_bytes = peers->border_bytes;
-  shared = peers->count > 0;
-  std::vector<Rect> slabs;
-  slabs.reserve(regions.size());
-  for (int r = 0; r < ranks; ++r) slabs.push_back(slab_of(r));
-  const ClusterPlan plan{config,
-                         *flow,
-                         regions,
-                         slabs,
-                         peers->ranks,
-                         node,
-                         rank,
-                         communicator,
-                         frame_communicator,
-                         result_communicator};
-  for (int s = 0; s < config.frames_in_flight; ++s) slot_at(s).make(plan, s);
-  return {};
-}
-
 void FlowCluster::State::disconnect() {
   flow->close_peers();
   MPI_Barrier(communicator);
@@ -220,10 +197,13 @@ Expected<void> FlowCluster::State::make(MPI_Comm parent, const EngineConfig& eng
     MPI_Comm_dup(parent, &frame_communicator);
     MPI_Comm_dup(parent, &result_communicator);
   }
-  Expected<void> all = agree(communicator, connect());
-  // Some ranks may have opened the memory of others.
-  if (!all) disconnect();
-  return all;
+  const Expected<void> all = agree(communicator, connect_peers());
+  if (!all) {
+    disconnect();  // some ranks may have opened the memory of others
+    return all;
+  }
+  for (int s = 0; s < config.frames_in_flight; ++s) make_messages(s);
+  return {};
 }
 
 Expected<FlowCluster> FlowCluster::create(MPI_Comm communicator, const EngineConfig& engine,

@@ -11,7 +11,6 @@
 
 #include "cluster/frame_messages.h"
 #include "cluster/region_flow.h"
-#include "cluster/regions.h"
 #include "ocellus/flow_cluster.h"
 
 namespace ocellus {
@@ -126,7 +125,18 @@ struct FlowCluster::State {
 
   // Creation. Collective.
   Expected<void> make(MPI_Comm parent, const EngineConfig& engine);
-  Expected<void> connect();
+  /// Finds the neighbors with which halos travel between the devices, without MPI, and opens their
+  /// memory. Errors: Unsupported (the halo transfer is kPeer, and the halo of a neighbor cannot be
+  /// copied so; the text says why).
+  Expected<void> connect_peers();
+  /// Makes the messages of a slot, which must not move afterwards.
+  void make_messages(int slot);
+  void make_frames(int slot);
+  void make_halos(int slot);
+  void make_results(int slot);
+  void make_collectives(int slot);
+  /// The end of the ranks that send and receive through `first`.
+  int end_of(int first) const { return cluster::tree_node(first, ranks, config.fan_out).end; }
   /// Afterwards every rank may free its device memory, in which no other one reads any more.
   void disconnect();
 
@@ -150,8 +160,12 @@ struct FlowCluster::State {
     return std::any_of(awaited.begin(), awaited.begin() + awaited_count,
                        [frame](const Awaited& a) { return a.frame < frame; });
   }
-  void fail(const Error& error) {
-    if (failure.status == Status::kOk) failure = error;
+  /// Keeps the first error, other than that a stage has not ended yet.
+  template <typename T>
+  bool succeeded(const Expected<T>& done) {
+    if (!done && done.error().status != Status::kDeadlineMissed && failure.status == Status::kOk)
+      failure = done.error();
+    return done.has_value();
   }
   /// Ends the transfers that end without other ranks. Returns false if some remain.
   bool end_transfers();

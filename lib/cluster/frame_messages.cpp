@@ -1,31 +1,11 @@
 #include "cluster/frame_messages.h"
 
 #include <cassert>
-#include <utility>
 
-namespace ocellus::cluster {
-namespace {
+#include "cluster/cluster_state.h"
 
-// The number of the slot is added.
-enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32, kCopiedTag = 64 };
-static_assert(kMaxClusterFrames <= 16);
-
-/// The end of the ranks that send and receive through `first`.
-int end_of(const ClusterPlan& plan, int first) {
-  return tree_node(first, plan.ranks(), plan.config.fan_out).end;
-}
-
-}  // namespace
-
-void FrameMessages::make(const ClusterPlan& plan, int slot) {
-  if (plan.collective()) {
-    make_collectives(plan, slot);
-  } else {
-    make_frames(plan, slot);
-    if (plan.config.gather) make_results(plan, slot);
-  }
-  make_halos(plan, slot);
-}
+namespace ocellus {
+namespace cluster {
 
 void FrameMessages::set_header(const FrameHeader& header) {
   assert(!frame_in.active() && !frame_out.active());
@@ -42,84 +22,92 @@ void FrameMessages::cancel_receives() {
     receives->cancel_receives();
 }
 
-void FrameMessages::make_frames(const ClusterPlan& plan, int slot) {
+}  // namespace cluster
+
+namespace {
+
+using namespace cluster;
+
+// The number of the slot is added.
+enum Tag { kFrameTag = 0, kHaloTag = 16, kResultTag = 32, kCopiedTag = 64 };
+static_assert(kMaxClusterFrames <= 16);
+
+}  // namespace
+
+void FlowCluster::State::make_messages(int slot) {
+  if (collective()) {
+    make_collectives(slot);
+  } else {
+    make_frames(slot);
+    if (config.gather) make_results(slot);
+  }
+  make_halos(slot);
+}
+
+void FlowCluster::State::make_frames(int slot) {
+  Slot& to = slot_at(slot);
   // The pixels of all ranks that receive through `first`.
   const auto frame = [&](int first) {
     Message message;
-    message.add(&header_, sizeof(header_));
-    if (!plan.config.scatter) return message;
-    const auto count = static_cast<std::size_t>(end_of(plan, first) - first);
-    message.add(plan.flow.frames(), slot,
-                bounding(plan.slabs.subspan(static_cast<std::size_t>(first), count)));
+    message.add(to.header_memory(), sizeof(FrameHeader));
+    if (!config.scatter) return message;
+    std::vector<Rect> slabs;
+    for (int r = first; r < end_of(first); ++r) slabs.push_back(slab_of(r));
+    message.add(flow->frames(), slot, bounding(slabs));
     return message;
   };
-  if (plan.node.parent >= 0) {
-    Message message = frame(plan.rank);
-    message.make_receive(plan.node.parent, kFrameTag + slot, plan.communicator);
-    frame_in.add(std::move(message));
-  }
-  for (const int child : plan.node.children) {
-    Message message = frame(child);
-    message.make_send(child, kFrameTag + slot, plan.communicator);
-    frame_out.add(std::move(message));
-  }
+  if (node.parent >= 0)
+    to.frame_in.add_receive(frame(rank), node.parent, kFrameTag + slot, communicator);
+  for (const int child : node.children)
+    to.frame_out.add_send(frame(child), child, kFrameTag + slot, communicator);
 }
 
-void FrameMessages::make_halos(const ClusterPlan& plan, int slot) {
-  for (const RegionPlaces::Neighbor& neighbor : plan.flow.places().neighbors) {
-    const bool is_peer = plan.peers[static_cast<std::size_t>(neighbor.rank)];
+void FlowCluster::State::make_halos(int slot) {
+  Slot& to = slot_at(slot);
+  for (const RegionPlaces::Neighbor& neighbor : flow->places().neighbors) {
+    const int other = neighbor.rank;
     const auto message = [&](const Rect& part) {
       Message made;
-      // Between peers, a message without data tells that the derivatives are ready or copied.
-      if (!is_peer) made.add(plan.flow.exchanged(part), slot, part);
+      // Between peers, a message without data tells that the derivatives are ready.
+      if (!flow->is_peer(other)) made.add(flow->exchanged(part), slot, part);
       return made;
     };
-    const auto receive = [&](const Rect& part, int tag, Messages& to) {
-      Message made = message(part);
-      made.make_receive(neighbor.rank, tag + slot, plan.communicator);
-      to.add(std::move(made));
-    };
-    const auto send = [&](const Rect& part, int tag, Messages& to) {
-      Message made = message(part);
-      made.make_send(neighbor.rank, tag + slot, plan.communicator);
-      to.add(std::move(made));
-    };
-    receive(neighbor.from, kHaloTag, halo_in);
-    send(neighbor.border, kHaloTag, halo_out);
-    if (!is_peer) continue;
-    send({}, kCopiedTag, copied_out);
-    receive({}, kCopiedTag, copied_in);
+    to.halo_in.add_receive(message(neighbor.from), other, kHaloTag + slot, communicator);
+    to.halo_out.add_send(message(neighbor.border), other, kHaloTag + slot, communicator);
+    if (!flow->is_peer(other)) continue;
+    // Another one tells that they have been copied.
+    to.copied_out.add_send({}, other, kCopiedTag + slot, communicator);
+    to.copied_in.add_receive({}, other, kCopiedTag + slot, communicator);
   }
 }
 
-void FrameMessages::make_results(const ClusterPlan& plan, int slot) {
+void FlowCluster::State::make_results(int slot) {
+  Slot& to = slot_at(slot);
   const auto results = [&](int first) {
     Message message;
-    for (int r = first; r < end_of(plan, first); ++r)
-      message.add(plan.flow.results(), slot, plan.regions[static_cast<std::size_t>(r)]);
+    for (int r = first; r < end_of(first); ++r)
+      message.add(flow->results(), slot, regions[static_cast<std::size_t>(r)]);
     return message;
   };
-  for (const int child : plan.node.children) {
-    Message message = results(child);
-    message.make_receive(child, kResultTag + slot, plan.communicator);
-    result_in.add(std::move(message));
-  }
-  if (plan.node.parent >= 0) {
-    Message message = results(plan.rank);
-    message.make_send(plan.node.parent, kResultTag + slot, plan.communicator);
-    result_out.add(std::move(message));
-  }
+  for (const int child : node.children)
+    to.result_in.add_receive(results(child), child, kResultTag + slot, communicator);
+  if (node.parent >= 0)
+    to.result_out.add_send(results(rank), node.parent, kResultTag + slot, communicator);
 }
 
-void FrameMessages::make_collectives(const ClusterPlan& plan, int slot) {
-  if (plan.ranks() == 1) return;
-  Messages& frame = plan.rank == 0 ? frame_out : frame_in;
-  frame.add_broadcast(&header_, sizeof(header_), plan.rank, plan.frame_communicator);
-  if (plan.config.scatter)
-    frame.add_scatter(plan.flow.frames(), slot, plan.slabs, plan.rank, plan.frame_communicator);
-  if (!plan.config.gather) return;
-  Messages& result = plan.rank == 0 ? result_in : result_out;
-  result.add_gather(plan.flow.results(), slot, plan.regions, plan.rank, plan.result_communicator);
+void FlowCluster::State::make_collectives(int slot) {
+  if (ranks == 1) return;
+  Slot& to = slot_at(slot);
+  Messages& frame = is_root() ? to.frame_out : to.frame_in;
+  frame.add_broadcast(to.header_memory(), sizeof(FrameHeader), frame_communicator);
+  if (config.scatter) {
+    std::vector<Rect> slabs;
+    for (int r = 0; r < ranks; ++r) slabs.push_back(slab_of(r));
+    frame.add_scatter(flow->frames(), slot, slabs, rank, frame_communicator);
+  }
+  if (!config.gather) return;
+  Messages& result = is_root() ? to.result_in : to.result_out;
+  result.add_gather(flow->results(), slot, regions, rank, result_communicator);
 }
 
-}  // namespace ocellus::cluster
+}  // namespace ocellus

@@ -24,37 +24,11 @@
 // filter waits for it. With HaloTransfer::kDirect the halo lies in device memory.
 #pragma once
 
-#include <mpi.h>
-
-#include <array>
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include "cluster/region_flow.h"
-#include "cluster/regions.h"
 #include "cluster/transfers.h"
-#include "ocellus/flow_cluster.h"
 
 namespace ocellus::cluster {
-
-/// What the messages of a rank depend on. `regions`, `slabs` and `peers` have an element per rank.
-struct ClusterPlan {
-  const FlowClusterConfig& config;
-  const RegionFlow& flow;
-  std::span<const Rect> regions;
-  std::span<const Rect> slabs;
-  const std::vector<bool>& peers;
-  const TreeNode& node;
-  int rank = 0;
-  MPI_Comm communicator = MPI_COMM_NULL;
-  // Only with ClusterTransfer::kCollective.
-  MPI_Comm frame_communicator = MPI_COMM_NULL;
-  MPI_Comm result_communicator = MPI_COMM_NULL;
-
-  int ranks() const { return static_cast<int>(regions.size()); }
-  bool collective() const { return config.transfer == ClusterTransfer::kCollective; }
-};
 
 enum class Command : std::uint32_t { kFrame, kFinish };
 
@@ -78,11 +52,9 @@ class FrameMessages {
   Messages result_in;
   Messages result_out;
 
-  /// Called once. The object and the planes of `plan.flow` must not move afterwards.
-  void make(const ClusterPlan& plan, int slot);
-
-  /// Valid while frame_in is not active.
+  /// Valid while frame_in is not active. Its place is part of messages.
   const FrameHeader& header() const { return header_; }
+  FrameHeader* header_memory() { return &header_; }
   /// Root only, while frame_out is not active.
   void set_header(const FrameHeader& header);
 
@@ -91,11 +63,6 @@ class FrameMessages {
   void cancel_receives();
 
  private:
-  void make_frames(const ClusterPlan& plan, int slot);
-  void make_halos(const ClusterPlan& plan, int slot);
-  void make_results(const ClusterPlan& plan, int slot);
-  void make_collectives(const ClusterPlan& plan, int slot);
-
   FrameHeader header_;
 };
 

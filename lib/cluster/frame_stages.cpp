@@ -85,13 +85,10 @@ bool FlowCluster::State::advance(Slot& slot) {
       if (header.frame != next_derivatives || held(header.frame)) return false;
       // Peers still copy the derivatives of the slot's last frame.
       if (!slot.copied_in.done()) return false;
-      if (Expected<void> done =
+      if (!succeeded(
               flow->start_derivatives(index, config.scatter ? flow->slab(index) : own_slab(slot),
-                                      header.sequence, header.timestamp_ns);
-          !done) {
-        fail(done.error());
+                                      header.sequence, header.timestamp_ns)))
         return false;
-      }
       slot.copied_in.start();
       ++next_derivatives;
       slot.begin_ns = now_ns();
@@ -99,10 +96,7 @@ bool FlowCluster::State::advance(Slot& slot) {
       return true;
     case Progress::kDerivatives: {
       const Expected<FrameInfo> done = flow->wait_derivatives(index, Deadline::immediate());
-      if (!done) {
-        if (done.error().status != Status::kDeadlineMissed) fail(done.error());
-        return false;
-      }
+      if (!succeeded(done)) return false;
       slot.sequence = done->described_sequence;
       slot.timestamp_ns = done->described_timestamp_ns;
       slot.warming_up = done->warming_up();
@@ -120,20 +114,14 @@ bool FlowCluster::State::advance(Slot& slot) {
       if (!slot.halo_in.done() || !slot.halo_out.done() || held(header.frame)) return false;
       report.exchange_seconds += seconds(now_ns() - slot.begin_ns);
       add_event(ClusterStage::kExchange, slot, slot.begin_ns);
-      if (Expected<void> done = flow->start_solution(index); !done) {
-        fail(done.error());
-        return false;
-      }
+      if (!succeeded(flow->start_solution(index))) return false;
       slot.begin_ns = now_ns();
       slot.progress = Progress::kSolution;
       return true;
     case Progress::kSolution: {
       if (!slot.copied_out.done()) return false;  // of the slot's last frame
       const Expected<FrameInfo> done = flow->wait_solution(index, Deadline::immediate());
-      if (!done) {
-        if (done.error().status != Status::kDeadlineMissed) fail(done.error());
-        return false;
-      }
+      if (!succeeded(done)) return false;
       slot.copied_out.start();
       report.solution_seconds += seconds(done->compute_ns);
       ++report.frames;

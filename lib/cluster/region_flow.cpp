@@ -17,8 +17,10 @@ namespace {
 
 constexpr int kDerivatives = 3;
 
-SlotPlanes planes_of(const Rect& rect, int planes, PixelFormat format) {
+/// Planes without their memory.
+SlotPlanes planes_of(const Rect& rect, int planes, PixelFormat format, MemorySpace space) {
   SlotPlanes result;
+  result.space = space;
   result.rect = rect;
   result.planes = planes;
   result.pixel_bytes = bytes_per_pixel(format);
@@ -31,19 +33,11 @@ std::size_t bytes_of(const SlotPlanes& planes, int slots) {
   return planes.slot_bytes() * static_cast<std::size_t>(slots);
 }
 
-/// Planes, and the memory that they will take.
-struct Wanted {
-  SlotPlanes planes;
-  MemorySpace space = MemorySpace::kHost;
-};
-
-Expected<void> take_memory(Engine& engine, Wanted& wanted, int slots) noexcept {
-  SlotPlanes& planes = wanted.planes;
+Expected<void> take_memory(Engine& engine, SlotPlanes& planes, int slots) noexcept {
   if (planes.rect.empty()) return {};
-  OCELLUS_TRY_ASSIGN(memory, Buffer::create(engine, wanted.space, bytes_of(planes, slots)));
+  OCELLUS_TRY_ASSIGN(memory, Buffer::create(engine, planes.space, bytes_of(planes, slots)));
   planes.memory = std::move(*memory);
   planes.data = static_cast<char*>(planes.memory->data());
-  planes.space = wanted.space;
   static constexpr char kZeros[1 << 16] = {};
   const std::size_t size = planes.memory->size();
   for (std::size_t at = 0; at < size; at += sizeof(kZeros)) {
@@ -134,39 +128,39 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   OCELLUS_TRY_ASSIGN(info, Engine::probe(engine));
   const bool on_device = info->backend == BackendKind::kCuda;
   const MemorySpace host = on_device ? MemorySpace::kPinned : MemorySpace::kHost;
-  Wanted frames = {planes_of(places.frames, 1, config.flow.format), host};
-  Wanted derivatives = {planes_of(places.halo, kDerivatives, PixelFormat::kFloat32),
-                        on_device ? MemorySpace::kCuda : MemorySpace::kHost};
-  std::vector<Wanted> exchange;
+  SlotPlanes frames = planes_of(places.frames, 1, config.flow.format, host);
+  SlotPlanes derivatives = planes_of(places.halo, kDerivatives, PixelFormat::kFloat32,
+                                     on_device ? MemorySpace::kCuda : MemorySpace::kHost);
+  std::vector<SlotPlanes> exchange;
   for (const RegionPlaces::Neighbor& neighbor : places.neighbors) {
     for (const Rect& part : {neighbor.from, neighbor.border}) {
       if (on_device && config.halo_transfer != HaloTransfer::kDirect)
         exchange.push_back(
-            {planes_of(part, kDerivatives, PixelFormat::kFloat32), MemorySpace::kPinned});
+            planes_of(part, kDerivatives, PixelFormat::kFloat32, MemorySpace::kPinned));
     }
   }
-  Wanted results = {
-      planes_of(places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32),
-      on_device && config.results_on_device && !config.gather ? MemorySpace::kCuda : host};
+  SlotPlanes results = planes_of(
+      places.results, config.confidence ? 3 : 2, PixelFormat::kFloat32,
+      on_device && config.results_on_device && !config.gather ? MemorySpace::kCuda : host);
   OCELLUS_TRY_ASSIGN(filter_bytes, SpatioTemporalFilter::footprint(*info, filter));
   OCELLUS_TRY_ASSIGN(window_bytes, WindowFlow::footprint(*info, window));
   sized.memory = *filter_bytes + *window_bytes;
-  for (const Wanted* wanted : {&frames, &derivatives, &results}) {
-    if (!wanted->planes.rect.empty())
-      sized.memory += Buffer::footprint(wanted->space, bytes_of(wanted->planes, slots));
+  for (const SlotPlanes* planes : {&frames, &derivatives, &results}) {
+    if (!planes->rect.empty())
+      sized.memory += Buffer::footprint(planes->space, bytes_of(*planes, slots));
   }
   // Whether the halo is staged is known when there is an engine. Without staging this memory
   // remains without use.
-  for (const Wanted& wanted : exchange)
-    sized.memory += Buffer::footprint(wanted.space, bytes_of(wanted.planes, slots));
+  for (const SlotPlanes& planes : exchange)
+    sized.memory += Buffer::footprint(planes.space, bytes_of(planes, slots));
   OCELLUS_TRY_ASSIGN(made, Engine::create(sized));
   OCELLUS_TRY_ASSIGN(filter_made, SpatioTemporalFilter::create(*made, filter));
   OCELLUS_TRY_ASSIGN(window_made, WindowFlow::create(*made, window));
   std::unique_ptr<RegionFlow> flow(new (std::nothrow) RegionFlow(
       std::move(*made), std::move(*filter_made), std::move(*window_made)));
   if (!flow) return tl::unexpected(make_error(Status::kOutOfMemory, "the system gave no memory"));
-  for (Wanted* wanted : {&frames, &derivatives, &results}) {
-    OCELLUS_TRY(take_memory(flow->engine_, *wanted, slots));
+  for (SlotPlanes* planes : {&frames, &derivatives, &results}) {
+    OCELLUS_TRY(take_memory(flow->engine_, *planes, slots));
   }
   if (on_device) {
     OCELLUS_TRY_ASSIGN(direct, sends_directly(flow->engine_, config.halo_transfer));
@@ -176,18 +170,18 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
       *stream = std::move(*copies);
     }
     flow->staged_ = !*direct;
-    for (Wanted& wanted : exchange) {
+    for (SlotPlanes& planes : exchange) {
       if (!flow->staged_) break;
-      OCELLUS_TRY(take_memory(flow->engine_, wanted, slots));
-      flow->exchange_.push_back(std::move(wanted.planes));
+      OCELLUS_TRY(take_memory(flow->engine_, planes, slots));
+      flow->exchange_.push_back(std::move(planes));
     }
   }
   flow->places_ = places;
   flow->format_ = config.flow.format;
   flow->confidence_ = config.confidence;
-  flow->frames_ = std::move(frames.planes);
-  flow->derivatives_ = std::move(derivatives.planes);
-  flow->results_ = std::move(results.planes);
+  flow->frames_ = std::move(frames);
+  flow->derivatives_ = std::move(derivatives);
+  flow->results_ = std::move(results);
   return flow;
 }
 
@@ -218,9 +212,8 @@ Expected<void> RegionFlow::add_peer(const RegionPlaces::Neighbor& neighbor,
                      detail::EngineAccess::state(engine_).device()->make_peer_memory(derivatives));
   Peer peer;
   peer.rank = neighbor.rank;
-  peer.planes = planes_of(neighbor.halo, kDerivatives, PixelFormat::kFloat32);
+  peer.planes = planes_of(neighbor.halo, kDerivatives, PixelFormat::kFloat32, MemorySpace::kCuda);
   peer.planes.data = static_cast<char*>((*memory)->data());
-  peer.planes.space = MemorySpace::kCuda;
   peer.memory = std::move(*memory);
   peer.part = neighbor.from;
   peers_.push_back(std::move(peer));

@@ -105,6 +105,7 @@ class RegionFlow {
   Expected<void> add_peer(const RegionPlaces::Neighbor& neighbor,
                           const detail::SharedPiece& derivatives) noexcept;
   void remove_peer(int rank) noexcept;
+  bool is_peer(int rank) const noexcept;
   /// No frame may be in flight. The memory of the other processes must exist until then.
   void close_peers() noexcept { peers_.clear(); }
 
@@ -130,7 +131,6 @@ class RegionFlow {
   RegionFlow(Engine&& engine, SpatioTemporalFilter&& filter, WindowFlow&& window) noexcept
       : engine_(std::move(engine)), filter_(std::move(filter)), window_(std::move(window)) {}
 
-  bool is_peer(int rank) const noexcept;
   /// A part of the halo in the memory of another process.
   struct Peer {
     int rank = 0;

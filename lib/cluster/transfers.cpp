@@ -1,6 +1,7 @@
 #include "cluster/transfers.h"
 
 #include <cassert>
+#include <utility>
 
 namespace ocellus::cluster {
 namespace {
@@ -17,17 +18,23 @@ MPI_Datatype row_type(const SlotPlanes& planes, int width, int plane_count) {
   return type;
 }
 
+/// The rows of planes that a collective operation moves.
+struct PartRows {
+  void* data = nullptr;  ///< on the root the first row of all parts, else of the own part
+  MPI_Datatype row = MPI_DATATYPE_NULL;
+  /// Of each rank's part. The root's own part has no row, because the root uses it while the
+  /// operation is active.
+  std::vector<int> rows{};
+  std::vector<int> first{};  ///< row of each rank's part, counted from that of `data` on the root
+};
+
 /// `parts` of planes that the root has at their places in the image.
-Collective of_rows(Collective::Kind kind, const SlotPlanes& planes, int slot, int plane_count,
-                   std::span<const Rect> parts, int rank, MPI_Comm communicator) {
-  Collective made;
-  made.kind = kind;
-  made.communicator = communicator;
-  made.rank = rank;
+PartRows rows_of(const SlotPlanes& planes, int slot, int plane_count, std::span<const Rect> parts,
+                 int rank) {
   const Rect& mine = parts[static_cast<std::size_t>(rank)];
-  made.data = rank == 0 ? planes.at(slot, 0, planes.rect.x, planes.rect.y)
-                        : planes.at(slot, 0, mine.x, mine.y);
-  made.row = row_type(planes, mine.width, plane_count);
+  PartRows made{rank == 0 ? planes.at(slot, 0, planes.rect.x, planes.rect.y)
+                          : planes.at(slot, 0, mine.x, mine.y),
+                row_type(planes, mine.width, plane_count)};
   for (const Rect& part : parts) {
     made.rows.push_back(part.height);
     made.first.push_back(part.y - planes.rect.y);
@@ -48,24 +55,6 @@ std::size_t bytes_of_parts(std::span<const Rect> parts, int rank, std::size_t pi
 }
 
 }  // namespace
-
-Message& Message::operator=(Message&& other) noexcept {
-  std::swap(blocks_, other.blocks_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(type_, other.type_);
-  std::swap(request_, other.request_);
-  return *this;
-}
-
-Message::~Message() {
-  // After MPI_Finalize, nothing of MPI may be called; it has freed everything.
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized != 0) return;
-  if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
-  if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
-  for (Block& block : blocks_) MPI_Type_free(&block.type);
-}
 
 void Message::add(void* bytes, std::size_t count) {
   Block block{};
@@ -89,110 +78,99 @@ void Message::add(const SlotPlanes& planes, int slot, const Rect& part) {
             static_cast<std::size_t>(planes.planes);
 }
 
-void Message::make_type() {
-  std::vector<int> counts(blocks_.size(), 1);
+/// Returns what the addresses of the type are relative to. A message with one block names it,
+/// because MPI recognizes device memory by this address. Device memory needs a message of its own.
+void* Messages::make_type(const Message& message) {
+  const std::vector<Message::Block>& blocks = message.blocks_;
+  void* const base = blocks.size() == 1 ? blocks.front().bytes : MPI_BOTTOM;
+  std::vector<int> counts(blocks.size(), 1);
   std::vector<MPI_Aint> at;
   std::vector<MPI_Datatype> types;
-  for (const Block& block : blocks_) {
+  for (const Message::Block& block : blocks) {
     MPI_Aint address = 0;
-    if (base() == MPI_BOTTOM) MPI_Get_address(block.bytes, &address);
+    if (base == MPI_BOTTOM) MPI_Get_address(block.bytes, &address);
     at.push_back(address);
     types.push_back(block.type);
   }
-  MPI_Type_create_struct(static_cast<int>(blocks_.size()), counts.data(), at.data(), types.data(),
-                         &type_);
-  MPI_Type_commit(&type_);
+  MPI_Datatype& type = types_.emplace_back(MPI_DATATYPE_NULL);
+  MPI_Type_create_struct(static_cast<int>(blocks.size()), counts.data(), at.data(), types.data(),
+                         &type);
+  MPI_Type_commit(&type);
+  for (MPI_Datatype& part : types) MPI_Type_free(&part);
+  bytes_ += message.bytes_;
+  return base;
 }
 
-void* Message::base() const {
-  return blocks_.size() == 1 ? blocks_.front().bytes : MPI_BOTTOM;
+void Messages::add_send(const Message& message, int to, int tag, MPI_Comm communicator) {
+  void* const base = make_type(message);
+  MPI_Send_init(base, 1, types_.back(), to, tag, communicator,
+                &requests_.emplace_back(MPI_REQUEST_NULL));
 }
 
-void Message::make_send(int to, int tag, MPI_Comm communicator) {
-  make_type();
-  MPI_Send_init(base(), 1, type_, to, tag, communicator, &request_);
+void Messages::add_receive(const Message& message, int from, int tag, MPI_Comm communicator) {
+  void* const base = make_type(message);
+  MPI_Recv_init(base, 1, types_.back(), from, tag, communicator,
+                &requests_.emplace_back(MPI_REQUEST_NULL));
 }
 
-void Message::make_receive(int from, int tag, MPI_Comm communicator) {
-  make_type();
-  MPI_Recv_init(base(), 1, type_, from, tag, communicator, &request_);
-}
-
-void Messages::add(Message message) {
-  bytes_ += message.bytes();
-  requests_.insert(requests_.begin() + static_cast<std::ptrdiff_t>(messages_.size()),
-                   message.request());
-  message.request() = MPI_REQUEST_NULL;
-  messages_.push_back(std::move(message));
-}
-
-void Messages::add(Collective collective, std::size_t bytes) {
+void Messages::add_collective(std::size_t bytes, std::function<void(MPI_Request&)> start) {
   bytes_ += bytes;
   requests_.push_back(MPI_REQUEST_NULL);
-  collectives_.push_back(std::move(collective));
+  collectives_.push_back(std::move(start));
 }
 
-void Messages::add_broadcast(void* bytes, int count, int rank, MPI_Comm communicator) {
-  Collective made;
-  made.communicator = communicator;
-  made.rank = rank;
-  made.data = bytes;
-  made.rows = {count};
-  add(std::move(made), static_cast<std::size_t>(count));
+void Messages::add_broadcast(void* bytes, int count, MPI_Comm communicator) {
+  add_collective(static_cast<std::size_t>(count), [=](MPI_Request& request) {
+    MPI_Ibcast(bytes, count, MPI_BYTE, 0, communicator, &request);
+  });
 }
 
 void Messages::add_scatter(const SlotPlanes& planes, int slot, std::span<const Rect> parts,
                            int rank, MPI_Comm communicator) {
-  Collective made = of_rows(Collective::Kind::kScatter, planes, slot, 1, parts, rank, communicator);
+  PartRows made = rows_of(planes, slot, 1, parts, rank);
   for (std::size_t r = 0, first = 0; r < parts.size(); ++r) {
     made.first[r] = static_cast<int>(first);
     first += static_cast<std::size_t>(parts[r].height);
   }
-  add(std::move(made), bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes)));
+  types_.push_back(made.row);
+  add_collective(bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes)),
+                 [=](MPI_Request& request) {
+                   MPI_Iscatterv(rank == 0 ? made.data : nullptr, made.rows.data(),
+                                 made.first.data(), made.row, rank == 0 ? nullptr : made.data,
+                                 made.rows[static_cast<std::size_t>(rank)], made.row, 0,
+                                 communicator, &request);
+                 });
 }
 
 void Messages::add_gather(const SlotPlanes& planes, int slot, std::span<const Rect> parts, int rank,
                           MPI_Comm communicator) {
-  add(of_rows(Collective::Kind::kGather, planes, slot, planes.planes, parts, rank, communicator),
-      bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes * planes.planes)));
+  const PartRows made = rows_of(planes, slot, planes.planes, parts, rank);
+  types_.push_back(made.row);
+  add_collective(
+      bytes_of_parts(parts, rank, static_cast<std::size_t>(planes.pixel_bytes * planes.planes)),
+      [=](MPI_Request& request) {
+        MPI_Igatherv(rank == 0 ? nullptr : made.data, made.rows[static_cast<std::size_t>(rank)],
+                     made.row, rank == 0 ? made.data : nullptr, made.rows.data(), made.first.data(),
+                     made.row, 0, communicator, &request);
+      });
 }
 
 Messages::~Messages() {
+  // After MPI_Finalize, nothing of MPI may be called; it has freed everything.
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) return;
   assert(!active_);
-  for (std::size_t i = 0; i < messages_.size(); ++i) MPI_Request_free(&requests_[i]);
-  for (Collective& collective : collectives_)
-    if (collective.row != MPI_DATATYPE_NULL) MPI_Type_free(&collective.row);
+  if (collectives_.empty())
+    for (MPI_Request& request : requests_) MPI_Request_free(&request);
+  for (MPI_Datatype& type : types_) MPI_Type_free(&type);
 }
 
 void Messages::start() {
   assert(!active_);
   if (requests_.empty()) return;
-  if (!messages_.empty()) MPI_Startall(static_cast<int>(messages_.size()), requests_.data());
-  for (std::size_t i = 0; i < collectives_.size(); ++i) {
-    Collective& c = collectives_[i];
-    MPI_Request& request = requests_[messages_.size() + i];
-    const int mine = c.kind == Collective::Kind::kBroadcast
-                         ? c.rows[0]
-                         : c.rows[static_cast<std::size_t>(c.rank)];
-    void* const all = c.rank == 0 ? c.data : nullptr;
-    void* const own = c.rank == 0 ? nullptr : c.data;
-    switch (c.kind) {
-      case Collective::Kind::kBroadcast:
-        MPI_Ibcast(c.data, mine, MPI_BYTE, 0, c.communicator, &request);
-        break;
-      case Collective::Kind::kScatter:
-        MPI_Iscatterv(all, c.rows.data(), c.first.data(), c.row, own, mine, c.row, 0,
-                      c.communicator, &request);
-        break;
-      case Collective::Kind::kGather:
-        MPI_Igatherv(own, mine, c.row, all, c.rows.data(), c.first.data(), c.row, 0, c.communicator,
-                     &request);
-        break;
-    }
-  }
+  if (collectives_.empty()) MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
+  for (std::size_t i = 0; i < collectives_.size(); ++i) collectives_[i](requests_[i]);
   active_ = true;
 }
 
@@ -205,8 +183,8 @@ bool Messages::done() {
 }
 
 void Messages::cancel_receives() {
-  if (!active_) return;
-  for (std::size_t i = 0; i < messages_.size(); ++i) MPI_Cancel(&requests_[i]);
+  if (!active_ || !collectives_.empty()) return;
+  for (MPI_Request& request : requests_) MPI_Cancel(&request);
 }
 
 }  // namespace ocellus::cluster

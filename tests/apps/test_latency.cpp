@@ -629,8 +629,7 @@ TEST(Plot, NamesSeveralSeriesAndDrawsNoMissingBudget) {
 struct StalledReport {
   StalledReport() {
     plan.operators.emplace_back(*find_operator("flow"));
-    plan.count = 1000;
-    plan.fps = 30.0;
+    command.frames = 1000;
     clip.frames.emplace_back(ImageSize{64, 48}, PixelFormat::kGray8);
     auto run = std::make_unique<app::LatencyResult>();
     for (int i = 0; i < 1000; ++i) {
@@ -646,7 +645,7 @@ struct StalledReport {
   }
 
   app::LatencyCommand command;
-  app::LatencyPlan plan;
+  app::LatencyPlan plan{command};
   app::Clip clip;
   GpuMeter meter{""};
   app::LatencyReport report{command, {"flow"}, plan, clip, meter, {OperatorInfo{}}, {}};

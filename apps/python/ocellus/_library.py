@@ -339,50 +339,42 @@ _OPERATOR = c_void_p
 _OBJECTS = c_void_p
 _ERROR = POINTER(CError)
 
+# Arguments of each function that returns a status, without the last one, the error.
+_CALLS: dict[str, list[Any]] = {
+    "ocellus_engine_create": [POINTER(CEngineConfig), POINTER(COperatorConfig), c_size_t, POINTER(_ENGINE)],
+    "ocellus_engine_get_info": [_ENGINE, POINTER(CEngineInfo)],
+    "ocellus_operator_create": [_ENGINE, POINTER(COperatorConfig), POINTER(_OPERATOR)],
+    "ocellus_operator_get_info": [_OPERATOR, POINTER(COperatorInfo)],
+    "ocellus_operator_write_text": [_OPERATOR, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t)],
+    "ocellus_operator_get_field": [_OPERATOR, c_size_t, POINTER(CFieldInfo)],
+    "ocellus_operator_submit": [_OPERATOR, POINTER(CFrame), POINTER(CPlane), c_size_t, c_void_p, POINTER(CTicket)],
+    "ocellus_operator_wait": [_OPERATOR, CTicket, c_int64, POINTER(CFrameInfo)],
+    "ocellus_operator_cancel": [_OPERATOR, CTicket, POINTER(c_int32)],
+    "ocellus_operator_create_event_fd": [_OPERATOR, POINTER(c_int32)],
+    "ocellus_operator_reset": [_OPERATOR],
+    "ocellus_operator_save_model": [_OPERATOR, c_char_p],
+    "ocellus_operator_take_learned": [_OPERATOR, _OPERATOR],
+    "ocellus_operator_get_stats": [_OPERATOR, POINTER(CStats)],
+    "ocellus_moving_objects_create": [POINTER(CMovingObjectsConfig), POINTER(_OBJECTS)],
+    "ocellus_moving_objects_find": [
+        _OBJECTS,
+        POINTER(CPlane),
+        c_size_t,
+        POINTER(POINTER(CMovingObject)),
+        POINTER(c_size_t),
+    ],
+}
 # Result and arguments of each function that the package calls.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ocellus_version": (c_char_p, []),
     "ocellus_operator_name": (c_char_p, [c_size_t]),
     "ocellus_operator_summary": (c_char_p, [c_size_t]),
-    "ocellus_engine_create": (
-        c_int32,
-        [POINTER(CEngineConfig), POINTER(COperatorConfig), c_size_t, POINTER(_ENGINE), _ERROR],
-    ),
     "ocellus_engine_destroy": (None, [_ENGINE]),
-    "ocellus_engine_get_info": (c_int32, [_ENGINE, POINTER(CEngineInfo), _ERROR]),
-    "ocellus_operator_create": (
-        c_int32,
-        [_ENGINE, POINTER(COperatorConfig), POINTER(_OPERATOR), _ERROR],
-    ),
     "ocellus_operator_destroy": (None, [_OPERATOR]),
-    "ocellus_operator_get_info": (c_int32, [_OPERATOR, POINTER(COperatorInfo), _ERROR]),
     "ocellus_operator_class_name": (c_char_p, [_OPERATOR, c_int32]),
-    "ocellus_operator_write_text": (
-        c_int32,
-        [_OPERATOR, c_void_p, c_int32, c_char_p, c_size_t, POINTER(c_size_t), _ERROR],
-    ),
-    "ocellus_operator_get_field": (c_int32, [_OPERATOR, c_size_t, POINTER(CFieldInfo), _ERROR]),
-    "ocellus_operator_submit": (
-        c_int32,
-        [_OPERATOR, POINTER(CFrame), POINTER(CPlane), c_size_t, c_void_p, POINTER(CTicket), _ERROR],
-    ),
-    "ocellus_operator_wait": (c_int32, [_OPERATOR, CTicket, c_int64, POINTER(CFrameInfo), _ERROR]),
-    "ocellus_operator_cancel": (c_int32, [_OPERATOR, CTicket, POINTER(c_int32), _ERROR]),
-    "ocellus_operator_create_event_fd": (c_int32, [_OPERATOR, POINTER(c_int32), _ERROR]),
     "ocellus_operator_stop": (None, [_OPERATOR]),
-    "ocellus_operator_reset": (c_int32, [_OPERATOR, _ERROR]),
-    "ocellus_operator_save_model": (c_int32, [_OPERATOR, c_char_p, _ERROR]),
-    "ocellus_operator_take_learned": (c_int32, [_OPERATOR, _OPERATOR, _ERROR]),
-    "ocellus_operator_get_stats": (c_int32, [_OPERATOR, POINTER(CStats), _ERROR]),
-    "ocellus_moving_objects_create": (
-        c_int32,
-        [POINTER(CMovingObjectsConfig), POINTER(_OBJECTS), _ERROR],
-    ),
     "ocellus_moving_objects_destroy": (None, [_OBJECTS]),
-    "ocellus_moving_objects_find": (
-        c_int32,
-        [_OBJECTS, POINTER(CPlane), c_size_t, POINTER(POINTER(CMovingObject)), POINTER(c_size_t), _ERROR],
-    ),
+    **{name: (c_int32, [*arguments, _ERROR]) for name, arguments in _CALLS.items()},
 }
 
 # The library with the C interface alone, first of this version, then a shared library with both interfaces. A package of
@@ -403,6 +395,12 @@ def check(status: int, error: CError) -> None:
         return
     kind = _KINDS.get(status, Error)
     raise kind(Status(status), error.text.decode("utf-8", "replace"))
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls the function ocellus_`name`, which returns a status. Raises the library's error."""
+    error = CError()
+    check(getattr(library(), f"ocellus_{name}")(*arguments, error), error)
 
 
 def _open() -> ctypes.CDLL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import math
+import operator
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ from ._library import (
     Handle,
     NotCopied,
     Status,
+    call,
     check,
     invalid,
     library,
@@ -132,6 +134,10 @@ class FrameInfo(NamedTuple):
     def bad_pixels(self) -> bool:
         """The frame contains NaN or infinity; the planes are marked invalid, the record is zero."""
         return bool(self.flags & 2)
+
+
+#: The members of FrameInfo in a CFrameInfo, whose members have the same names.
+_frame_values = operator.attrgetter(*FrameInfo._fields)
 
 
 class CancelOutcome(enum.Enum):
@@ -390,7 +396,6 @@ class Operator(NotCopied):
         self._engine, self._operator = self._engine_handle.pointer, self._handle.pointer
         self._pool: list[_Memory] = []
         self._count = 0
-        self._error = error = CError()
         config = _config_of(name, size, dtype, color, gray_range, options)
         engine = CEngineConfig()
         engine.backend = _encoded("backend", backend)
@@ -398,25 +403,14 @@ class Operator(NotCopied):
         engine.realtime_priority = whole(ctypes.c_int32, "realtime_priority", realtime_priority)
         engine.options = _pairs_of(engine_options or {})
         engine.option_count = len(engine_options or {})
-        check(
-            lib.ocellus_engine_create(
-                ctypes.byref(engine), ctypes.byref(config), 1, ctypes.byref(self._engine), ctypes.byref(error)
-            ),
-            error,
-        )
-        check(
-            lib.ocellus_operator_create(
-                self._engine, ctypes.byref(config), ctypes.byref(self._operator), ctypes.byref(error)
-            ),
-            error,
-        )
+        call("engine_create", engine, config, 1, self._engine)
+        call("operator_create", self._engine, config, self._operator)
         self._read_info(planes)
 
     def _read_info(self, planes: Optional[Sequence[str]]) -> None:
-        lib, error = self._lib, self._error
         raw, engine = COperatorInfo(), CEngineInfo()
-        check(lib.ocellus_operator_get_info(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
-        check(lib.ocellus_engine_get_info(self._engine, ctypes.byref(engine), ctypes.byref(error)), error)
+        call("operator_get_info", self._operator, raw)
+        call("engine_get_info", self._engine, engine)
         self._format = raw.format
         self._channels = _COLOR_CHANNELS.get(_FORMAT_NAMES[raw.format])
         all_planes = tuple(
@@ -433,10 +427,7 @@ class Operator(NotCopied):
         fields = []
         for number in range(raw.field_count):
             field = CFieldInfo()
-            check(
-                lib.ocellus_operator_get_field(self._operator, number, ctypes.byref(field), ctypes.byref(error)),
-                error,
-            )
+            call("operator_get_field", self._operator, number, field)
             info = FieldInfo(
                 field.name.decode(),
                 _FIELD_DTYPES[field.type],
@@ -451,7 +442,7 @@ class Operator(NotCopied):
             _DTYPES[raw.format] if raw.format < len(_DTYPES) else _DTYPES[0],
             all_planes,
             tuple(info for info, _ in fields),
-            tuple(lib.ocellus_operator_class_name(self._operator, label).decode() for label in range(raw.classes)),
+            tuple(self._lib.ocellus_operator_class_name(self._operator, n).decode() for n in range(raw.classes)),
             raw.text_parts,
             raw.depth,
             raw.support_frames,
@@ -527,13 +518,7 @@ class Operator(NotCopied):
             # Before the library has it, because a signal handler's exception may follow that at once.
             self._in_flight[key] = ticket
             status = self._lib.ocellus_operator_submit(
-                self._operator,
-                ctypes.byref(raw),
-                memory.planes,
-                len(memory.planes),
-                memory.record_address,
-                ctypes.byref(ticket._ticket),
-                ctypes.byref(error),
+                self._operator, raw, memory.planes, len(memory.planes), memory.record_address, ticket._ticket, error
             )
             if status != 0:
                 check(status, error)
@@ -559,9 +544,7 @@ class Operator(NotCopied):
         try:
             # An earlier call, which a signal handler's exception interrupted, may have found it done.
             if raw.flags == _PENDING or not in_flight:
-                status = self._lib.ocellus_operator_wait(
-                    self._operator, ticket._ticket, deadline, ctypes.byref(raw), ctypes.byref(error)
-                )
+                status = self._lib.ocellus_operator_wait(self._operator, ticket._ticket, deadline, raw, error)
                 if status != 0:
                     if status in (Status.INVALID_TICKET, Status.STOPPED):
                         self._in_flight.pop(key, None)
@@ -576,20 +559,10 @@ class Operator(NotCopied):
             raise
 
     def _result_of(self, ticket: Ticket) -> Result:
-        raw, lease = ticket._info, ticket._lease
+        lease = ticket._lease
         memory = lease.memory
         result = Result([np.asarray(_View(one, lease)) for one in memory.interfaces])
-        result.frame = FrameInfo(
-            raw.sequence,
-            raw.timestamp_ns,
-            raw.described_sequence,
-            raw.described_timestamp_ns,
-            raw.delay_frames,
-            raw.flags,
-            raw.queue_ns,
-            raw.copy_ns,
-            raw.compute_ns,
-        )
+        result.frame = FrameInfo._make(_frame_values(ticket._info))
         result._names = self._names
         result._fields = self._fields
         result._record = np.asarray(_View(memory.record_interface, lease)) if self._fields else None
@@ -607,16 +580,13 @@ class Operator(NotCopied):
             return ""
         if result._fields != self._fields or record.nbytes != self._record_bytes:
             raise invalid(f"the result is not one of the operator {self.info.name}")
-        length, error = ctypes.c_size_t(), CError()
+        length = ctypes.c_size_t()
         number = -1 if part is None else whole(ctypes.c_int32, "part", part)
         if part is not None and number < 0:
             raise invalid(f"part is {part}; it must not be negative")
 
         def write(text: Any, capacity: int) -> None:
-            status = self._lib.ocellus_operator_write_text(
-                self._operator, record.ctypes.data, number, text, capacity, ctypes.byref(length), ctypes.byref(error)
-            )
-            check(status, error)
+            call("operator_write_text", self._operator, record.ctypes.data, number, text, capacity, length)
 
         write(None, 0)
         text = ctypes.create_string_buffer(length.value + 1)
@@ -639,9 +609,7 @@ class Operator(NotCopied):
         says so. On CUDA every submitted frame has begun."""
         self._check_open()
         raw, error = ctypes.c_int32(), CError()
-        status = self._lib.ocellus_operator_cancel(
-            self._operator, ticket._ticket, ctypes.byref(raw), ctypes.byref(error)
-        )
+        status = self._lib.ocellus_operator_cancel(self._operator, ticket._ticket, raw, error)
         outcome = CancelOutcome(raw.value)
         # A ticket that is not valid may be that of a call that was interrupted.
         if status == Status.INVALID_TICKET or (status == 0 and outcome is CancelOutcome.CANCELED):
@@ -657,11 +625,8 @@ class Operator(NotCopied):
         it, and on CUDA starts a thread.
         """
         self._check_open()
-        fd, error = ctypes.c_int32(), CError()
-        check(
-            self._lib.ocellus_operator_create_event_fd(self._operator, ctypes.byref(fd), ctypes.byref(error)),
-            error,
-        )
+        fd = ctypes.c_int32()
+        call("operator_create_event_fd", self._operator, fd)
         value: int = fd.value
         return value
 
@@ -675,42 +640,27 @@ class Operator(NotCopied):
         """Drops the frames in flight and their tickets, and forgets all previous frames. A frame that
         runs ends early."""
         self._check_open()
-        error = CError()
-        check(self._lib.ocellus_operator_reset(self._operator, ctypes.byref(error)), error)
+        call("operator_reset", self._operator)
         self._in_flight.clear()
 
     def save_model(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes what the operator has learned to a model file."""
         self._check_open()
-        error = CError()
-        name = _encoded("path", os.fspath(path))
-        check(self._lib.ocellus_operator_save_model(self._operator, name, ctypes.byref(error)), error)
+        call("operator_save_model", self._operator, _encoded("path", os.fspath(path)))
 
     def take_learned(self, other: Operator) -> None:
         """Takes over what another operator has learned, such as one for frames of another size."""
         self._check_open()
         other._check_open()
-        error = CError()
-        check(
-            self._lib.ocellus_operator_take_learned(self._operator, other._operator, ctypes.byref(error)), error
-        )
+        call("operator_take_learned", self._operator, other._operator)
 
     @property
     def stats(self) -> Stats:
         """Statistics since creation."""
         self._check_open()
-        raw, error = CStats(), CError()
-        check(self._lib.ocellus_operator_get_stats(self._operator, ctypes.byref(raw), ctypes.byref(error)), error)
-        return Stats(
-            raw.frames,
-            raw.bad_frames,
-            raw.missed_deadlines,
-            raw.p50_ns,
-            raw.p99_ns,
-            raw.max_ns,
-            raw.canceled_frames,
-            raw.overflow,
-        )
+        raw = CStats()
+        call("operator_get_stats", self._operator, raw)
+        return Stats._make(getattr(raw, name) for name in Stats._fields)
 
     def close(self) -> None:
         """Ends the frames in flight early and gives the memory back. Results stay valid."""
