@@ -88,7 +88,7 @@ void CudaCellularNetwork::layout(LayoutBuilder& device) noexcept {
     group_stages_ = device.take<GroupStage>(at(plan_.stage_count));
   }
   sums_ = device.take<std::int32_t>(std::max(cells(), large_words(plan_.size)));
-  ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
+  ranks_ = device.take<std::uint16_t>(detail::blue_noise_ranks().size());
   for (int s = 0; s < plan_.stage_count; ++s) {
     if (plan_of(s).has_threshold_plane) threshold_[at(s)] = device.take<std::int32_t>(cells());
     if (plan_of(s).start == CellStart::kPlane) start_[at(s)] = device.take<std::int32_t>(cells());
@@ -182,8 +182,8 @@ Expected<void> CudaCellularNetwork::load_groups(Scope& cuda) noexcept {
 }
 
 Expected<void> CudaCellularNetwork::prepare(Scope& cuda) noexcept {
-  if (Expected<void> done =
-          upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
+  if (Expected<void> done = upload(cuda, ranks_, detail::blue_noise_ranks().data(),
+                                   detail::blue_noise_ranks().size_bytes());
       !done)
     return done;
   // Words of messages that were never sent contain the sweep number 0.
