@@ -122,10 +122,7 @@ class CudaRecursion final : public RecursionOperator {
           "the device has %zu for each block",
           plan_.padding, recursion_shared_bytes(variant_, least_threads), most));
     }
-    if (Expected<void> done =
-            load_kernel(cuda, variant_.kernel, recursion_shared_bytes(variant_, threads));
-        !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, variant_.kernel, recursion_shared_bytes(variant_, threads)));
     ResidentBlocks resident{};
     for (int t = least_threads; t <= threads; t += 32) {
       OCELLUS_TRY_ASSIGN(

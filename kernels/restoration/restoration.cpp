@@ -74,11 +74,8 @@ class CudaRestoration final : public CudaOperator {
     for (const bool row : {true, false}) {
       const DeviceFft& fft = row ? rows_ : columns_;
       make_roots(fft, values.get());
-      if (Expected<void> done =
-              upload(cuda, row ? row_roots_ : column_roots_, values.get(),
-                     static_cast<std::size_t>(root_count(fft)) * sizeof(Complex32));
-          !done)
-        return done;
+      OCELLUS_TRY(upload(cuda, row ? row_roots_ : column_roots_, values.get(),
+                         static_cast<std::size_t>(root_count(fft)) * sizeof(Complex32)));
     }
     const std::unique_ptr<int[]> columns(
         new (std::nothrow) int[static_cast<std::size_t>(rows_.length)]);
@@ -94,10 +91,7 @@ class CudaRestoration final : public CudaOperator {
                        static_cast<std::size_t>(rows_.length) * sizeof(int)));
     // Columns that no row has: a block may transform them.
     std::fill_n(values.get(), spectrum_values(), Complex32{0.0f, 0.0f});
-    if (Expected<void> done =
-            upload(cuda, spectrum_, values.get(), spectrum_values() * sizeof(Complex32));
-        !done)
-      return done;
+    OCELLUS_TRY(upload(cuda, spectrum_, values.get(), spectrum_values() * sizeof(Complex32)));
     const std::unique_ptr<Complex32[]> row(new (std::nothrow)
                                                Complex32[static_cast<std::size_t>(rows_.length)]);
     if (!row) return detail::no_memory_for_operator();

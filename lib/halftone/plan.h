@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ocellus/cellular_network.h"
 
@@ -287,7 +288,7 @@ constexpr std::int32_t diffusion_term(std::int32_t error, int sixteenths) noexce
 }
 
 /// The blue-noise mask: ranks 0 to 4095 of 64x64 cells, row by row.
-extern const std::array<std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> kBlueNoiseRanks;
+std::span<const std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> blue_noise_ranks() noexcept;
 /// The value that CellStart::kBlueNoise adds to u, in units of 2^-13.
 constexpr std::int32_t blue_noise_state(std::uint16_t rank) noexcept {
   return 4 * rank + 2 - kInputOne;

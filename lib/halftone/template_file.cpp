@@ -25,43 +25,22 @@ static_assert(same(file::CellBoundary_MAX, static_cast<int>(CellBoundary::kPerio
 static_assert(same(file::CellUpdate_MAX, static_cast<int>(CellUpdate::kSynchronous)));
 static_assert(same(file::CellMove_MAX, static_cast<int>(CellMove::kSwap)));
 
-/// Reads the stage; `check_cell_stage` checks the ranges.
 Expected<CellStage> read_stage(const file::CellStage& table, int number) noexcept {
-  CellStage stage;
-  stage.weights.radius = table.radius();
   if (table.radius() < 1 || table.radius() > kMaxTemplateRadius) {
     return corrupt_file("template file: stage %d: radius is %d; it must be 1 to %d", number,
                         table.radius(), kMaxTemplateRadius);
   }
   const auto side = static_cast<unsigned>(2 * table.radius() + 1);
-  const struct {
-    const char* name;
-    const flatbuffers::Vector<float>* from;
-    std::array<float, kMaxTemplateWeights>* to;
-  } weights[] = {{"a", table.a(), &stage.weights.a}, {"b", table.b(), &stage.weights.b}};
-  for (const auto& array : weights) {
-    const unsigned count = array.from == nullptr ? 0 : array.from->size();
-    if (count != side * side) {
-      return corrupt_file("template file: stage %d: %s has %u weights; radius %d needs %u", number,
-                          array.name, count, table.radius(), side * side);
-    }
-    std::copy(array.from->begin(), array.from->end(), array.to->begin());
-  }
-  stage.weights.threshold = table.threshold();
-  stage.levels = table.levels();
-  stage.xi = table.xi();
-  stage.input = static_cast<CellInput>(table.input());
-  stage.start = static_cast<CellStart>(table.start());
-  stage.start_value = table.start_value();
-  stage.seed = table.seed();
-  stage.boundary = static_cast<CellBoundary>(table.boundary());
-  stage.boundary_value = table.boundary_value();
-  stage.update = static_cast<CellUpdate>(table.update());
-  stage.move = static_cast<CellMove>(table.move());
-  stage.color_spacing = table.color_spacing();
-  stage.max_sweeps = static_cast<int>(std::min<std::uint32_t>(table.max_sweeps(), 1u << 30));
-  stage.group_stages = table.group_stages();
-  stage.max_passes = static_cast<int>(std::min<std::uint32_t>(table.max_passes(), 1u << 30));
+  const auto check = [&](const char* name, const flatbuffers::Vector<float>* weights) {
+    const unsigned count = weights == nullptr ? 0 : weights->size();
+    if (count == side * side) return Expected<void>();
+    return Expected<void>(
+        corrupt_file("template file: stage %d: %s has %u weights; radius %d needs %u", number, name,
+                     count, table.radius(), side * side));
+  };
+  OCELLUS_TRY(check("a", table.a()));
+  OCELLUS_TRY(check("b", table.b()));
+  const CellStage stage = stage_of(table);
   if (stage.start == CellStart::kPlane) {
     return corrupt_file("template file: stage %d: start is plane, which a file cannot hold",
                         number);
@@ -101,6 +80,31 @@ flatbuffers::Offset<file::CellStage> write_stage(flatbuffers::FlatBufferBuilder&
 }
 
 }  // namespace
+
+CellStage stage_of(const file::CellStage& table) noexcept {
+  CellStage stage;
+  stage.weights.radius = table.radius();
+  if (table.a() != nullptr)
+    std::copy(table.a()->begin(), table.a()->end(), stage.weights.a.begin());
+  if (table.b() != nullptr)
+    std::copy(table.b()->begin(), table.b()->end(), stage.weights.b.begin());
+  stage.weights.threshold = table.threshold();
+  stage.levels = table.levels();
+  stage.xi = table.xi();
+  stage.input = static_cast<CellInput>(table.input());
+  stage.start = static_cast<CellStart>(table.start());
+  stage.start_value = table.start_value();
+  stage.seed = table.seed();
+  stage.boundary = static_cast<CellBoundary>(table.boundary());
+  stage.boundary_value = table.boundary_value();
+  stage.update = static_cast<CellUpdate>(table.update());
+  stage.move = static_cast<CellMove>(table.move());
+  stage.color_spacing = table.color_spacing();
+  stage.max_sweeps = static_cast<int>(std::min<std::uint32_t>(table.max_sweeps(), 1u << 30));
+  stage.group_stages = table.group_stages();
+  stage.max_passes = static_cast<int>(std::min<std::uint32_t>(table.max_passes(), 1u << 30));
+  return stage;
+}
 
 Expected<CellTemplateFileInfo> parse_cell_template_file(
     const void* bytes, const ModelHeader& model,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -10,7 +11,17 @@
 #include "ocellus/cell_templates.h"
 #include "ocellus/status.h"
 
+namespace ocellus::file {
+struct CellStage;
+}
+
 namespace ocellus::detail {
+
+/// cell_library.json as a FlatBuffer, from the build.
+std::span<const std::uint8_t> cell_library() noexcept;
+
+/// A stage of a table, without checks: there are at most kMaxTemplateWeights weights.
+CellStage stage_of(const file::CellStage& table) noexcept;
 
 /// The maximum length of the table: 16 stages of radius 4 and the note need less.
 inline constexpr ModelKind kCellTemplateKind{"template", "template file", 1, 16320};

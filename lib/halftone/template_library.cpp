@@ -1,495 +1,47 @@
-// The table of templates, and the search for a name.
-#include "halftone/template_library.h"
-
+// The library of templates, which cell_library.json describes, and chains of its names.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <span>
 #include <string_view>
 
+#include "cell_library_generated.h"
+#include "core/failure.h"
+#include "halftone/plan.h"
 #include "halftone/stage_check.h"
+#include "halftone/template_file.h"
+#include "ocellus/cell_templates.h"
 #include "ocellus/halftone.h"
 
 namespace ocellus {
 namespace {
 
-using Choice = detail::TemplateChoice;
-using Entry = detail::TemplateEntry;
+using file::LibraryTemplate;
 
-using Weights = std::array<float, kMaxTemplateWeights>;
+/// Longest name of a template, in characters.
+constexpr std::size_t kMaxTemplateName = 48;
 
-// ---- weights
-
-constexpr std::size_t kCenter = 4;  // of 3x3
-
-void center(Weights& weights, float value) {
-  weights[kCenter] = value;
+const file::CellLibrary& library() noexcept {
+  return *flatbuffers::GetRoot<file::CellLibrary>(detail::cell_library().data());
 }
 
-void square(Weights& weights, float neighbors, float middle) {
-  std::fill(weights.begin(), weights.begin() + 9, neighbors);
-  weights[kCenter] = middle;
+/// The template of this name or alias, which must be in lower case; null if there is none.
+const LibraryTemplate* find_template(std::string_view name) noexcept {
+  const auto& all = *library().templates();
+  const auto found = std::find_if(all.begin(), all.end(), [name](const LibraryTemplate* one) {
+    return one->name()->string_view() == name ||
+           (one->alias() != nullptr && one->alias()->string_view() == name);
+  });
+  return found == all.end() ? nullptr : *found;
 }
-
-void cross(Weights& weights, float neighbors, float middle) {
-  for (const std::size_t i : {1u, 3u, 5u, 7u}) weights[i] = neighbors;
-  weights[kCenter] = middle;
-}
-
-/// Rotates 3x3 weights clockwise by `count` quarter turns.
-void turn(Weights& weights, int count) {
-  for (int i = 0; i < count; ++i) {
-    const Weights before = weights;
-    for (std::size_t row = 0; row < 3; ++row) {
-      for (std::size_t column = 0; column < 3; ++column)
-        weights[row * 3 + column] = before[(2 - column) * 3 + row];
-    }
-  }
-}
-
-/// Sets symmetric 5x5 weights. `values` are the weights at distances (0, 0), (0, 1), (0, 2), (1,
-/// 1), (1, 2) and (2, 2) along the two axes.
-void rings(Weights& weights, const std::array<float, 6>& values) {
-  constexpr std::size_t kRing[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
-  for (int row = 0; row < 5; ++row) {
-    for (int column = 0; column < 5; ++column) {
-      weights[static_cast<std::size_t>(row * 5 + column)] =
-          values[kRing[std::abs(row - 2)][std::abs(column - 2)]];
-    }
-  }
-}
-
-// ---- settings of several templates
-
-/// Allows the most sweeps: a change that propagates from cell to cell needs as many sweeps as its
-/// path has cells.
-void until_rest(CellStage& stage) {
-  stage.max_sweeps = detail::kMaxCellSweeps;
-}
-
-void outside(CellStage& stage, float value) {
-  stage.boundary = CellBoundary::kFixed;
-  stage.boundary_value = value;
-}
-void outside_white(CellStage& stage) {
-  outside(stage, -1.0f);
-}
-
-/// For a gray result: y equals x.
-void gray(CellStage& stage) {
-  stage.levels = 256;
-  stage.xi = 1.0f;
-}
-
-void convert(CellStage& stage) {
-  stage.weights = from_continuous_time(stage.weights);
-}
-
-/// The operands are the frame and the result of the previous stage.
-void with_the_frame(CellStage& stage) {
-  stage.input = CellInput::kFrame;
-  stage.start = CellStart::kPrevious;
-}
-
-/// Black where all n cells of the structuring element are black. B must be the element, not
-/// mirrored.
-void erode(CellStage& stage, int cells) {
-  stage.weights.threshold = 1.0f - static_cast<float>(cells);
-}
-/// Black where at least one cell of the element is black. B must be the mirrored element.
-void dilate(CellStage& stage, int cells) {
-  stage.weights.threshold = static_cast<float>(cells) - 1.0f;
-}
-
-void halftone(CellStage& stage) {
-  // Cells of 0 outside the image keep the weights between cells symmetric, so the sweeps converge.
-  // If the nearest cell were used outside with a radius of 2, the weights would not be symmetric.
-  outside(stage, 0.0f);
-  convert(stage);
-}
-
-void gauss(CellStage& stage, int radius, float sigma) {
-  stage.weights = gaussian_template(radius, sigma);
-  stage.start = CellStart::kErrorDiffusion;
-  outside(stage, 0.0f);
-}
-
-void shadow(CellStage& stage, int turns) {
-  // A cell stays black if it or its neighbor toward the source of the shadow is black. TEMLIB has z
-  // = 0 and cells of 0 outside, so cells in the shadow and at the border would have a state of 0.
-  stage.weights.a = {0, 0, 0, 0, 2, 2, 0, 0, 0};
-  turn(stage.weights.a, turns);
-  center(stage.weights.b, 2.0f);
-  stage.weights.threshold = 1.0f;
-  stage.start = CellStart::kConstant;
-  stage.start_value = 1.0f;
-  outside_white(stage);
-  until_rest(stage);
-  convert(stage);
-}
-
-void components(CellStage& stage, const std::array<float, 9>& a) {
-  // TEMLIB has cells of 0 outside, which would give states of 0 at the border.
-  std::copy(a.begin(), a.end(), stage.weights.a.begin());
-  outside_white(stage);
-  until_rest(stage);
-  convert(stage);
-}
-
-// ---- the library
-
-constexpr const char* kSigma = "sigma in cells, 0.2 to 3";
-
-// In continuous time, a template without feedback settles at sgn(B u + z). A template whose only
-// feedback is a self-feedback weight of 1 does the same. In discrete time, a self-feedback weight
-// of 0 gives this result, so these templates need no conversion.
-constexpr Entry kEntries[] = {
-    {{"hlf3", "halftone, 3x3", "HLF3", true},
-     [](CellStage& s, const Choice&) {
-       s.weights.a = {-0.07f, -0.1f, -0.07f, -0.1f, 1.03f, -0.1f, -0.07f, -0.1f, -0.07f};
-       s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
-       halftone(s);
-     }},
-    {{"hlf5", "halftone, 5x5, least squares with a smooth kernel", "HLF5", true},
-     [](CellStage& s, const Choice&) {
-       s.weights.radius = 2;
-       rings(s.weights.a, {1.05f, -0.46f, -0.099f, -0.324f, -0.07f, -0.0245f});
-       rings(s.weights.b, {0.81f, 0.46f, 0.099f, 0.324f, 0.07f, 0.0245f});
-       halftone(s);
-     }},
-    {{"hlf5kc", "halftone, 5x5, with sharper edges", "HLF5KC", true},
-     [](CellStage& s, const Choice&) {
-       s.weights.radius = 2;
-       rings(s.weights.a, {1.05f, -0.604f, -0.13f, -0.359f, -0.086f, -0.03f});
-       rings(s.weights.b, {2.122f, 0.756f, 0.068f, 0.355f, 0.0f, 0.0f});
-       halftone(s);
-     }},
-    {{"gauss3",
-      "halftone, 3x3, least squares for a Gaussian model of the eye, starts from error diffusion",
-      "gaussian_template of ocellus/halftone.h", false, 1, kSigma},
-     [](CellStage& s, const Choice& choice) { gauss(s, 1, choice.number); },
-     0.65f,
-     0.2f,
-     3.0f},
-    {{"gauss5",
-      "halftone, 5x5, least squares for a Gaussian model of the eye, starts from error diffusion",
-      "gaussian_template", false, 1, kSigma},
-     [](CellStage& s, const Choice& choice) { gauss(s, 2, choice.number); },
-     0.9f,
-     0.2f,
-     3.0f},
-    {{"gauss7",
-      "halftone, 7x7, least squares for a Gaussian model of the eye, starts from error diffusion",
-      "gaussian_template", false, 1, kSigma},
-     [](CellStage& s, const Choice& choice) { gauss(s, 3, choice.number); },
-     1.05f,
-     0.2f,
-     3.0f},
-    {{"gauss9",
-      "halftone, 9x9, least squares for a Gaussian model of the eye, starts from error diffusion",
-      "gaussian_template", false, 1, kSigma},
-     [](CellStage& s, const Choice& choice) { gauss(s, 4, choice.number); },
-     1.2f,
-     0.2f,
-     3.0f},
-    {{"invhlf3", "gray image from a halftone of hlf3", "INVHLF3"},
-     [](CellStage& s, const Choice&) {
-       s.weights.b = {0.07f, 0.1f, 0.07f, 0.1f, 0.32f, 0.1f, 0.07f, 0.1f, 0.07f};
-       gray(s);
-     }},
-    {{"invhlf5", "gray image from a halftone of hlf5", "INVHLF5"},
-     [](CellStage& s, const Choice&) {
-       s.weights.radius = 2;
-       rings(s.weights.b, {0.162f, 0.092f, 0.0198f, 0.0648f, 0.014f, 0.0049f});
-       gray(s);
-     }},
-
-    {{"threshold", "black where the input u is at least the number (default 0)",
-      "THRES reads the start value, which two levels do not keep; with B = 1 it reads the input",
-      false, 1, "-1 to 1"},
-     [](CellStage& s, const Choice& choice) {
-       center(s.weights.b, 1.0f);
-       s.weights.threshold = -choice.number;
-     },
-     0.0f,
-     -1.0f,
-     1.0f},
-    {{"edge", "keeps black cells with at least 1 white neighbor of 8", "EDGE"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, -1.0f, 8.0f);
-       s.weights.threshold = -1.0f;
-     }},
-    {{"edgegray", "edges of a gray image, on the dark side",
-      "EDGEGRAY with a self weight of 0; its 2 would keep dark areas that are no edges"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, -1.0f, 8.0f);
-       s.weights.threshold = -0.5f;
-     }},
-    {{"corner", "keeps black cells with at least 5 white neighbors of 8", "CORNER"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, -1.0f, 4.0f);
-       s.weights.threshold = -5.0f;
-     }},
-
-    {{"erosion", "erosion by the 3x3 square", "EROSION, extended to nine cells"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, 1.0f, 1.0f);
-       erode(s, 9);
-     }},
-    {{"erosion_cross", "erosion by the cross of 5 cells", "TEXTUERO"},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.b, 1.0f, 1.0f);
-       erode(s, 5);
-     }},
-    {{"erosion_l",
-      "erosion by an L of 3 cells: the center, the cell above and the cell on the right",
-      "EROSION"},
-     [](CellStage& s, const Choice&) {
-       s.weights.b = {0, 1, 0, 0, 1, 1, 0, 0, 0};
-       erode(s, 3);
-     }},
-    {{"dilation", "dilation by the 3x3 square", "DILATION, extended to nine cells"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, 1.0f, 1.0f);
-       dilate(s, 9);
-     }},
-    {{"dilation_cross", "dilation by the cross of 5 cells", "TEXTUDIL"},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.b, 1.0f, 1.0f);
-       dilate(s, 5);
-     }},
-    {{"dilation_l",
-      "dilation by an L of 3 cells: the center, the cell above and the cell on the right",
-      "DILATION"},
-     [](CellStage& s, const Choice&) {
-       s.weights.b = {0, 0, 0, 1, 1, 0, 0, 1, 0};  // the mirrored element
-       dilate(s, 3);
-     }},
-
-    {{"hole", "fills white areas that are not 4-connected to the outside of the image",
-      "HOLE with white outside; 0 would close the border", true},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.a, 1.0f, 3.0f);
-       center(s.weights.b, 4.0f);
-       s.weights.threshold = -1.0f;
-       s.start = CellStart::kConstant;
-       s.start_value = 1.0f;
-       outside_white(s);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"recall", "keeps the objects of the frame that touch a black cell of the previous stage",
-      "RECALL; z = 3, as in FIGREC, would keep all objects", true},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.a, 0.5f, 4.0f);
-       center(s.weights.b, 4.0f);
-       s.weights.threshold = 2.5f;
-       with_the_frame(s);
-       outside_white(s);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"connectivity",
-      "keeps the 4-connected objects of the frame that are complete in the previous stage",
-      "CONNECTI", true},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.a, 0.5f, 3.0f);
-       cross(s.weights.b, -0.5f, 3.0f);
-       s.weights.threshold = -4.5f;
-       with_the_frame(s);
-       outside_white(s);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"hollow",
-      "fills concavities: white cells with at least 4 black neighbors of 8, until none is left",
-      "HOLLOW", true},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.a, 0.5f, 2.0f);
-       center(s.weights.b, 2.0f);
-       s.weights.threshold = 3.25f;
-       outside_white(s);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"figdel", "keeps only isolated black cells", "FIGDEL"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, -1.0f, 1.0f);
-       s.weights.threshold = -8.0f;
-       outside_white(s);
-     }},
-    {{"figextr", "removes isolated black cells", "FIGEXTR"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, 1.0f, 8.0f);
-       s.weights.threshold = -1.0f;
-       outside_white(s);
-     }},
-    {{"smkiller",
-      "removes small objects: each cell takes the majority of its 3x3 square, until nothing "
-      "changes",
-      "SMKILLER with the nearest cell outside instead of 0, so that no state is 0", true},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.a, 1.0f, 2.0f);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"average",
-      "smooths: each cell takes the majority of its cross of 5 cells, until nothing changes",
-      "AVERAGE with the nearest cell outside instead of 0, so that no state is 0", true},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.a, 1.0f, 2.0f);
-       until_rest(s);
-       convert(s);
-     }},
-    {{"patchmaker", "grows objects by their 4-neighbors in each of 10 sweeps", "PATCHMAK", true},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.a, 1.0f, 2.0f);
-       center(s.weights.b, 1.0f);
-       s.weights.threshold = 4.5f;
-       outside_white(s);
-       // A sequential sweep would let objects grow further on one side than on the other.
-       s.update = CellUpdate::kSynchronous;
-       s.max_sweeps = 10;
-       convert(s);
-     }},
-    {{"junction", "keeps black cells with at least 3 black neighbors of 8", "JUNCTION"},
-     [](CellStage& s, const Choice&) {
-       square(s.weights.b, 1.0f, 6.0f);
-       s.weights.threshold = -3.0f;
-       outside_white(s);
-     }},
-    {{"skeleton", "thins objects by one layer and keeps them connected; repeat it for the skeleton",
-      "SKELBW1 to SKELBW8", false, 8},
-     [](CellStage& s, const Choice& choice) {
-       if (choice.stage % 2 == 0) {
-         s.weights.b = {1, 1, 0, 1, 7, -1, 0, -1, 0};
-         s.weights.threshold = -3.0f;
-       } else {
-         s.weights.b = {1, 1, 1, 0, 7, 0, -0.5f, -1, -0.5f};
-         s.weights.threshold = -3.4f;
-       }
-       turn(s.weights.b, choice.stage / 2);
-       outside_white(s);
-     }},
-    {{"center", "shrinks objects by one layer; repeat it to shrink each object to one cell",
-      "CENTER1 to CENTER8", false, 8},
-     [](CellStage& s, const Choice& choice) {
-       if (choice.stage % 2 == 0) {
-         s.weights.b = {1, 0, 0, 1, 4, -1, 1, 0, 0};
-       } else {
-         s.weights.b = {1, 1, 1, 1, 6, 0, 1, 0, -1};
-       }
-       s.weights.threshold = -1.0f;
-       turn(s.weights.b, choice.stage / 2);
-       outside_white(s);
-     }},
-
-    {{"shadow", "black cells and all cells to the left of them",
-      "SHADOW with z = 1 and white outside", true},
-     [](CellStage& s, const Choice&) { shadow(s, 0); }},
-    {{"shadow_up", "black cells and all cells above them", "SHADOW, rotated", true},
-     [](CellStage& s, const Choice&) { shadow(s, 1); }},
-    {{"shadow_right", "black cells and all cells to the right of them", "SHADOW, rotated", true},
-     [](CellStage& s, const Choice&) { shadow(s, 2); }},
-    {{"shadow_down", "black cells and all cells below them", "SHADOW, rotated", true},
-     [](CellStage& s, const Choice&) { shadow(s, 3); }},
-    {{"ccd", "one black cell for each run of a row, at every second cell from the right",
-      "CCD_HOR with white outside", true},
-     [](CellStage& s, const Choice&) {
-       components(s, {0, 0, 0, 1, 2, -1, 0, 0, 0});
-     }},
-    {{"ccd_vertical", "one black cell for each run of a column, at every second cell from below",
-      "CCD_VERT with white outside", true},
-     [](CellStage& s, const Choice&) {
-       components(s, {0, 1, 0, 0, 2, 0, 0, -1, 0});
-     }},
-    {{"ccd_diagonal",
-      "one black cell for each run of a diagonal, at every second cell from the lower right",
-      "CCD_DIAG with white outside", true},
-     [](CellStage& s, const Choice&) {
-       components(s, {1, 0, 0, 0, 2, 0, 0, 0, -1});
-     }},
-    {{"ccd_antidiagonal",
-      "one black cell for each run of a diagonal, at every second cell from the lower left",
-      "CCD_DIAG, rotated", true},
-     [](CellStage& s, const Choice&) {
-       components(s, {0, 0, 1, 0, 2, 0, -1, 0, 0});
-     }},
-
-    {{"lognot", "NOT: black where the previous stage is white", "LOGNOT"},
-     [](CellStage& s, const Choice&) { center(s.weights.b, -2.0f); }},
-    {{"logand", "AND: black where the frame and the previous stage are black", "LOGAND", true},
-     [](CellStage& s, const Choice&) {
-       center(s.weights.a, 2.0f);
-       center(s.weights.b, 1.0f);
-       s.weights.threshold = -1.0f;
-       with_the_frame(s);
-       convert(s);
-     }},
-    {{"logor", "OR: black where the frame or the previous stage is black", "LOGOR", true},
-     [](CellStage& s, const Choice&) {
-       center(s.weights.a, 2.0f);
-       center(s.weights.b, 1.0f);
-       s.weights.threshold = 1.0f;
-       with_the_frame(s);
-       convert(s);
-     }},
-    {{"logdif", "difference: black where the previous stage is black and the frame is white",
-      "LOGAND with the inverted frame", true},
-     [](CellStage& s, const Choice&) {
-       center(s.weights.a, 2.0f);
-       center(s.weights.b, -1.0f);
-       s.weights.threshold = -1.0f;
-       with_the_frame(s);
-       convert(s);
-     }},
-
-    // With many levels, y equals x between the outermost levels. There, an equilibrium of x' = -x +
-    // A y + .. is a fixed point of (1) with the same A, so nothing is converted.
-    {{"diffusion", "blurs a gray image by a 3x3 kernel, 10 times",
-      "DIFFUS with the nearest cell outside; 0 would darken or lighten the border"},
-     [](CellStage& s, const Choice&) {
-       s.weights.a = {0.1f, 0.15f, 0.1f, 0.15f, 0.0f, 0.15f, 0.1f, 0.15f, 0.1f};
-       gray(s);
-       // Each sweep is a time step, which all cells must take at once.
-       s.update = CellUpdate::kSynchronous;
-       s.max_sweeps = 10;
-     }},
-    {{"laplace", "relaxes a gray image toward Laplace's equation in 100 sweeps",
-      "LAPLACE, solved for x, because its self weight of -3 oscillates in discrete time"},
-     [](CellStage& s, const Choice&) {
-       cross(s.weights.a, 0.25f, 0.0f);
-       gray(s);
-       s.max_sweeps = 100;
-     }},
-};
-
-constexpr std::size_t kCount = std::size(kEntries);
-
-constexpr auto kInfos = [] {
-  std::array<CellTemplateInfo, kCount> infos{};
-  for (std::size_t i = 0; i < kCount; ++i) infos[i] = kEntries[i].info;
-  return infos;
-}();
-
-// Alternative names of templates.
-constexpr struct {
-  std::string_view alias;
-  std::string_view name;
-} kAliases[] = {
-    {"erosion_square", "erosion"}, {"dilation_square", "dilation"},
-    {"shadow_left", "shadow"},     {"ccd_horizontal", "ccd"},
-    {"figrec", "recall"},
-};
 
 /// Levenshtein distance of two names.
 int distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, detail::kMaxTemplateName);
-  b = b.substr(0, detail::kMaxTemplateName);
-  std::array<int, detail::kMaxTemplateName + 1> row{};
+  a = a.substr(0, kMaxTemplateName);
+  b = b.substr(0, kMaxTemplateName);
+  std::array<int, kMaxTemplateName + 1> row{};
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
   for (std::size_t i = 1; i <= a.size(); ++i) {
     int diagonal = row[0];
@@ -503,30 +55,253 @@ int distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+/// The three templates whose names are most similar to `name`.
+std::array<CellTemplateInfo, 3> nearest_templates(std::string_view name) noexcept {
+  std::array<CellTemplateInfo, 3> nearest;
+  std::partial_sort_copy(cell_templates().begin(), cell_templates().end(), nearest.begin(),
+                         nearest.end(),
+                         [name](const CellTemplateInfo& a, const CellTemplateInfo& b) {
+                           const int to_a = distance(name, a.name);
+                           const int to_b = distance(name, b.name);
+                           return to_a != to_b ? to_a < to_b : std::string_view(a.name) < b.name;
+                         });
+  return nearest;
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kSpace);
+  if (first == std::string_view::npos) return text.substr(text.size());
+  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+/// A link of a chain, with its position for error texts.
+struct Link {
+  std::string_view text;
+  int number = 1;          // index in the chain, from 1
+  std::size_t column = 1;  // position of the first character, from 1
+
+  /// Makes an error that begins with "link 2 (\"edge(\", character 9): ".
+  __attribute__((format(printf, 2, 3))) tl::unexpected<Error> error(const char* format,
+                                                                    ...) const noexcept {
+    char what[Error::kTextCapacity];
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    return tl::unexpected(make_error(
+        Status::kInvalidArgument, "link %d (\"%.*s\", character %zu): %s", number,
+        static_cast<int>(std::min<std::size_t>(text.size(), 60)), text.data(), column, what));
+  }
+};
+
+/// A group of links while it is open.
+struct Group {
+  bool open = false;
+  int first = 0;  // its first stage
+  std::size_t column = 1;
+};
+
+/// The parsed content of a link that names a template.
+struct Parsed {
+  const LibraryTemplate* entry = nullptr;
+  float number = 0.0f;
+  int sweeps = 0;  // 0: those of the template
+
+  const char* name() const noexcept { return entry->name()->c_str(); }
+  int stages() const noexcept { return static_cast<int>(entry->stages()->size()); }
+};
+
+template <typename T>
+bool parse_number(std::string_view text, T& value) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc{} && end == text.data() + text.size();
+}
+
+bool is_file(std::string_view link) {
+  return link.ends_with(".ocellus");
+}
+
+/// Position of a character that is probably meant as a separator. Commas inside brackets are
+/// allowed.
+std::size_t separator_in(std::string_view link) {
+  int depth = 0;
+  for (std::size_t i = 0; i < link.size(); ++i) {
+    if (link[i] == '(') ++depth;
+    if (link[i] == ')') --depth;
+    const bool comma = link[i] == ',' && depth <= 0;
+    if (comma || link[i] == '!' || link[i] == ';') return i;
+  }
+  return std::string_view::npos;
+}
+
+/// A name in lower case, with its variant.
+struct Name {
+  char text[kMaxTemplateName + 1] = {};
+  std::size_t length = 0;
+
+  void add(std::string_view word) noexcept {
+    for (const char c : word) {
+      if (length < kMaxTemplateName)
+        text[length++] = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+  }
+  std::string_view view() const noexcept { return {text, length}; }
+};
+
+/// Parses what stands between the brackets of a link. Adds a variant to `name`.
+Expected<void> parse_parameters(const Link& link, std::string_view rest, Name& name,
+                                std::string_view& number, int& sweeps) noexcept {
+  bool variant = false;
+  for (bool more = true; more;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = trimmed(rest.substr(0, comma));
+    more = comma != std::string_view::npos;
+    if (more) rest = rest.substr(comma + 1);
+    const auto shown = static_cast<int>(std::min<std::size_t>(item.size(), 40));
+    if (item.empty())
+      return link.error("a parameter is missing; give one or leave the brackets out");
+    if (const std::size_t equals = item.find('='); equals != std::string_view::npos) {
+      if (trimmed(item.substr(0, equals)) != "sweeps")
+        return link.error("\"%.*s\": the only parameter with a name is sweeps", shown, item.data());
+      if (!parse_number(trimmed(item.substr(equals + 1)), sweeps) || sweeps < 1 ||
+          sweeps > detail::kMaxCellSweeps) {
+        return link.error("\"%.*s\": sweeps must be a whole number, 1 to %d", shown, item.data(),
+                          detail::kMaxCellSweeps);
+      }
+    } else if ((item[0] >= 'a' && item[0] <= 'z') || (item[0] >= 'A' && item[0] <= 'Z')) {
+      if (variant) return link.error("\"%.*s\" is a second variant", shown, item.data());
+      variant = true;
+      name.add("_");
+      name.add(item);
+    } else {
+      if (!number.empty()) return link.error("\"%.*s\" is a second number", shown, item.data());
+      number = item;
+    }
+  }
+  return {};
+}
+
+/// The error of a name that is no template. `base` is the text before the brackets.
+tl::unexpected<Error> no_template(const Link& link, std::string_view base, bool brackets,
+                                  const Name& name) noexcept {
+  // Users write "threshold:0.2", "threshold=0.2" and "threshold 0.2". The error shows the correct
+  // form.
+  const std::size_t end = base.find_first_of(":= \t");
+  if (!brackets && end != std::string_view::npos && find_template({name.text, end}) != nullptr) {
+    const std::size_t begin = std::min(base.find_first_not_of(":= \t", end), base.size());
+    const std::string_view between = base.substr(end, begin - end);
+    const std::string_view value = base.substr(begin);
+    if (between.find_first_of(":=") != std::string_view::npos ||
+        value.find_first_of("0123456789.+-") == 0) {
+      return link.error("write parameters in brackets: %.*s(%.*s)", static_cast<int>(end),
+                        name.text, static_cast<int>(value.size()), value.data());
+    }
+  }
+  const auto [first, second, third] = nearest_templates(name.view());
+  return link.error("there is no template \"%s\"; the nearest names are %s, %s and %s", name.text,
+                    first.name, second.name, third.name);
+}
+
+Expected<Parsed> parse_link(const Link& link) noexcept {
+  if (const std::size_t mark = separator_in(link.text); mark != std::string_view::npos) {
+    return link.error("\"%c\" is not a separator; separate the templates of a chain by |",
+                      link.text[mark]);
+  }
+  const std::size_t open = link.text.find('(');
+  const bool brackets = open != std::string_view::npos;
+  const std::string_view base = trimmed(link.text.substr(0, open));
+  if (brackets && is_file(base))
+    return link.error("a file takes no parameters; leave the brackets out");
+  if (base.empty()) return link.error("a name is missing before the bracket");
+  // A truncated name could match another template, so long names are an error.
+  if (base.size() > kMaxTemplateName)
+    return link.error("a name has at most %zu characters", kMaxTemplateName);
+  Name name;
+  name.add(base);
+
+  Parsed parsed;
+  std::string_view number;
+  if (brackets) {
+    if (link.text.back() != ')') return link.error("the bracket is not closed by \")\" at the end");
+    OCELLUS_TRY(parse_parameters(link, link.text.substr(open + 1, link.text.size() - open - 2),
+                                 name, number, parsed.sweeps));
+  }
+  parsed.entry = find_template(name.view());
+  if (parsed.entry == nullptr) return no_template(link, base, brackets, name);
+  const LibraryTemplate& entry = *parsed.entry;
+  parsed.number = entry.default_number();
+  if (number.empty()) return parsed;
+  const auto shown = static_cast<int>(std::min<std::size_t>(number.size(), 40));
+  if (entry.number() == nullptr)
+    return link.error("\"%.*s\": %s takes no number", shown, number.data(), parsed.name());
+  if (!parse_number(number, parsed.number) ||
+      !(parsed.number >= entry.least() && parsed.number <= entry.most())) {
+    return link.error("\"%.*s\": the number of %s must be %s", shown, number.data(), parsed.name(),
+                      entry.number()->c_str());
+  }
+  return parsed;
+}
+
+CellStage make_stage(const Parsed& parsed, int index) {
+  CellStage stage =
+      detail::stage_of(*parsed.entry->stages()->Get(static_cast<flatbuffers::uoffset_t>(index)));
+  switch (parsed.entry->number_is()) {
+    case file::NumberUse_none:
+      break;
+    case file::NumberUse_negative_threshold:
+      stage.weights.threshold = -parsed.number;
+      break;
+    case file::NumberUse_sigma:
+      stage.weights = gaussian_template(stage.weights.radius, parsed.number);
+      break;
+  }
+  if (parsed.entry->converted()) stage.weights = from_continuous_time(stage.weights);
+  if (parsed.sweeps > 0) stage.max_sweeps = parsed.sweeps;
+  return stage;
+}
+
+/// What follows the last link of a group.
+struct GroupEnd {
+  bool closes = false;
+  int passes = 0;  // 0: the default
+};
+
+/// Removes the brackets of a group, and the number of passes behind it, from the text of a link.
+Expected<GroupEnd> take_brackets(Link& link, Group& group, int stage) noexcept {
+  GroupEnd end;
+  while (link.text.starts_with('[')) {
+    if (group.open) return link.error("a group cannot contain another one; close it by \"]\"");
+    group = {true, stage, link.column};
+    const std::string_view rest = trimmed(link.text.substr(1));
+    link.column += static_cast<std::size_t>(rest.data() - link.text.data());
+    link.text = rest;
+  }
+  const std::size_t close = link.text.find(']');
+  if (close == std::string_view::npos) return end;
+  if (!group.open) return link.error("\"]\" closes a group, but no \"[\" begins one");
+  std::string_view after = trimmed(link.text.substr(close + 1));
+  if (!after.empty()) {
+    if (!after.starts_with('*') || !parse_number(trimmed(after.substr(1)), end.passes) ||
+        end.passes < 1 || end.passes > detail::kMaxCellPasses) {
+      return link.error(
+          "\"%.*s\" follows a group; it must be * and a whole number of passes, 1 to %d",
+          static_cast<int>(std::min<std::size_t>(after.size(), 40)), after.data(),
+          detail::kMaxCellPasses);
+    }
+  }
+  end.closes = true;
+  link.text = trimmed(link.text.substr(0, close));
+  return end;
+}
+
 }  // namespace
 
 namespace detail {
 
-const TemplateEntry* find_template(std::string_view name) noexcept {
-  for (const auto& alias : kAliases) {
-    if (alias.alias == name) name = alias.name;
-  }
-  const auto* const entry =
-      std::find_if(std::begin(kEntries), std::end(kEntries),
-                   [name](const TemplateEntry& e) { return e.info.name == name; });
-  return entry == std::end(kEntries) ? nullptr : entry;
-}
-
-NearestTemplates::NearestTemplates(std::string_view name) noexcept {
-  std::array<const char*, kCount> order;
-  for (std::size_t i = 0; i < kCount; ++i) order[i] = kEntries[i].info.name;
-  std::partial_sort(order.begin(), order.begin() + 3, order.end(),
-                    [name](const char* a, const char* b) {
-                      const int to_a = distance(name, a);
-                      const int to_b = distance(name, b);
-                      return to_a != to_b ? to_a < to_b : std::strcmp(a, b) < 0;
-                    });
-  std::snprintf(text, sizeof(text), "%s, %s and %s", order[0], order[1], order[2]);
+std::span<const std::uint16_t, kBlueNoiseSize * kBlueNoiseSize> blue_noise_ranks() noexcept {
+  return std::span<const std::uint16_t, kBlueNoiseSize * kBlueNoiseSize>(
+      library().blue_noise()->data(), kBlueNoiseSize * kBlueNoiseSize);
 }
 
 }  // namespace detail
@@ -540,7 +315,109 @@ CellTemplate from_continuous_time(CellTemplate continuous) noexcept {
 }
 
 std::span<const CellTemplateInfo> cell_templates() noexcept {
-  return kInfos;
+  struct Infos {
+    std::array<CellTemplateInfo, 64> info;
+    std::size_t count = 0;
+  };
+  static const Infos infos = [] {
+    Infos made;
+    for (const LibraryTemplate* one : *library().templates()) {
+      if (made.count == made.info.size()) __builtin_trap();
+      made.info[made.count++] = {one->name()->c_str(),
+                                 one->description()->c_str(),
+                                 one->source()->c_str(),
+                                 one->converted(),
+                                 static_cast<int>(one->stages()->size()),
+                                 one->number() == nullptr ? nullptr : one->number()->c_str()};
+    }
+    return made;
+  }();
+  return {infos.info.data(), infos.count};
+}
+
+Expected<CellStage> cell_template(std::string_view text) noexcept {
+  const Link link{trimmed(text)};
+  if (link.text.empty()) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "the name is empty; it must be that of a template, such as "
+                                     "edge"));
+  }
+  if (is_file(link.text)) return link.error("a file may hold several stages: read it as a chain");
+  if (link.text.front() == '[')
+    return link.error("a group may have several stages: read it as a chain");
+  OCELLUS_TRY_ASSIGN(parsed, parse_link(link));
+  if (parsed->stages() > 1) {
+    return link.error("%s has %d stages: read it as a chain", parsed->name(), parsed->stages());
+  }
+  return make_stage(*parsed, 0);
+}
+
+Expected<int> parse_cell_chain(std::string_view chain,
+                               std::array<CellStage, kMaxCellStages>& stages) noexcept {
+  if (trimmed(chain).empty()) {
+    return tl::unexpected(make_error(Status::kInvalidArgument,
+                                     "the chain is empty; it must name a template, such as edge"));
+  }
+  int count = 0;
+  Group group;
+  Link link;
+  link.number = 0;
+  for (std::size_t begin = 0; begin <= chain.size();) {
+    const std::size_t end = std::min(chain.find('|', begin), chain.size());
+    const std::string_view between = chain.substr(begin, end - begin);
+    link.text = trimmed(between);
+    ++link.number;
+    // For an empty link, use the position where its name is missing.
+    link.column = link.text.empty() ? begin + 1
+                                    : static_cast<std::size_t>(link.text.data() - chain.data()) + 1;
+    begin = end + 1;
+    OCELLUS_TRY_ASSIGN(group_end, take_brackets(link, group, count));
+    if (link.text.empty()) return link.error("a template is missing");
+
+    std::array<CellStage, kMaxCellStages> of_link;
+    int of_link_count = 0;
+    if (is_file(link.text)) {
+      char path[4096];
+      if (link.text.size() >= sizeof(path))
+        return link.error("a path has at most %zu characters", sizeof(path) - 1);
+      link.text.copy(path, link.text.size());
+      path[link.text.size()] = '\0';
+      OCELLUS_TRY_ASSIGN(file, read_cell_template_file(path, of_link));
+      of_link_count = file->stages;
+    } else {
+      OCELLUS_TRY_ASSIGN(parsed, parse_link(link));
+      of_link_count = parsed->stages();
+      for (int i = 0; i < of_link_count; ++i)
+        of_link[static_cast<std::size_t>(i)] = make_stage(*parsed, i);
+      const CellStage& first = of_link[0];
+      if (count == 0 && first.input == CellInput::kFrame && first.start == CellStart::kPrevious) {
+        return link.error("%s combines the frame with the result of a previous link; there is none",
+                          parsed->name());
+      }
+    }
+    if (count + of_link_count > kMaxCellStages) {
+      return link.error("the chain has %d stages up to this link; at most %d are allowed",
+                        count + of_link_count, kMaxCellStages);
+    }
+    for (int i = 0; i < of_link_count; ++i) {
+      const CellStage& stage = of_link[static_cast<std::size_t>(i)];
+      if (group.open && stage.group_stages > 0)
+        return link.error("the file has a group of stages; a group cannot contain another one");
+      stages[static_cast<std::size_t>(count + i)] = stage;
+    }
+    count += of_link_count;
+    if (group_end->closes) {
+      CellStage& first = stages[static_cast<std::size_t>(group.first)];
+      first.group_stages = count - group.first;
+      if (group_end->passes > 0) first.max_passes = group_end->passes;
+      group.open = false;
+    }
+  }
+  if (group.open) {
+    return link.error("the group that begins at character %zu is not closed by \"]\"",
+                      group.column);
+  }
+  return count;
 }
 
 }  // namespace ocellus

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "identify/error.h"
+#include "core/failure.h"
 
 namespace ocellus::identify {
 namespace {
@@ -152,7 +152,7 @@ Expected<EdgeFit> fit_edge(const Picture& area) {
   start(2) = *low;
   start(3) = *high;
   if (!(*high - *low > 0.0)) {
-    return invalid_argument("the area of the edge is constant; it must hold one edge");
+    return detail::invalid_argument("the area of the edge is constant; it must hold one edge");
   }
   start(4) = 1.5;
   // The offset with the smallest sum of squares.
@@ -188,14 +188,14 @@ Expected<EdgeFit> fit_edge(const Picture& area) {
   const double explained = 1.0 - std::min(gaussian_squares, disk_squares) /
                                      (variance(area) * static_cast<double>(area.values.size()));
   if (!(explained > 0.7)) {
-    return invalid_argument(
+    return detail::invalid_argument(
         "a straight edge explains %.0f%% of the variance of the area; it must explain at least "
         "70%%, so the area must hold one straight edge and nothing else",
         100.0 * std::max(0.0, explained));
   }
   const double from_axis = std::min(std::fabs(std::sin(p(0))), std::fabs(std::cos(p(0))));
   if (from_axis * std::max(area.width, area.height) < 1.0) {
-    return invalid_argument(
+    return detail::invalid_argument(
         "the edge is %.1f degrees from the rows or columns; it must cross at least one pixel "
         "boundary within the area, so tilt it by about 5 degrees",
         std::asin(from_axis) * 180.0 / std::numbers::pi);

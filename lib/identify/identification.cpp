@@ -8,7 +8,6 @@
 #include "core/failure.h"
 #include "identify/blur_estimate.h"
 #include "identify/edge.h"
-#include "identify/error.h"
 #include "identify/filter_design.h"
 #include "identify/picture.h"
 #include "identify/spectra.h"
@@ -27,21 +26,23 @@ constexpr double kLeastRootBound = 0.2;
 
 Expected<void> check(const IdentificationConfig& config) {
   if (config.support < 1 || config.support > kMaxFilterSupport) {
-    return invalid_argument("support is %d; it must be 1 to %d", config.support, kMaxFilterSupport);
+    return detail::invalid_argument("support is %d; it must be 1 to %d", config.support,
+                                    kMaxFilterSupport);
   }
   if (config.feedback_support < 0 || config.feedback_support > config.support) {
-    return invalid_argument("feedback_support is %d; it must be 1 to support (%d), or 0",
-                            config.feedback_support, config.support);
+    return detail::invalid_argument("feedback_support is %d; it must be 1 to support (%d), or 0",
+                                    config.feedback_support, config.support);
   }
   if (!(config.largest_root >= 0.5 && config.largest_root <= 0.98)) {
-    return invalid_argument("largest_root is %g; it must be 0.5 to 0.98", config.largest_root);
+    return detail::invalid_argument("largest_root is %g; it must be 0.5 to 0.98",
+                                    config.largest_root);
   }
   if (config.max_shift < 0 || config.max_shift > 16) {
-    return invalid_argument("max_shift is %d; it must be 0 to 16 pixels", config.max_shift);
+    return detail::invalid_argument("max_shift is %d; it must be 0 to 16 pixels", config.max_shift);
   }
   if (config.max_response < kLeastResponse || config.max_response > kMaxFilterResponse) {
-    return invalid_argument("max_response is %d; it must be %d to %d pixels", config.max_response,
-                            kLeastResponse, kMaxFilterResponse);
+    return detail::invalid_argument("max_response is %d; it must be %d to %d pixels",
+                                    config.max_response, kLeastResponse, kMaxFilterResponse);
   }
   return {};
 }
@@ -65,8 +66,9 @@ Expected<Picture> read_picture(const char* name, const ImageView& view, const Re
           break;
       }
       if (!(std::fabs(value) < 1e13)) {
-        return invalid_argument("the %s has the value %g at column %d, row %d; it must be finite",
-                                name, 255.0 * value, column, area.y + y);
+        return detail::invalid_argument(
+            "the %s has the value %g at column %d, row %d; it must be finite", name, 255.0 * value,
+            column, area.y + y);
       }
       picture.at(y, x) = value;
     }
@@ -75,17 +77,18 @@ Expected<Picture> read_picture(const char* name, const ImageView& view, const Re
 }
 
 Expected<void> check_view(const char* name, const ImageView& view, int least_side) {
-  if (view.data == nullptr) return invalid_argument("the %s has no pixels (data is null)", name);
+  if (view.data == nullptr)
+    return detail::invalid_argument("the %s has no pixels (data is null)", name);
   if (view.size.width < least_side || view.size.height < least_side ||
       view.size.width > kMaxImageSide || view.size.height > kMaxImageSide) {
-    return invalid_argument("the %s has %dx%d pixels; it must have %dx%d to %dx%d", name,
-                            view.size.width, view.size.height, least_side, least_side,
-                            kMaxImageSide, kMaxImageSide);
+    return detail::invalid_argument("the %s has %dx%d pixels; it must have %dx%d to %dx%d", name,
+                                    view.size.width, view.size.height, least_side, least_side,
+                                    kMaxImageSide, kMaxImageSide);
   }
   if (view.format != PixelFormat::kGray8 && view.format != PixelFormat::kGray16 &&
       view.format != PixelFormat::kFloat32) {
-    return invalid_argument("the %s has format %d; it must be gray8, gray16 or float32", name,
-                            static_cast<int>(view.format));
+    return detail::invalid_argument("the %s has format %d; it must be gray8, gray16 or float32",
+                                    name, static_cast<int>(view.format));
   }
   if (view.space == MemorySpace::kCuda) {
     return tl::unexpected(make_error(
@@ -167,7 +170,7 @@ Expected<Identification> design(const DesignTarget& target, const Identification
     }
     bound = std::min(bound - 0.01, std::pow(root, 1.05 * response / config.max_response));
   }
-  return invalid_argument(
+  return detail::invalid_argument(
       "no filter of support %d with an impulse response of at most %d pixels was found; a larger "
       "max_response or a smaller support is needed",
       config.support, config.max_response);
@@ -239,7 +242,7 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   OCELLUS_TRY(check_view("degraded fragment", degraded, kMinFragmentSide));
   OCELLUS_TRY(check_view("sharp fragment", sharp, kMinFragmentSide));
   if (degraded.size != sharp.size) {
-    return invalid_argument(
+    return detail::invalid_argument(
         "the degraded fragment has %dx%d pixels and the sharp one %dx%d; they must have the same "
         "size",
         degraded.size.width, degraded.size.height, sharp.size.width, sharp.size.height);
@@ -250,7 +253,7 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   for (const auto& [name, picture] : {std::pair{"degraded", &*d}, std::pair{"sharp", &*s}}) {
     // A fragment of one gray value tells nothing about the blur.
     if (variance(*picture) < 1e-8) {
-      return invalid_argument("the %s fragment is constant; it must show details", name);
+      return detail::invalid_argument("the %s fragment is constant; it must show details", name);
     }
   }
   OCELLUS_TRY_ASSIGN(estimate, estimate_blur(*d, *s, config.max_shift));
@@ -282,19 +285,21 @@ Expected<Identification> identify_from_psf(const double* psf, int width, int hei
                                            const IdentificationConfig& config) {
   using namespace identify;
   OCELLUS_TRY(check(config));
-  if (psf == nullptr) return invalid_argument("psf is null; it must have width * height values");
+  if (psf == nullptr)
+    return detail::invalid_argument("psf is null; it must have width * height values");
   if (width < 1 || width > kMaxPsfSide || height < 1 || height > kMaxPsfSide) {
-    return invalid_argument("the blur kernel has %dx%d values; it must have 1x1 to %dx%d", width,
-                            height, kMaxPsfSide, kMaxPsfSide);
+    return detail::invalid_argument("the blur kernel has %dx%d values; it must have 1x1 to %dx%d",
+                                    width, height, kMaxPsfSide, kMaxPsfSide);
   }
   if (!(noise > 0.0 && noise < 255.0)) {
-    return invalid_argument("noise is %g; it must be above 0 and below 255 gray levels", noise);
+    return detail::invalid_argument("noise is %g; it must be above 0 and below 255 gray levels",
+                                    noise);
   }
   double sum = 0.0;
   double magnitude = 0.0;
   for (int k = 0; k < width * height; ++k) {
     if (!std::isfinite(psf[k])) {
-      return invalid_argument(
+      return detail::invalid_argument(
           "the blur kernel has the value %g at column %d, row %d; it must be "
           "finite",
           psf[k], k % width, k / width);
@@ -303,8 +308,8 @@ Expected<Identification> identify_from_psf(const double* psf, int width, int hei
     magnitude += std::fabs(psf[k]);
   }
   if (!(std::fabs(sum) > 1e-3 * magnitude) || !std::isfinite(magnitude)) {
-    return invalid_argument("the sum of the blur kernel is %g; it must not be 0, and is usually 1",
-                            sum);
+    return detail::invalid_argument(
+        "the sum of the blur kernel is %g; it must not be 0, and is usually 1", sum);
   }
   OCELLUS_TRY_ASSIGN(picture, configured_picture(config));
   return from_psf(psf, width, height, noise / 255.0, *picture, config);
@@ -321,7 +326,7 @@ Expected<Identification> identify_from_edge(const ImageView& degraded, const Rec
   if (rect.x < 0 || rect.y < 0 || rect.width < kLeastEdgeSide || rect.height < kLeastEdgeSide ||
       rect.width > kMaxFragmentSide || rect.height > kMaxFragmentSide ||
       rect.x > whole.width - rect.width || rect.y > whole.height - rect.height) {
-    return invalid_argument(
+    return detail::invalid_argument(
         "the area of the edge is %dx%d at (%d, %d); it must be %dx%d to %dx%d and lie inside the "
         "picture of %dx%d",
         rect.width, rect.height, rect.x, rect.y, kLeastEdgeSide, kLeastEdgeSide, kMaxFragmentSide,

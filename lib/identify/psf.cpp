@@ -9,7 +9,7 @@
 #include <numbers>
 #include <string>
 
-#include "identify/error.h"
+#include "core/failure.h"
 #include "ocellus/identification.h"
 
 namespace ocellus {
@@ -40,8 +40,7 @@ struct CloseFile {
 
 Expected<Psf> gaussian_psf(double sigma) {
   if (!(sigma > 0.0 && sigma <= 7.0)) {
-    return identify::invalid_argument("sigma is %g; it must be above 0 and at most 7 pixels",
-                                      sigma);
+    return detail::invalid_argument("sigma is %g; it must be above 0 and at most 7 pixels", sigma);
   }
   const int radius = std::max(1, static_cast<int>(std::ceil(4.0 * sigma)));
   Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
@@ -57,10 +56,10 @@ Expected<Psf> gaussian_psf(double sigma) {
 
 Expected<Psf> motion_psf(double length, double angle) {
   if (!(length >= 1.0 && length <= 61.0)) {
-    return identify::invalid_argument("length is %g; it must be 1 to 61 pixels", length);
+    return detail::invalid_argument("length is %g; it must be 1 to 61 pixels", length);
   }
   if (!std::isfinite(angle)) {
-    return identify::invalid_argument("angle is %g; it must be finite, in degrees", angle);
+    return detail::invalid_argument("angle is %g; it must be finite, in degrees", angle);
   }
   const int radius = static_cast<int>(std::ceil(0.5 * length));
   Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
@@ -82,8 +81,8 @@ Expected<Psf> motion_psf(double length, double angle) {
 
 Expected<Psf> disk_psf(double radius) {
   if (!(radius > 0.0 && radius <= 30.0)) {
-    return identify::invalid_argument("radius is %g; it must be above 0 and at most 30 pixels",
-                                      radius);
+    return detail::invalid_argument("radius is %g; it must be above 0 and at most 30 pixels",
+                                    radius);
   }
   const int reach = static_cast<int>(std::ceil(radius));
   Psf psf = empty_psf(2 * reach + 1, 2 * reach + 1);
@@ -110,7 +109,7 @@ Expected<Psf> read_psf(const char* path) {
     return tl::unexpected(make_error(Status::kCorruptFile, "blur kernel: %s", text));
   };
   if (path == nullptr || path[0] == '\0') {
-    return identify::invalid_argument("the path is empty; it must name a text file of numbers");
+    return detail::invalid_argument("the path is empty; it must name a text file of numbers");
   }
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path, "r"));
   if (!file) {

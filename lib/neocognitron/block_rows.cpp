@@ -85,20 +85,20 @@ HWY_INLINE void measure_vector(const std::uint8_t* in, std::ptrdiff_t stride, in
 
 #endif
 
-void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int count,
+void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int width,
                     PixelGroup* out) {
   int g = 0;
 #if HWY_TARGET != HWY_SCALAR
   const auto step = static_cast<int>(hn::Lanes(kSums));
-  for (; g + step <= count; g += step) {
+  for (; (g + step) * kGroupColumns <= width; g += step) {
     measure_vector(in + g * kGroupColumns, stride, rows, out + g);
   }
 #endif
-  for (; g < count; ++g) {
+  for (; g * kGroupColumns < width; ++g) {
     PixelGroup group{0, 0, 255, 0};
     for (int y = 0; y < rows; ++y) {
-      const std::uint8_t* row = in + y * stride + g * kGroupColumns;
-      for (int x = 0; x < kGroupColumns; ++x) {
+      const std::uint8_t* row = in + y * stride;
+      for (int x = g * kGroupColumns; x < std::min((g + 1) * kGroupColumns, width); ++x) {
         const std::uint32_t pixel = row[x];
         group.sum += pixel;
         group.squares += pixel * pixel;
@@ -310,9 +310,9 @@ HWY_EXPORT(find_ink);
 
 }  // namespace
 
-void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int count,
+void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int width,
                     PixelGroup* out) noexcept {
-  HWY_DYNAMIC_DISPATCH(measure_groups)(in, stride, rows, count, out);
+  HWY_DYNAMIC_DISPATCH(measure_groups)(in, stride, rows, width, out);
 }
 
 void finish_blocks(float* blocks, int stride, int columns, const float* scales) noexcept {

@@ -10,7 +10,7 @@ namespace ocellus::detail {
 /// Columns of a group.
 inline constexpr int kGroupColumns = 8;
 
-/// Statistics of the pixels of kGroupColumns columns and up to 128 rows.
+/// Statistics of the pixels of at most kGroupColumns columns and up to 128 rows.
 struct PixelGroup {
   std::uint32_t sum;
   std::uint32_t squares;
@@ -18,8 +18,9 @@ struct PixelGroup {
   std::uint8_t max;
 };
 
-/// Computes `count` groups side by side; `in` is the first pixel of the first row.
-void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int count,
+/// Computes groups of `width` columns side by side, of which the last one may have fewer columns;
+/// `in` is the first pixel of the first row.
+void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int width,
                     PixelGroup* out) noexcept;
 
 /// Statistics of a row of blocks, or of windows of blocks: an array of floats for each. The array

@@ -19,7 +19,7 @@ constexpr float kDotTop = 0.55f;        // dots lie below this, in heights of th
 BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept {
   const auto runs = static_cast<std::size_t>(components.run_capacity());
   runs_ = memory.take<InkRun>(runs);
-  parents_ = memory.take<int>(runs);
+  sets_.parents = memory.take<std::uint32_t>(runs);
   beyond_ = memory.take<int>(runs);
   pieces_ = memory.take<Piece>(runs);
 }
@@ -37,51 +37,20 @@ void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept 
     out.first = static_cast<std::uint16_t>(first);
     out.end = static_cast<std::uint16_t>(end);
     beyond_[run_count_] = end - first < run.end - run.first ? 1 : 0;
-    parents_[run_count_] = run_count_;
     ++run_count_;
   }
 }
 
-int BoxInk::root(int run) noexcept {
-  while (parents_[run] != run) {
-    parents_[run] = parents_[parents_[run]];
-    run = parents_[run];
-  }
-  return run;
-}
-
 void BoxInk::connect(const InkComponents& components) noexcept {
-  int above = 0;
-  for (int i = 0; i < run_count_; ++i) {
-    const InkRun& run = runs_[i];
-    while (above < i && (runs_[above].y + 1 < run.y ||
-                         (runs_[above].y + 1 == run.y && runs_[above].end < run.first))) {
-      ++above;
-    }
-    // Runs that touch at a corner are connected.
-    for (int j = above; j < i && runs_[j].y + 1 == run.y && runs_[j].first <= run.end; ++j) {
-      const int a = root(i);
-      const int b = root(j);
-      parents_[std::max(a, b)] = std::min(a, b);
-    }
-  }
+  sets_.connect({runs_, static_cast<std::size_t>(run_count_)});
   for (int i = 0; i < run_count_; ++i) {
     InkRun& run = runs_[i];
-    const int first = root(i);
+    const std::uint32_t first = sets_.root(static_cast<std::uint32_t>(i));
     Piece& piece = pieces_[first];
-    if (first == i) {
-      piece = {{run.first, run.y, run.end, run.y + 1, 0, 0, 0},
-               components.components()[run.label].area,
-               0};
-    }
-    run.label = static_cast<std::uint32_t>(first);
-    const int length = run.end - run.first;
-    piece.box.left = std::min<int>(piece.box.left, run.first);
-    piece.box.right = std::max<int>(piece.box.right, run.end);
-    piece.box.bottom = run.y + 1;
-    piece.box.area += length;
-    piece.box.contrast += static_cast<std::int64_t>(run.contrast) * length;
-    ++piece.box.runs;
+    if (first == static_cast<std::uint32_t>(i))
+      piece = {{}, components.components()[run.label].area, 0};
+    run.label = first;
+    piece.box.add(run);
     piece.cut_rows += beyond_[i];
   }
 }
@@ -113,7 +82,9 @@ std::span<const InkRun> BoxInk::select(const InkComponents& components, const Re
   connect(components);
   int main = 0;
   for (int i = 0; i < run_count_; ++i) {
-    if (parents_[i] == i && weight(pieces_[i]) > weight(pieces_[main])) main = i;
+    if (runs_[i].label == static_cast<std::uint32_t>(i) &&
+        weight(pieces_[i]) > weight(pieces_[main]))
+      main = i;
   }
   int count = 0;
   for (int i = 0; i < run_count_; ++i) {

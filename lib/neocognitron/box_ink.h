@@ -33,12 +33,11 @@ class BoxInk {
   };
   void collect(const InkComponents& components, const Rect& box) noexcept;
   void connect(const InkComponents& components) noexcept;
-  int root(int run) noexcept;
   static float weight(const Piece& piece) noexcept;
   static bool belongs(const Piece& piece, const Piece& main) noexcept;
 
   InkRun* runs_;   // in the box; the label is the index of the first run of the piece
-  int* parents_;   // of runs
+  RunSets sets_;   // a piece is a set
   int* beyond_;    // 1: the run was cut off
   Piece* pieces_;  // for each run that is the first one of a piece
   int run_count_ = 0;

@@ -109,8 +109,8 @@ void CharacterFinder::measure(const GrayPlane& plane, int half) noexcept {
 void CharacterFinder::set_levels() noexcept {
   const int rows = levels_.block_rows();
   levels_.collect(0, rows);
-  light_ = config_.polarity == InkPolarity::kAuto ? levels_.ink_is_light()
-                                                  : config_.polarity == InkPolarity::kLightOnDark;
+  light_ = config_.ink == CharacterInk::kAuto ? levels_.ink_is_light()
+                                              : config_.ink == CharacterInk::kLight;
   levels_.set_light(light_);
   levels_.derive(0, rows);
   levels_.mark(0, rows);

@@ -10,20 +10,13 @@
 #include "neocognitron/character_lattice.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
-
-#include "ocellus/frame.h"
+#include "ocellus/neocognitron.h"
 
 namespace ocellus::detail {
 
-enum class InkPolarity : std::uint8_t {
-  kAuto,  ///< decided for each frame
-  kDarkOnLight,
-  kLightOnDark,
-};
-
 struct CharacterFinderConfig {
   ImageSize size;  ///< of the frames, at most kMaxImageSide
-  InkPolarity polarity = InkPolarity::kAuto;
+  CharacterInk ink = CharacterInk::kAuto;
   /// Heights of characters in pixels. 0: the smallest is 1/48 of the shorter side of the frame, at
   /// least 8; the largest is the height of the frame.
   int min_height = 0;

@@ -17,18 +17,6 @@ constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
 constexpr int kMostCost = 100000;   // of all cuts of a frame: it bounds the time
 constexpr float kWorstFit = -2.5f;  // of a candidate that is cut out of a group
 
-InkComponent nothing() noexcept {
-  constexpr int kFar = 1 << 20;
-  return {kFar, kFar, 0, 0, 0, 0, 0};
-}
-
-void extend(InkComponent& box, const InkRun& run) noexcept {
-  box.left = std::min<int>(box.left, run.first);
-  box.right = std::max<int>(box.right, run.end);
-  box.top = std::min<int>(box.top, run.y);
-  box.bottom = std::max<int>(box.bottom, run.y + 1);
-}
-
 bool before(const InkRun& a, const InkRun& b) noexcept {
   return a.y != b.y ? a.y < b.y : a.first < b.first;
 }
@@ -80,8 +68,8 @@ void CharacterLattice::add_candidate(const InkGroup& group, int first, int last,
     truncated_ = true;
     return;
   }
-  InkComponent box = nothing();
-  for (const InkRun& run : ink) extend(box, run);
+  InkComponent box;
+  for (const InkRun& run : ink) box.add(run);
   CharacterCandidate& candidate = candidates_[static_cast<std::size_t>(count_)];
   candidate.box = {box.left, box.top, box.width(), box.height()};
   candidate.line = group.line;

@@ -8,18 +8,6 @@
 namespace ocellus::detail {
 namespace {
 
-InkPolarity polarity_of(CharacterInk ink) noexcept {
-  switch (ink) {
-    case CharacterInk::kDark:
-      return InkPolarity::kDarkOnLight;
-    case CharacterInk::kLight:
-      return InkPolarity::kLightOnDark;
-    case CharacterInk::kAuto:
-      break;
-  }
-  return InkPolarity::kAuto;
-}
-
 /// Constructs an object in memory of the builder, which takes more memory itself, and calls `then`
 /// with it. In the pass that counts bytes, `at` is null, and the object is dropped after that.
 template <typename T, typename Then, typename... Arguments>
@@ -56,7 +44,7 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
     CharacterFinderConfig config;
     const Rect& field = plan.fields.fields[static_cast<std::size_t>(i)];
     config.size = has_boxes ? plan.size : ImageSize{field.width, field.height};
-    config.polarity = polarity_of(plan.ink);
+    config.ink = plan.ink;
     config.min_height = plan.min_height;
     config.max_height = plan.max_height;
     construct(

@@ -49,7 +49,7 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
       run_capacity_(run_capacity_for(size)),
       component_capacity_(run_capacity_ / kRunsPerComponent) {
   runs_ = memory.take<InkRun>(run_capacity_);
-  parents_ = memory.take<std::uint32_t>(run_capacity_);
+  sets_.parents = memory.take<std::uint32_t>(run_capacity_);
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
   row_begin_ = memory.take<int>(size.height + 1);
@@ -108,70 +108,24 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
   return count;
 }
 
-std::uint32_t InkComponents::root(std::uint32_t run) noexcept {
-  while (parents_[run] != run) {
-    parents_[run] = parents_[parents_[run]];
-    run = parents_[run];
-  }
-  return run;
-}
-
-void InkComponents::join(std::uint32_t a, std::uint32_t b) noexcept {
-  a = root(a);
-  b = root(b);
-  // The root is the first run, so labels follow the order of the rows.
-  if (a < b) {
-    parents_[b] = a;
-  } else {
-    parents_[a] = b;
-  }
-}
-
 void InkComponents::connect() noexcept {
-  for (int i = 0; i < run_count_; ++i) parents_[i] = static_cast<std::uint32_t>(i);
-  int above = 0;
-  int above_end = 0;
-  for (int y = 0; y < size_.height && above_end < run_count_; ++y) {
-    const int first = above_end;
-    const int end = first + row_runs_[y];
-    int a = above;
-    for (int b = first; b < end; ++b) {
-      // Runs that touch at a corner are connected.
-      while (a < above_end && runs_[a].end < runs_[b].first) ++a;
-      for (int c = a; c < above_end && runs_[c].first <= runs_[b].end; ++c) {
-        join(static_cast<std::uint32_t>(c), static_cast<std::uint32_t>(b));
-      }
-    }
-    above = first;
-    above_end = end;
-  }
-}
-
-void InkComponents::number() noexcept {
+  sets_.connect(runs());
   component_count_ = 0;
   for (int i = 0; i < run_count_; ++i) {
     InkRun& run = runs_[i];
-    const std::uint32_t parent = root(static_cast<std::uint32_t>(i));
+    const std::uint32_t parent = sets_.root(static_cast<std::uint32_t>(i));
     if (parent == static_cast<std::uint32_t>(i)) {
       if (component_count_ == component_capacity_) {
         run.label = kNoComponent;
         truncated_ = true;
       } else {
         run.label = static_cast<std::uint32_t>(component_count_++);
-        components_[run.label] = {run.first, run.y, run.end, run.y + 1, 0, 0, 0};
+        components_[run.label] = {};
       }
     } else {
       run.label = runs_[parent].label;
     }
-    if (run.label == kNoComponent) continue;
-    InkComponent& component = components_[run.label];
-    const int length = run.end - run.first;
-    component.left = std::min<int>(component.left, run.first);
-    component.right = std::max<int>(component.right, run.end);
-    component.bottom = run.y + 1;
-    component.area += length;
-    ++component.runs;
-    component.contrast += static_cast<std::int64_t>(run.contrast) * length;
+    if (run.label != kNoComponent) components_[run.label].add(run);
   }
 }
 
@@ -301,11 +255,7 @@ void InkComponents::find() noexcept {
   std::copy_n(kept_, run_count_ - first, runs_ + first);
   if (truncated_) limit_rows();
   connect();
-  number();
-  if (remove_rules()) {
-    connect();
-    number();
-  }
+  if (remove_rules()) connect();
 }
 
 }  // namespace ocellus::detail

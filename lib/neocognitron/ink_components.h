@@ -1,6 +1,7 @@
 // InkComponents: the connected components of the ink in a frame, as runs of pixels in rows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,13 +23,24 @@ struct InkRun {
 
 /// A set of ink that is connected over the eight neighbors of a pixel.
 struct InkComponent {
-  int left;
-  int top;
-  int right;              ///< one past the last column
-  int bottom;             ///< one past the last row
-  std::int64_t area;      ///< pixels
-  std::int64_t contrast;  ///< sum over the pixels of the runs' contrasts
-  int runs;
+  int left = kMaxImageSide;
+  int top = kMaxImageSide;
+  int right = 0;              ///< one past the last column
+  int bottom = 0;             ///< one past the last row
+  std::int64_t area = 0;      ///< pixels
+  std::int64_t contrast = 0;  ///< sum over the pixels of the runs' contrasts
+  int runs = 0;
+
+  void add(const InkRun& run) noexcept {
+    const int length = run.end - run.first;
+    left = std::min<int>(left, run.first);
+    top = std::min<int>(top, run.y);
+    right = std::max<int>(right, run.end);
+    bottom = std::max<int>(bottom, run.y + 1);
+    area += length;
+    contrast += static_cast<std::int64_t>(run.contrast) * length;
+    ++runs;
+  }
 
   int width() const noexcept { return right - left; }
   int height() const noexcept { return bottom - top; }
@@ -36,6 +48,44 @@ struct InkComponent {
   /// Mean difference to the background in gray levels.
   float mean_contrast() const noexcept {
     return static_cast<float>(contrast) / (64.0f * static_cast<float>(area));
+  }
+};
+
+/// Calls use(i, j) for each run i and each run j of the row above that touches it, also at a
+/// corner. The runs are sorted by rows and from left to right.
+template <typename Use>
+void for_each_touching(std::span<const InkRun> runs, const Use& use) noexcept {
+  std::size_t above = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const InkRun& run = runs[i];
+    while (above < i && (runs[above].y + 1 < run.y ||
+                         (runs[above].y + 1 == run.y && runs[above].end < run.first)))
+      ++above;
+    for (std::size_t j = above; j < i && runs[j].y + 1 == run.y && runs[j].first <= run.end; ++j)
+      use(i, j);
+  }
+}
+
+/// Sets of runs, by the parent of each run. The root of a set is its first run, so labels follow
+/// the order of the rows.
+struct RunSets {
+  std::uint32_t* parents = nullptr;
+
+  std::uint32_t root(std::uint32_t run) const noexcept {
+    while (parents[run] != run) {
+      parents[run] = parents[parents[run]];
+      run = parents[run];
+    }
+    return run;
+  }
+  /// Makes the sets of the runs that are connected.
+  void connect(std::span<const InkRun> runs) const noexcept {
+    for (std::size_t i = 0; i < runs.size(); ++i) parents[i] = static_cast<std::uint32_t>(i);
+    for_each_touching(runs, [this](std::size_t i, std::size_t j) {
+      const std::uint32_t a = root(static_cast<std::uint32_t>(i));
+      const std::uint32_t b = root(static_cast<std::uint32_t>(j));
+      parents[std::max(a, b)] = std::min(a, b);
+    });
   }
 };
 
@@ -92,10 +142,8 @@ class InkComponents {
   std::span<const InkRun> row(int y) const noexcept;
   /// Leaves out the runs of the last rows that had no place.
   void limit_rows() noexcept;
+  /// Connects the runs and numbers their components.
   void connect() noexcept;
-  void number() noexcept;
-  std::uint32_t root(std::uint32_t run) noexcept;
-  void join(std::uint32_t a, std::uint32_t b) noexcept;
 
   ImageSize size_;
   int least_height_;
@@ -105,10 +153,10 @@ class InkComponents {
   int component_count_ = 0;
   bool truncated_ = false;
   InkRun* runs_;
-  std::uint32_t* parents_;  // of runs; the root is the first run of a component
-  InkRun* kept_;            // the runs without rules
-  int* row_runs_;           // the number of runs of each row
-  int* row_begin_;          // the first run of each row
+  RunSets sets_;    // a component is a set
+  InkRun* kept_;    // the runs without rules
+  int* row_runs_;   // the number of runs of each row
+  int* row_begin_;  // the first run of each row
   struct Half {
     std::uint8_t* thresholds;
     std::uint64_t* ink;  // a bit for each pixel of a row

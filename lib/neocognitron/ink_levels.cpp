@@ -56,23 +56,8 @@ void InkLevels::measure(const GrayPlane& plane, int half) noexcept {
     const int rows = std::min(side_, size_.height - top);
     for (int left = 0; left < size_.width; left += kGroups * kGroupColumns) {
       const int width = std::min(kGroups * kGroupColumns, size_.width - left);
-      const int whole = width / kGroupColumns;
-      const std::uint8_t* pixels = plane.row(top) + left;
-      measure_groups(pixels, plane.stride, rows, whole, groups.data());
-      int count = whole;
-      if (whole * kGroupColumns < width) {
-        PixelGroup& last = groups[count++];
-        last = {0, 0, 255, 0};
-        for (int y = 0; y < rows; ++y) {
-          for (int x = whole * kGroupColumns; x < width; ++x) {
-            const std::uint8_t pixel = pixels[y * plane.stride + x];
-            last.sum += pixel;
-            last.squares += static_cast<std::uint32_t>(pixel) * pixel;
-            last.min = std::min(last.min, pixel);
-            last.max = std::max(last.max, pixel);
-          }
-        }
-      }
+      measure_groups(plane.row(top) + left, plane.stride, rows, width, groups.data());
+      const int count = (width + kGroupColumns - 1) / kGroupColumns;
       const int step = side_ / kGroupColumns;
       for (int g = 0; g < count; g += step) {
         PixelGroup block = groups[g];

@@ -18,23 +18,18 @@ constexpr float kMostStep = 0.94f;  // larger steps belong to horizontal strokes
 }  // namespace
 
 void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& slant) noexcept {
-  std::size_t above = 0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  const auto is_long = [longest_run](const InkRun& run) {
+    return static_cast<float>(run.end - run.first) > longest_run;
+  };
+  for_each_touching(runs, [&](std::size_t i, std::size_t j) {
     const InkRun& run = runs[i];
-    while (above < i && (runs[above].y + 1 < run.y ||
-                         (runs[above].y + 1 == run.y && runs[above].end < run.first))) {
-      ++above;
-    }
-    if (static_cast<float>(run.end - run.first) > longest_run) continue;
-    for (std::size_t j = above; j < i && runs[j].y + 1 == run.y && runs[j].first <= run.end; ++j) {
-      if (static_cast<float>(runs[j].end - runs[j].first) > longest_run) continue;
-      const float step =
-          0.5f * static_cast<float>(runs[j].first + runs[j].end - run.first - run.end);
-      if (std::abs(step) > kMostStep) continue;
-      slant.steps += step;
-      slant.rows += 1.0f;
-    }
-  }
+    const InkRun& above = runs[j];
+    if (is_long(run) || is_long(above)) return;
+    const float step = 0.5f * static_cast<float>(above.first + above.end - run.first - run.end);
+    if (std::abs(step) > kMostStep) return;
+    slant.steps += step;
+    slant.rows += 1.0f;
+  });
 }
 
 InkSplitter::InkSplitter(LayoutBuilder& memory) noexcept

@@ -9,7 +9,22 @@
 
 #include "core/failure.h"
 
-namespace ocellus::detail {
+namespace ocellus {
+namespace detail {
+
+// From the build.
+std::span<const std::uint8_t> digits_model() noexcept;
+std::span<const std::uint8_t> digits_small_model() noexcept;
+
+}  // namespace detail
+
+std::span<const std::uint8_t> library_model(std::string_view name) noexcept {
+  if (name == "digits-small") return detail::digits_small_model();
+  if (name == "digits") return detail::digits_model();
+  return {};
+}
+
+namespace detail {
 namespace {
 
 tl::unexpected<Error> no_memory_for_model() noexcept {
@@ -98,4 +113,5 @@ Expected<void> ModelArrays::read_arrays(const ModelPlan& plan) noexcept {
   return {};
 }
 
-}  // namespace ocellus::detail
+}  // namespace detail
+}  // namespace ocellus

@@ -97,7 +97,7 @@ Check check_tiles(const NeocognitronConfig& config) noexcept {
 Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept {
   // The fields that are options are checked by their rows.
   OCELLUS_TRY(check_options(NeocognitronConfig::options(), &config));
-  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
+  OCELLUS_TRY(check_geometry(config.size, config.format, {}, config.depth));
   const bool tiles = config.layout == CharacterLayout::kTiles;
   OCELLUS_TRY(tiles ? check_tiles(config) : check_fields(config));
   if (config.max_height != 0 && config.max_height < config.min_height) {

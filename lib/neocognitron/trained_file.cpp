@@ -145,8 +145,8 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     std::vector<std::uint8_t> bytes(arrays.bytes);
     if (!own.empty())
       std::copy_n(own.data() + header->arrays_at, bytes.size(), bytes.data());
-    else if (Expected<void> done = file.read(bytes.data(), bytes.size()); !done)
-      return done;
+    else
+      OCELLUS_TRY(file.read(bytes.data(), bytes.size()));
     network.parameters = table->parameters;
     network.normalization = table->normalization;
     network.planes = table->planes;

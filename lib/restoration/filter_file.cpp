@@ -1,14 +1,21 @@
 #include "restoration/filter_file.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "core/failure.h"
 #include "core/model_writer.h"
+#include "filter_library_generated.h"
 #include "restoration_filter_generated.h"
 
 namespace ocellus {
 namespace detail {
+
+/// filter_library.json as a FlatBuffer, from the build.
+std::span<const std::uint8_t> filter_library() noexcept;
 
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
                                   RestorationFilter& filter, FilterFileInfo& info) noexcept {
@@ -107,16 +114,31 @@ Expected<RestorationFilter> read_restoration_filter(const char* path,
     OCELLUS_TRY_ASSIGN(model, file.header(bytes, sizeof(bytes)));
     OCELLUS_TRY(detail::parse_filter_table(bytes, *model, filter, table_info));
     std::array<float, detail::filter_floats(kMaxFilterSupport)> array;
-    if (Expected<void> done =
-            file.read(array.data(), detail::filter_floats(filter.support) * sizeof(float));
-        !done)
-      return done;
+    OCELLUS_TRY(file.read(array.data(), detail::filter_floats(filter.support) * sizeof(float)));
     return detail::set_coefficients(array.data(), filter);
   };
   if (const Expected<void> done = read(); !done)
     return detail::with_path(detail::kFilterKind, path, done.error());
   if (info != nullptr) *info = table_info;
   return filter;
+}
+
+std::optional<RestorationFilter> find_restoration_filter(std::string_view name) noexcept {
+  const auto& library = *flatbuffers::GetRoot<file::FilterLibrary>(detail::filter_library().data());
+  for (const file::LibraryFilter* const from : *library.filters()) {
+    if (from->name()->string_view() != name) continue;
+    RestorationFilter filter;
+    filter.support = from->support();
+    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
+      std::copy(from->feedforward()->begin(), from->feedforward()->end(),
+                filter.feedforward[q].begin());
+      std::copy(from->feedback()->begin(), from->feedback()->end(), filter.feedback[q].begin());
+    }
+    std::snprintf(filter.note, sizeof(filter.note), "%s of the library: ocellus %s",
+                  from->name()->c_str(), from->command()->c_str());
+    return filter;
+  }
+  return std::nullopt;
 }
 
 }  // namespace ocellus

@@ -29,7 +29,7 @@ CellStarts starts() {
           },
           [](int x, int y) {
             const auto at = static_cast<std::size_t>(y % 64 * 64 + x % 64);
-            return detail::blue_noise_state(detail::kBlueNoiseRanks[at]) /
+            return detail::blue_noise_state(detail::blue_noise_ranks()[at]) /
                    static_cast<double>(detail::kInputOne);
           }};
 }

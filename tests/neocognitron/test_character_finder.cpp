@@ -11,7 +11,6 @@ namespace ocellus::test {
 namespace {
 
 using detail::CharacterFinderConfig;
-using detail::InkPolarity;
 
 constexpr int kWidth = 640;
 constexpr int kHeight = 480;
@@ -94,7 +93,7 @@ TEST(CharacterFinder, NamedPolarityIsKept) {
   const Scene scene = eight_digits();
   for (const bool light : {false, true}) {
     CharacterFinderConfig config = config_for();
-    config.polarity = light ? InkPolarity::kLightOnDark : InkPolarity::kDarkOnLight;
+    config.ink = light ? CharacterInk::kLight : CharacterInk::kDark;
     Finder finder(config);
     finder.find(scene.pixels(light), kWidth, kHeight);
     expect_boxes(finder.boxes(), scene.boxes());

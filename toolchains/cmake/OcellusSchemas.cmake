@@ -1,4 +1,4 @@
-# Generates code from FlatBuffers schemas at build time. Only the headers of FlatBuffers are used;
+# Generates code and data from FlatBuffers schemas at build time. Only the headers of FlatBuffers are used;
 # nothing is linked.
 find_program(OCELLUS_FLATC flatc DOC "The FlatBuffers compiler")
 find_path(OCELLUS_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h DOC "Folder of flatbuffers/flatbuffers.h")
@@ -35,4 +35,49 @@ function(ocellus_add_schemas target)
   # SYSTEM, because the generated code causes warnings.
   target_include_directories(${target} SYSTEM INTERFACE ${folder} ${OCELLUS_FLATBUFFERS_INCLUDE} ${OCELLUS_XXHASH_INCLUDE})
   add_dependencies(${target} ${target}_headers)
+endfunction()
+
+# ocellus_embed(<target> <function> <file>): the target gets the bytes of the file, at a multiple of 64, and
+# std::span<const std::uint8_t> ocellus::detail::<function>() for them. With a schema as the last argument, the file is JSON
+# and the bytes are the FlatBuffer of it.
+function(ocellus_embed target function file)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/embedded)
+  if(ARGC GREATER 3)
+    cmake_path(GET file STEM name)
+    add_custom_command(
+      OUTPUT ${folder}/${name}.bin
+      COMMAND ${OCELLUS_FLATC} --binary -o ${folder} ${ARGV3} ${file}
+      DEPENDS ${ARGV3} ${file}
+      COMMENT "Generating the data of ${name}"
+      VERBATIM)
+    set(file ${folder}/${name}.bin)
+  endif()
+  file(CONFIGURE OUTPUT ${folder}/${function}.cpp @ONLY CONTENT [[
+#include <cstdint>
+#include <span>
+
+// The assembler reads the file: a compiler takes long for an array of millions of numbers.
+asm(R"(
+    .pushsection .rodata
+    .balign 64
+ocellus_@function@_begin:
+    .incbin "@file@"
+ocellus_@function@_end:
+    .popsection
+)");
+
+extern "C" {
+__attribute__((visibility("hidden"))) extern const std::uint8_t ocellus_@function@_begin[];
+__attribute__((visibility("hidden"))) extern const std::uint8_t ocellus_@function@_end[];
+}
+
+namespace ocellus::detail {
+std::span<const std::uint8_t> @function@() noexcept;
+std::span<const std::uint8_t> @function@() noexcept {
+  return {ocellus_@function@_begin, ocellus_@function@_end};
+}
+}  // namespace ocellus::detail
+]])
+  set_source_files_properties(${folder}/${function}.cpp PROPERTIES OBJECT_DEPENDS ${file} SKIP_PRECOMPILE_HEADERS ON)
+  target_sources(${target} PRIVATE ${folder}/${function}.cpp)
 endfunction()

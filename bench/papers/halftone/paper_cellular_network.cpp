@@ -46,12 +46,12 @@ class PaperKernels final : public cuda::CudaOperator {
     outputs_ = device.take<std::int32_t>(static_cast<std::size_t>(pitch_) * (height + 2));
     k_ = device.take<std::uint8_t>(static_cast<std::size_t>(k_pitch_) * height);
     bias_ = device.take<std::int32_t>(static_cast<std::size_t>(k_pitch_) * height);
-    ranks_ = device.take<std::uint16_t>(detail::kBlueNoiseRanks.size());
+    ranks_ = device.take<std::uint16_t>(detail::blue_noise_ranks().size());
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done =
-            upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
+    if (Expected<void> done = upload(cuda, ranks_, detail::blue_noise_ranks().data(),
+                                     detail::blue_noise_ranks().size_bytes());
         !done)
       return done;
     if (shared_bytes() > static_cast<std::size_t>(device_traits().shared_bytes_per_block)) {

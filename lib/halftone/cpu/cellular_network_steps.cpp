@@ -207,7 +207,7 @@ void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexc
         break;
       case CellStart::kBlueNoise: {
         const std::uint16_t* ranks =
-            kBlueNoiseRanks.data() +
+            blue_noise_ranks().data() +
             static_cast<std::ptrdiff_t>(y % kBlueNoiseSize) * kBlueNoiseSize;
         for (int x = 0; x < width; ++x)
           k[x] = first(u[x] + blue_noise_state(ranks[x % kBlueNoiseSize]));
