@@ -223,8 +223,7 @@ std::int32_t start_of(float state) noexcept {
 }
 
 Expected<CellularNetworkPlan> make_plan(const CellularNetworkConfig& config) noexcept {
-  if (Check c = check_geometry(config.size, config.format, Rect{}, config.depth); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_geometry(config.size, config.format, Rect{}, config.depth));
   if (config.output_format != PixelFormat::kGray8 && config.output_format != PixelFormat::kGray16 &&
       config.output_format != PixelFormat::kFloat32) {
     return invalid_argument("output_format is %d; it must be kGray8, kGray16 or kFloat32",

@@ -35,8 +35,7 @@ const char* schedule_text(RestorationSchedule schedule) noexcept {
 Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept {
   // The fields that are options are checked by their rows.
   OCELLUS_TRY(check_options(RestorationConfig::options(), &config));
-  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_geometry(config.size, config.format, {}, config.depth));
   OCELLUS_TRY_ASSIGN(filter, load_filter(config));
   OCELLUS_TRY_ASSIGN(properties, analyze_filter(*filter));
   RestorationPlan plan;
