@@ -36,6 +36,7 @@ using detail::enum_of;
 using detail::fail;
 using detail::fail_null;
 using detail::invalid_argument;
+using detail::refuse_null;
 
 // ---- results that must have the same values in both interfaces
 
@@ -232,8 +233,7 @@ void ocellus_engine_destroy(ocellus_engine* engine) {
 
 ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_engine_info* info,
                                        ocellus_error* error) {
-  if (engine == nullptr) return fail_null("engine", error);
-  if (info == nullptr) return fail_null("info", error);
+  if (const auto bad = refuse_null({{"engine", engine}, {"info", info}}, error)) return bad;
   const EngineInfo& from = engine->engine.info();
   *info = {};
   info->backend = backend_name(from.backend);
@@ -249,9 +249,8 @@ ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_eng
 ocellus_status ocellus_operator_create(ocellus_engine* engine,
                                        const ocellus_operator_config* config, ocellus_operator** op,
                                        ocellus_error* error) {
-  if (engine == nullptr) return fail_null("engine", error);
-  if (config == nullptr) return fail_null("config", error);
-  if (op == nullptr) return fail_null("op", error);
+  if (const auto bad = refuse_null({{"engine", engine}, {"config", config}, {"op", op}}, error))
+    return bad;
   const Expected<OperatorConfig> checked = config_of(*config);
   if (!checked) return fail(checked.error(), error);
   Expected<OperatorHandle> made = checked->create(engine->engine);
@@ -268,8 +267,7 @@ void ocellus_operator_destroy(ocellus_operator* op) {
 
 ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_operator_info* info,
                                          ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (info == nullptr) return fail_null("info", error);
+  if (const auto bad = refuse_null({{"op", op}, {"info", info}}, error)) return bad;
   const OperatorInfo& from = op->handle.info();
   *info = {};
   info->name = from.name;
@@ -306,8 +304,7 @@ ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_ope
 
 ocellus_status ocellus_operator_get_field(const ocellus_operator* op, size_t index,
                                           ocellus_field_info* field, ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (field == nullptr) return fail_null("field", error);
+  if (const auto bad = refuse_null({{"op", op}, {"field", field}}, error)) return bad;
   const RecordInfo* const record = op->handle.info().record;
   const int count = record == nullptr ? 0 : record->field_count;
   if (index >= static_cast<std::size_t>(count)) {
@@ -323,10 +320,9 @@ ocellus_status ocellus_operator_get_field(const ocellus_operator* op, size_t ind
 ocellus_status ocellus_operator_read_field(const ocellus_operator* op, const void* record,
                                            const char* field, size_t index, double* value,
                                            ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (record == nullptr) return fail_null("record", error);
-  if (field == nullptr) return fail_null("field", error);
-  if (value == nullptr) return fail_null("value", error);
+  if (const auto bad =
+          refuse_null({{"op", op}, {"record", record}, {"field", field}, {"value", value}}, error))
+    return bad;
   const RecordInfo* const described_by = op->handle.info().record;
   const int count = described_by == nullptr ? 0 : described_by->field_count;
   for (int f = 0; f < count; ++f) {
@@ -354,8 +350,7 @@ const char* ocellus_operator_class_name(const ocellus_operator* op, int32_t labe
 ocellus_status ocellus_operator_write_text(const ocellus_operator* op, const void* record,
                                            int32_t part, char* text, size_t capacity,
                                            size_t* length, ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (record == nullptr) return fail_null("record", error);
+  if (const auto bad = refuse_null({{"op", op}, {"record", record}}, error)) return bad;
   if (text == nullptr && capacity > 0) return fail_null("text", error);
   if (length == nullptr) return fail_null("length", error);
   const OperatorInfo& info = op->handle.info();
@@ -372,8 +367,7 @@ ocellus_status ocellus_operator_write_text(const ocellus_operator* op, const voi
 ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame* frame,
                                        const ocellus_plane* planes, size_t plane_count,
                                        void* record, ocellus_ticket* ticket, ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (frame == nullptr) return fail_null("frame", error);
+  if (const auto bad = refuse_null({{"op", op}, {"frame", frame}}, error)) return bad;
   if (planes == nullptr && plane_count > 0) return fail_null("planes", error);
   if (ticket == nullptr) return fail_null("ticket", error);
   if (plane_count > OCELLUS_MAX_PLANES) {
@@ -428,8 +422,7 @@ ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket
 
 ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket ticket,
                                        ocellus_cancel_outcome* outcome, ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (outcome == nullptr) return fail_null("outcome", error);
+  if (const auto bad = refuse_null({{"op", op}, {"outcome", outcome}}, error)) return bad;
   static_assert(OCELLUS_CANCELED == static_cast<int>(CancelOutcome::kCanceled) &&
                 OCELLUS_CANCEL_BEGUN == static_cast<int>(CancelOutcome::kBegun) &&
                 OCELLUS_CANCEL_DONE == static_cast<int>(CancelOutcome::kDone));
@@ -441,8 +434,7 @@ ocellus_status ocellus_operator_cancel(ocellus_operator* op, ocellus_ticket tick
 
 ocellus_status ocellus_operator_create_event_fd(ocellus_operator* op, int* fd,
                                                 ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (fd == nullptr) return fail_null("fd", error);
+  if (const auto bad = refuse_null({{"op", op}, {"fd", fd}}, error)) return bad;
   const Expected<int> made = op->handle.create_event_fd();
   if (!made) return fail(made.error(), error);
   *fd = *made;
@@ -461,22 +453,19 @@ ocellus_status ocellus_operator_reset(ocellus_operator* op, ocellus_error* error
 
 ocellus_status ocellus_operator_save_model(ocellus_operator* op, const char* path,
                                            ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (path == nullptr) return fail_null("path", error);
+  if (const auto bad = refuse_null({{"op", op}, {"path", path}}, error)) return bad;
   return result_of(op->handle.save_model(path), error);
 }
 
 ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_operator* from,
                                              ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (from == nullptr) return fail_null("from", error);
+  if (const auto bad = refuse_null({{"op", op}, {"from", from}}, error)) return bad;
   return result_of(op->handle.take_learned(from->handle), error);
 }
 
 ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_stats* stats,
                                           ocellus_error* error) {
-  if (op == nullptr) return fail_null("op", error);
-  if (stats == nullptr) return fail_null("stats", error);
+  if (const auto bad = refuse_null({{"op", op}, {"stats", stats}}, error)) return bad;
   const OperatorStats from = op->handle.stats();
   *stats = {from.frames, from.bad_frames, from.missed_deadlines, from.p50_ns,
             from.p99_ns, from.max_ns,     from.canceled_frames,  from.overflow};

@@ -1,9 +1,10 @@
-#include "kernels/core/copy_stream.h"
-
+// CopyStream on CUDA.
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "core/failure.h"
+#include "kernels/core/cuda_device.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -26,15 +27,23 @@ Error no_memory() noexcept {
   return make_error(Status::kOutOfMemory, "the system gave no memory for %s", kWho);
 }
 
-}  // namespace
+class CudaCopyStream final : public detail::CopyStream {
+ public:
+  explicit CudaCopyStream(CudaDevice& device) noexcept : device_(device) {}
+  ~CudaCopyStream() override;
+  Expected<void> prepare(int marks) noexcept;
 
-Expected<std::unique_ptr<detail::CopyStream>> CudaCopyStream::create(CudaDevice& device,
-                                                                     int marks) noexcept {
-  std::unique_ptr<CudaCopyStream> made(new (std::nothrow) CudaCopyStream(device));
-  if (!made) return tl::unexpected(no_memory());
-  OCELLUS_TRY(made->prepare(marks));
-  return std::unique_ptr<detail::CopyStream>(std::move(made));
-}
+  StreamHandle handle() const noexcept override { return stream_; }
+  Expected<void> copy(const detail::RowCopy& rows) noexcept override;
+  Expected<void> set_mark(int mark) noexcept override;
+  Expected<bool> reached(int mark) noexcept override;
+
+ private:
+  CudaDevice& device_;
+  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<cudaEvent_t[]> marks_;
+  int mark_count_ = 0;
+};
 
 Expected<void> CudaCopyStream::prepare(int marks) noexcept {
   marks_.reset(new (std::nothrow) cudaEvent_t[static_cast<std::size_t>(marks)]());
@@ -44,10 +53,8 @@ Expected<void> CudaCopyStream::prepare(int marks) noexcept {
   OCELLUS_TRY_ASSIGN(stream, device_.make_stream(cuda));
   stream_ = *stream;
   for (int i = 0; i < marks; ++i) {
-    if (Expected<void> done = cuda(kCudaCalls.create_event, &marks_[static_cast<std::size_t>(i)],
-                                   unsigned{cudaEventDisableTiming});
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.create_event, &marks_[static_cast<std::size_t>(i)],
+                     unsigned{cudaEventDisableTiming}));
   }
   return {};
 }
@@ -80,6 +87,15 @@ Expected<void> CudaCopyStream::set_mark(int mark) noexcept {
 Expected<bool> CudaCopyStream::reached(int mark) noexcept {
   Scope cuda(device_, Phase::kRunning, kWho);
   return cuda.query(marks_[static_cast<std::size_t>(mark)]);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<detail::CopyStream>> CudaDevice::make_copy_stream(int marks) noexcept {
+  std::unique_ptr<CudaCopyStream> made(new (std::nothrow) CudaCopyStream(*this));
+  if (!made) return tl::unexpected(no_memory());
+  OCELLUS_TRY(made->prepare(marks));
+  return std::unique_ptr<detail::CopyStream>(std::move(made));
 }
 
 }  // namespace ocellus::cuda

@@ -13,7 +13,6 @@
 #include "core/failure.h"
 #include "core/log.h"
 #include "core/scheduler.h"
-#include "kernels/core/copy_stream.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -132,9 +131,9 @@ Expected<void> Scope::allow(const char* name, Phase phase) noexcept {
   if (device_.lost()) return tl::unexpected(device_.loss());
   if (!entered_) return entered_;
   if (phase == Phase::kCreating && phase_ == Phase::kRunning) {
-    return tl::unexpected(make_error(
-        Status::kSystem, "%s: %s was called while frames run; it may only be called at creation",
-        who_, name));
+    return detail::failure(Status::kSystem,
+                           "%s: %s was called while frames run; it may only be called at creation",
+                           who_, name);
   }
   return {};
 }
@@ -189,20 +188,17 @@ void CudaDevice::log_loss() noexcept {
 Expected<std::unique_ptr<Device>> CudaDevice::open(const EngineConfig& config,
                                                    const EngineInfo& info) noexcept {
   if (config.device_stream_sets < 1 || config.device_stream_sets > kMaxStreamSets) {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "device_stream_sets is %d; it must be 1 to %d",
-                                     config.device_stream_sets, kMaxStreamSets));
+    return detail::invalid_argument("device_stream_sets is %d; it must be 1 to %d",
+                                    config.device_stream_sets, kMaxStreamSets);
   }
   if (config.device_copy_threads < 0 || config.device_copy_threads > HostCopyPool::kMaxThreads) {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "device_copy_threads is %d; it must be 0 (none) to %d",
-                                     config.device_copy_threads, HostCopyPool::kMaxThreads));
+    return detail::invalid_argument("device_copy_threads is %d; it must be 0 (none) to %d",
+                                    config.device_copy_threads, HostCopyPool::kMaxThreads);
   }
   std::unique_ptr<CudaDevice> device(new (std::nothrow)
                                          CudaDevice(info.device, config.device_wait));
   if (!device)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for the device"));
+    return detail::failure(Status::kOutOfMemory, "the system gave no memory for the device");
   device->zero_copy_ = info.zero_copy;
   OCELLUS_TRY(device->start(config));
   return std::unique_ptr<Device>(std::move(device));
@@ -259,10 +255,10 @@ Expected<void> CudaDevice::take_block(Scope& cuda, std::size_t bytes) noexcept {
     std::size_t free = 0;
     std::size_t total = 0;
     static_cast<void>(cuda(kCudaCalls.memory_info, &free, &total));
-    return tl::unexpected(make_error(
+    return detail::failure(
         Status::kOutOfMemory,
         "cuda:%d gave no block of %zu bytes (memory.device); %zu of its %zu bytes are free",
-        number_, bytes, free, total));
+        number_, bytes, free, total);
   }
   device_.base = static_cast<char*>(base);
   device_.pieces.begin(bytes, kDeviceAlignment);
@@ -356,10 +352,6 @@ Expected<void> CudaDevice::read(void* to, const void* from, std::size_t bytes) n
   return copy(to, from, bytes, cudaMemcpyDeviceToHost);
 }
 
-Expected<std::unique_ptr<detail::CopyStream>> CudaDevice::make_copy_stream(int marks) noexcept {
-  return CudaCopyStream::create(*this, marks);
-}
-
 namespace {
 
 constexpr const char* kSharing = "sharing device memory with another process";
@@ -378,10 +370,8 @@ class CudaPeerMemory final : public detail::PeerMemory {
     static_assert(sizeof(handle) == sizeof(piece.handle));
     std::memcpy(&handle, piece.handle, sizeof(handle));
     Scope cuda(device_, Phase::kCreating, kSharing);
-    if (Expected<void> done = cuda(kCudaCalls.open_shared_memory, &base_, handle,
-                                   unsigned{cudaIpcMemLazyEnablePeerAccess});
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.open_shared_memory, &base_, handle,
+                     unsigned{cudaIpcMemLazyEnablePeerAccess}));
     offset_ = piece.offset;
     return {};
   }
@@ -398,10 +388,7 @@ class CudaPeerMemory final : public detail::PeerMemory {
 Expected<detail::SharedPiece> CudaDevice::share(const void* piece) noexcept {
   Scope cuda(*this, Phase::kCreating, kSharing);
   cudaIpcMemHandle_t handle{};
-  if (Expected<void> done =
-          cuda(kCudaCalls.share_memory, &handle, static_cast<void*>(device_.base));
-      !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(cuda(kCudaCalls.share_memory, &handle, static_cast<void*>(device_.base)));
   detail::SharedPiece shared;
   std::memcpy(shared.handle, &handle, sizeof(handle));
   shared.offset = static_cast<std::size_t>(static_cast<const char*>(piece) - device_.base);
@@ -412,8 +399,7 @@ Expected<std::unique_ptr<detail::PeerMemory>> CudaDevice::make_peer_memory(
     const detail::SharedPiece& piece) noexcept {
   std::unique_ptr<CudaPeerMemory> memory(new (std::nothrow) CudaPeerMemory(*this));
   if (!memory)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for %s", kSharing));
+    return detail::failure(Status::kOutOfMemory, "the system gave no memory for %s", kSharing);
   OCELLUS_TRY(memory->open(piece));
   return std::unique_ptr<detail::PeerMemory>(std::move(memory));
 }
@@ -454,9 +440,8 @@ namespace {
 
 Expected<void> probe(int number, EngineInfo& info) noexcept {
   const auto unavailable = [number](const char* why) {
-    return tl::unexpected(make_error(Status::kBackendUnavailable,
-                                     "backend cuda:%d cannot be used: %s; use auto or cpu", number,
-                                     why));
+    return detail::failure(Status::kBackendUnavailable,
+                           "backend cuda:%d cannot be used: %s; use auto or cpu", number, why);
   };
   const LastError last_error;
   const auto ask = [&last_error](const auto& call, auto... arguments) {

@@ -184,10 +184,10 @@ class Scope {
 
   /// Makes a call. Use `query` for calls that may return cudaErrorNotReady.
   /// Errors: DeviceLost, OutOfMemory, System.
-  template <typename... Parameters, typename... Arguments>
-  Expected<void> operator()(const Call<Parameters...>& call, Arguments... arguments) noexcept {
+  template <typename Call, typename... Arguments>
+  Expected<void> operator()(const Call& call, Arguments... arguments) noexcept {
     OCELLUS_TRY(allow(call.name, call.phase));
-    const cudaError_t error = call.function(static_cast<Parameters>(arguments)...);
+    const cudaError_t error = call.function(arguments...);
     if (error == cudaSuccess) return {};
     return tl::unexpected(failed(call.name, error));
   }
@@ -197,10 +197,10 @@ class Scope {
 
   /// For destructors: makes a call and ignores its failure, also on a lost device. Makes no call if
   /// the device's context is not current, because the runtime would create a context on device 0.
-  template <typename... Parameters, typename... Arguments>
-  void release(const Call<Parameters...>& call, Arguments... arguments) noexcept {
+  template <typename Call, typename... Arguments>
+  void release(const Call& call, Arguments... arguments) noexcept {
     if (!current_) return;
-    const cudaError_t error = call.function(static_cast<Parameters>(arguments)...);
+    const cudaError_t error = call.function(arguments...);
     if (error != cudaSuccess) last_error_.forget(error);
   }
 

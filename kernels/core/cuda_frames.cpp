@@ -86,10 +86,7 @@ Frame CudaOperator::host_frame(int index) const noexcept {
 Expected<void> CudaOperator::await(Scope& cuda, const Slot& slot, StreamHandle stream) noexcept {
   const cudaStream_t compute = device_->stream_set(stream_set_).compute;
   if (stream == compute) return {};
-  if (Expected<void> done =
-          cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(stream));
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.record_event, slot.arrived, static_cast<cudaStream_t>(stream)));
   return cuda(kCudaCalls.wait_for_event, compute, slot.arrived, 0U);
 }
 
@@ -99,11 +96,10 @@ Expected<void*> CudaOperator::device_address(Scope& cuda, const void* pinned,
   OCELLUS_TRY(cuda(kCudaCalls.pointer_attributes, &attributes, pinned));
   if (attributes.type != cudaMemoryTypeUnregistered && attributes.devicePointer != nullptr)
     return attributes.devicePointer;
-  return tl::unexpected(make_error(
-      Status::kInvalidArgument,
+  return detail::invalid_argument(
       "%s: %s is said to be in pinned memory, but CUDA has not page-locked it; use a Buffer of "
       "pinned memory, cudaHostAlloc or cudaHostRegister, or say that it is in host memory",
-      name(), what));
+      name(), what);
 }
 
 Expected<void> CudaOperator::place_frame(Scope& cuda, const Slot& slot,
@@ -252,12 +248,9 @@ Expected<void> CudaOperator::queue_download(Scope& cuda, Slot& slot) noexcept {
         if (!follows) break;
         rows += staged(next).rows;
       }
-      if (Expected<void> done =
-              cuda(kCudaCalls.copy_2d, to.data, static_cast<std::size_t>(to.stride),
-                   slot.device_out + from.offset, from.stride, from.row_bytes,
-                   static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost, streams.download);
-          !done)
-        return done;
+      OCELLUS_TRY(cuda(kCudaCalls.copy_2d, to.data, static_cast<std::size_t>(to.stride),
+                       slot.device_out + from.offset, from.stride, from.row_bytes,
+                       static_cast<std::size_t>(rows), cudaMemcpyDeviceToHost, streams.download));
     }
   }
   return cuda(kCudaCalls.record_event, slot.done, streams.download);
@@ -281,12 +274,9 @@ Expected<void> CudaOperator::queue_chunks(Scope& cuda, Slot& slot) noexcept {
           plane.row<char>(begin), plane.stride, from, static_cast<std::ptrdiff_t>(place.stride),
           place.row_bytes,        end - begin};
       if (!device_->zero_copy()) {
-        if (Expected<void> done =
-                cuda(kCudaCalls.copy_2d, from, place.stride,
-                     slot.device_out + place.offset + offset, place.stride, place.row_bytes,
-                     static_cast<std::size_t>(end - begin), cudaMemcpyDeviceToHost, stream);
-            !done)
-          return done;
+        OCELLUS_TRY(cuda(kCudaCalls.copy_2d, from, place.stride,
+                         slot.device_out + place.offset + offset, place.stride, place.row_bytes,
+                         static_cast<std::size_t>(end - begin), cudaMemcpyDeviceToHost, stream));
       }
       OCELLUS_TRY(cuda(kCudaCalls.record_event, chunk.arrived, stream));
     }
@@ -318,7 +308,7 @@ Status CudaOperator::wait_event(Scope& cuda, cudaEvent_t event, Deadline deadlin
   }
 }
 
-Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& result) noexcept {
+Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameInfo& result) noexcept {
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   const TraceRange range(name(), "wait", slot.in.sequence);
   if (slot.failure.status != Status::kOk)
@@ -329,7 +319,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
   Status status = staged ? copy_out(cuda, slot, deadline, error) : Status::kOk;
   if (status == Status::kOk) status = wait_event(cuda, last_event(slot), deadline, error);
   if (status == Status::kDeadlineMissed)
-    return tl::unexpected(make_error(status, "%s", status_message(status)));
+    return detail::failure(status, "%s", status_message(status));
   if (status != Status::kOk) return tl::unexpected(error);
   done_watch_.taken(index);
   slot.busy = false;
@@ -340,7 +330,7 @@ Expected<void> CudaOperator::wait(int index, Deadline deadline, FrameResult& res
     result = slot.result;
   }
   if (slot.stopped)
-    return tl::unexpected(make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
+    return detail::failure(Status::kStopped, "%s", status_message(Status::kStopped));
   if (slot.out.record != nullptr) std::memcpy(slot.out.record, slot.record, info_.record->bytes);
   return measure(cuda, slot, result);
 }
@@ -357,24 +347,14 @@ void CudaOperator::settle(Slot& slot) noexcept {
     --in_flight_;
     Slot& oldest = slots_[static_cast<std::size_t>(index)];
     const FrameOutcome& outcome = outcomes_[index];
-    oldest.result = FrameResult{};
     oldest.stopped = outcome.stopped != 0;
-    if (history_.warming_up()) oldest.result.flags |= kWarmingUp;
-    if (outcome.bad != 0) {
-      oldest.result.flags |= kBadPixels;
-      oldest.result.described_sequence = oldest.in.sequence;
-      oldest.result.described_timestamp_ns = oldest.in.timestamp_ns;
-      clear_record(oldest);
-    } else {
-      history_.begin(oldest.in.sequence, oldest.in.timestamp_ns);
-      history_.describe(info_.delay_frames, oldest.result);
-      history_.accept();
-    }
+    oldest.result = history_.add(oldest.in, info_.delay_frames, outcome.bad != 0);
+    if (outcome.bad != 0) clear_record(oldest);
     oldest.settled = true;
   }
 }
 
-Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept {
+Expected<void> CudaOperator::measure(Scope& cuda, const Slot& slot, FrameInfo& result) noexcept {
   float milliseconds = 0.0f;
   if (slot.uploading) {
     OCELLUS_TRY(cuda(kCudaCalls.elapsed, &milliseconds, slot.begun, slot.uploaded));

@@ -193,16 +193,10 @@ Expected<void> CudaOperator::make_slot(Scope& cuda, int index) noexcept {
   for (const auto& made : events)
     OCELLUS_TRY(cuda(kCudaCalls.create_event, made.event, made.flags));
   for (int c = 0; c < planes() * chunks_per_plane_; ++c)
-    if (Expected<void> done =
-            cuda(kCudaCalls.create_event, &slot.chunks[static_cast<std::size_t>(c)].arrived,
-                 unsigned{cudaEventDisableTiming});
-        !done)
-      return done;
+    OCELLUS_TRY(cuda(kCudaCalls.create_event, &slot.chunks[static_cast<std::size_t>(c)].arrived,
+                     unsigned{cudaEventDisableTiming}));
 
-  if (Expected<void> done =
-          cuda(kCudaCalls.begin_capture, creating_, cudaStreamCaptureModeThreadLocal);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.begin_capture, creating_, cudaStreamCaptureModeThreadLocal));
   Expected<void> recorded = launch_luma(cuda, index, creating_);
   if (recorded) recorded = record(cuda, index, creating_);
   if (recorded) recorded = launch_put_luma(cuda, index, creating_);
@@ -315,10 +309,7 @@ Expected<void> CudaOperator::launch_host(Scope& cuda, int index, cudaStream_t st
 
 Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,
                                     std::size_t bytes) noexcept {
-  if (Expected<void> done =
-          cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, creating_);
-      !done)
-    return done;
+  OCELLUS_TRY(cuda(kCudaCalls.copy, to, from, bytes, cudaMemcpyHostToDevice, creating_));
   return synchronize(cuda);
 }
 

@@ -5,7 +5,7 @@
 // stream of its own, so one frame computes while the next one is uploaded and the previous one is
 // downloaded. With zero copy there is no upload and no download: the kernels use pinned memory.
 //
-// The parameters of a frame are in a small block of device memory (FrameParams), so the graph is
+// The parameters of a frame are in a small block of device memory (FrameParams). So the graph is
 // the same for all frames of a slot. Only the device knows the position in the temporal state
 // (TemporalState). A frame with bad pixels must not change the state, and only the device detects
 // bad pixels.
@@ -33,7 +33,6 @@ namespace ocellus::cuda {
 
 using detail::EngineState;
 using detail::FrameHistory;
-using detail::FrameResult;
 using detail::LayoutBuilder;
 using detail::OperatorInstance;
 
@@ -51,7 +50,7 @@ class CudaOperator : public OperatorInstance {
   Footprint footprint() noexcept final;
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
-  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
+  Expected<void> wait(int slot, Deadline deadline, FrameInfo& result) noexcept final;
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   Expected<int> create_event_fd() noexcept final;
   void stop() noexcept final;
@@ -86,8 +85,7 @@ class CudaOperator : public OperatorInstance {
   Expected<void> launch(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument), dim3 grid,
                         dim3 block, std::size_t shared_bytes, const Argument& argument,
                         bool overlap = false) noexcept {
-    return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
-                         shared_bytes, argument,
+    return launch_kernel(cuda, stream, kernel, grid, block, shared_bytes, argument,
                          overlap ? LaunchOrder::kOverlapping : LaunchOrder::kAfter);
   }
   /// Launches a kernel whose blocks wait for each other, so all of them must be resident at once.
@@ -96,8 +94,8 @@ class CudaOperator : public OperatorInstance {
   Expected<void> launch_together(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument),
                                  dim3 grid, dim3 block, std::size_t shared_bytes,
                                  const Argument& argument) noexcept {
-    return launch_kernel(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block,
-                         shared_bytes, argument, LaunchOrder::kTogether);
+    return launch_kernel(cuda, stream, kernel, grid, block, shared_bytes, argument,
+                         LaunchOrder::kTogether);
   }
   /// Starts the thread for functions of the host. For `prepare`.
   Expected<void> prepare_host_calls(Scope& cuda) noexcept;
@@ -206,7 +204,7 @@ class CudaOperator : public OperatorInstance {
     std::int64_t copy_out_ended_ns = 0;
     bool settled = false;  // true if the history counts the frame and `result` is filled in
     bool stopped = false;  // true if the frame ended early
-    FrameResult result;
+    FrameInfo result;
   };
 
   /// Layout of a plane of a result, the same in pinned staging memory and on the device.
@@ -277,20 +275,11 @@ class CudaOperator : public OperatorInstance {
   cudaEvent_t last_event(const Slot& slot) const noexcept {
     return slot.downloading ? slot.done : slot.computed;
   }
-  Expected<void> measure(Scope& cuda, const Slot& slot, FrameResult& result) noexcept;
+  Expected<void> measure(Scope& cuda, const Slot& slot, FrameInfo& result) noexcept;
   void copy_in(Slot& slot) noexcept;
   /// Copies the chunks of a result to the output planes as they arrive.
   Status copy_out(Scope& cuda, Slot& slot, Deadline deadline, Error& error) noexcept;
 
-  template <typename Argument>
-  Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
-                               dim3 block, std::size_t shared_bytes, const Argument& argument,
-                               LaunchOrder order) noexcept {
-    Argument copy = argument;
-    void* arguments[] = {&copy};
-    return cuda::launch_kernel(cuda, device_->traits(), stream, kernel, grid, block, shared_bytes,
-                               arguments, order);
-  }
   Expected<void> load_kernel_code(Scope& cuda, const void* kernel,
                                   std::size_t shared_bytes) noexcept;
 

@@ -67,10 +67,7 @@ class DeviceWork {
   Expected<void> launch(Scope& cuda, Kernel<Argument> kernel, dim3 grid, dim3 block,
                         std::size_t shared_bytes, const Argument& argument,
                         LaunchOrder order = LaunchOrder::kAfter) noexcept {
-    Argument copy = argument;
-    void* arguments[] = {&copy};
-    return launch_kernel(cuda, device_->traits(), stream(), reinterpret_cast<const void*>(kernel),
-                         grid, block, shared_bytes, arguments, order);
+    return launch_kernel(cuda, stream(), kernel, grid, block, shared_bytes, argument, order);
   }
 
   /// Records what `launch` queues as a graph, for run_graph(). At most once for each graph.

@@ -16,7 +16,7 @@ Expected<void> DoneWatch::start(CudaDevice& device, const char* name) noexcept {
   const detail::ThreadOptions options = {.kind = "thread that looks for the end of frames",
                                          .name = "ocellus-done",
                                          .realtime_priority = device.realtime_priority()};
-  Expected<void> made = detail::start_thread(options, &DoneWatch::thread_main, this, thread_);
+  Expected<void> made = detail::start_thread<&DoneWatch::work>(options, this, thread_);
   running_ = made.has_value();
   return made;
 }
@@ -73,11 +73,6 @@ void DoneWatch::mark_done(int slot, std::uint64_t number) noexcept {
   if (frame.number != number || frame.done) return;
   frame.done = true;
   event_.add();
-}
-
-void* DoneWatch::thread_main(void* watch) noexcept {
-  static_cast<DoneWatch*>(watch)->work();
-  return nullptr;
 }
 
 void DoneWatch::work() noexcept {

@@ -51,7 +51,6 @@ class DoneWatch {
     bool done = false;
   };
 
-  static void* thread_main(void* watch) noexcept;
   void work() noexcept;
   /// The oldest frame that is not known to be done; -1: none.
   int oldest(Watched& frame) noexcept;

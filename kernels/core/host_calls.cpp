@@ -22,7 +22,7 @@ Expected<void> HostCalls::start(const CudaDevice& device) noexcept {
   const detail::ThreadOptions options = {.kind = "thread for functions of the host",
                                          .name = "ocellus-host",
                                          .realtime_priority = device.realtime_priority()};
-  Expected<void> made = detail::start_thread(options, &HostCalls::thread_main, this, thread_);
+  Expected<void> made = detail::start_thread<&HostCalls::work>(options, this, thread_);
   running_ = made.has_value();
   return made;
 }
@@ -49,11 +49,6 @@ void HostCalls::expect(int calls) noexcept {
   if (calls == 0) return;
   expected_.fetch_add(static_cast<std::uint32_t>(calls));
   expected_.notify_one();
-}
-
-void* HostCalls::thread_main(void* calls) noexcept {
-  static_cast<HostCalls*>(calls)->work();
-  return nullptr;
 }
 
 bool HostCalls::answer() noexcept {

@@ -84,7 +84,6 @@ class HostCalls {
   /// Runs parts of a function that another thread runs. Returns whether there was one.
   bool join() noexcept;
 
-  static void* thread_main(void* calls) noexcept;
   void work() noexcept;
   /// Runs the functions that kernels ask for and that no thread has begun. Returns whether there
   /// was one.

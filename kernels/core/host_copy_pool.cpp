@@ -42,8 +42,8 @@ Expected<void> HostCopyPool::start(int threads, int realtime_priority) noexcept 
                                            .number = threads_,
                                            .name = "ocellus-copy",
                                            .realtime_priority = realtime_priority};
-    OCELLUS_TRY(detail::start_thread(options, &HostCopyPool::thread_main, this,
-                                     thread_[static_cast<std::size_t>(threads_)]));
+    OCELLUS_TRY(detail::start_thread<&HostCopyPool::work>(
+        options, this, thread_[static_cast<std::size_t>(threads_)]));
   }
   return {};
 }
@@ -94,11 +94,6 @@ void HostCopyPool::finish() noexcept {
 
 bool HostCopyPool::idle() const noexcept {
   return copied_.load(std::memory_order_acquire) == published_.load(std::memory_order_relaxed);
-}
-
-void* HostCopyPool::thread_main(void* pool) noexcept {
-  static_cast<HostCopyPool*>(pool)->work();
-  return nullptr;
 }
 
 void HostCopyPool::work() noexcept {

@@ -65,7 +65,6 @@ class HostCopyPool {
   static constexpr std::uint64_t kPartsPerBlock = 16;
   static constexpr std::uint64_t kMaxParts = kMaxBlocks * kPartsPerBlock;
 
-  static void* thread_main(void* pool) noexcept;
   void work() noexcept;
 
   // Part numbers increase from frame to frame and are never reset. A thread with an old value of

@@ -2,12 +2,13 @@
 
 namespace ocellus::cuda {
 
-Expected<void> launch_kernel(Scope& cuda, const DeviceTraits& traits, cudaStream_t stream,
-                             const void* kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
-                             void** arguments, LaunchOrder order) noexcept {
+Expected<void> launch_code(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
+                           dim3 block, std::size_t shared_bytes, void* argument,
+                           LaunchOrder order) noexcept {
   // Graph capture supports overlapping kernels since CUDA 12.3.
   constexpr bool kGraphsOverlap = CUDART_VERSION >= 12030;
-  if (order == LaunchOrder::kOverlapping && (!kGraphsOverlap || traits.compute_capability < 90))
+  if (order == LaunchOrder::kOverlapping &&
+      (!kGraphsOverlap || cuda.device().traits().compute_capability < 90))
     order = LaunchOrder::kAfter;
   cudaLaunchAttribute attribute{};
   if (order == LaunchOrder::kTogether) {
@@ -24,7 +25,7 @@ Expected<void> launch_kernel(Scope& cuda, const DeviceTraits& traits, cudaStream
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = order == LaunchOrder::kAfter ? 0 : 1;
-  return cuda(kCudaCalls.launch_kernel, &config, kernel, arguments);
+  return cuda(kCudaCalls.launch_kernel, &config, kernel, &argument);
 }
 
 }  // namespace ocellus::cuda

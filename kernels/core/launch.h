@@ -17,8 +17,18 @@ enum class LaunchOrder : unsigned char {
   kTogether,     ///< as kAfter; all blocks must be resident at once
 };
 
-Expected<void> launch_kernel(Scope& cuda, const DeviceTraits& traits, cudaStream_t stream,
-                             const void* kernel, dim3 grid, dim3 block, std::size_t shared_bytes,
-                             void** arguments, LaunchOrder order) noexcept;
+/// `argument` points to the kernel's argument.
+Expected<void> launch_code(Scope& cuda, cudaStream_t stream, const void* kernel, dim3 grid,
+                           dim3 block, std::size_t shared_bytes, void* argument,
+                           LaunchOrder order) noexcept;
+
+/// Launches a kernel with one argument of plain data.
+template <typename Argument>
+Expected<void> launch_kernel(Scope& cuda, cudaStream_t stream, void (*kernel)(Argument), dim3 grid,
+                             dim3 block, std::size_t shared_bytes, Argument argument,
+                             LaunchOrder order) noexcept {
+  return launch_code(cuda, stream, reinterpret_cast<const void*>(kernel), grid, block, shared_bytes,
+                     &argument, order);
+}
 
 }  // namespace ocellus::cuda

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 
 HostArena::~HostArena() {
@@ -19,25 +21,24 @@ Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
   // miss for every 4 KiB.
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   if (bytes > SIZE_MAX - kHugePage) {
-    return tl::unexpected(make_error(
-        Status::kOutOfMemory, "memory.host is %zu bytes, more than can be addressed", bytes));
+    return failure(Status::kOutOfMemory, "memory.host is %zu bytes, more than can be addressed",
+                   bytes);
   }
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t mapped = align_up(bytes, bytes >= kHugePage ? kHugePage : page);
   void* block = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) {
-    return tl::unexpected(make_error(Status::kOutOfMemory,
-                                     "the system gave no host block of %zu bytes: %s", mapped,
-                                     strerror(errno)));
+    return failure(Status::kOutOfMemory, "the system gave no host block of %zu bytes: %s", mapped,
+                   strerror(errno));
   }
   madvise(block, mapped, MADV_HUGEPAGE);  // a hint: the block works without huge pages
   if (lock && mlock(block, mapped) != 0) {
     const int reason = errno;
     munmap(block, mapped);
-    return tl::unexpected(make_error(
+    return failure(
         Status::kSystem,
         "lock_memory: the system refused to lock %zu bytes (%s); raise the memlock limit", mapped,
-        strerror(reason)));
+        strerror(reason));
   }
   std::memset(block, 0, mapped);
   block_ = static_cast<char*>(block);

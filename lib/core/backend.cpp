@@ -1,11 +1,13 @@
 #include "core/backend.h"
 
+#include <hwy/targets.h>
+
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/failure.h"
-#include "core/simd.h"
 
 namespace ocellus {
 
@@ -32,9 +34,8 @@ Expected<BackendSpec> BackendSpec::parse(const char* text) noexcept {
       return spec;
     }
   }
-  return tl::unexpected(make_error(Status::kInvalidArgument,
-                                   "backend is \"%.40s\"; it must be auto, cpu, cuda or cuda:N",
-                                   text));
+  return detail::invalid_argument("backend is \"%.40s\"; it must be auto, cpu, cuda or cuda:N",
+                                  text);
 }
 
 namespace detail {
@@ -71,6 +72,11 @@ const Backend kCpuBackend = {
     .probe = probe_cpu,
 };
 
+const char* simd_target_name() noexcept {
+  const std::int64_t usable = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(usable & -usable);  // the best one is the lowest bit
+}
+
 const Backend* find_backend(BackendKind kind) noexcept {
   if (kind == BackendKind::kCpu) return &kCpuBackend;
   if constexpr (kBuiltWithCuda) return &kCudaBackend;
@@ -86,10 +92,10 @@ Expected<const Backend*> choose_backend(const BackendSpec& spec, EngineInfo& inf
       if (usable) return cuda;
       if (spec.choice == BackendChoice::kCuda) return tl::unexpected(usable.error());
     } else if (spec.choice == BackendChoice::kCuda) {
-      return tl::unexpected(
-          make_error(Status::kBackendUnavailable,
-                     "backend cuda:%d was asked for, but this build has no CUDA; use auto or cpu",
-                     spec.device));
+      return detail::failure(
+          Status::kBackendUnavailable,
+          "backend cuda:%d was asked for, but this build has no CUDA; use auto or cpu",
+          spec.device);
     }
   }
   OCELLUS_TRY(kCpuBackend.probe(0, info));

@@ -28,6 +28,9 @@ inline constexpr bool kBuiltWithCuda = false;
 extern const Backend kCpuBackend;
 extern const Backend kCudaBackend;  // defined only in builds with CUDA
 
+/// Highway's name of the best instruction set that this processor and this build support.
+const char* simd_target_name() noexcept;
+
 /// Returns the table of a backend, or null if this build does not have it.
 const Backend* find_backend(BackendKind kind) noexcept;
 

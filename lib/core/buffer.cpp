@@ -35,10 +35,10 @@ Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t b
   detail::EngineState& state = detail::EngineAccess::state(engine);
   OCELLUS_TRY(state.check_process());
   if (space != MemorySpace::kHost && state.device() == nullptr) {
-    return tl::unexpected(make_error(Status::kUnsupported,
-                                     "%s memory was asked for, but the backend is cpu, which has "
-                                     "host memory only",
-                                     space == MemorySpace::kCuda ? "cuda" : "pinned"));
+    return detail::failure(Status::kUnsupported,
+                           "%s memory was asked for, but the backend is cpu, which has "
+                           "host memory only",
+                           space == MemorySpace::kCuda ? "cuda" : "pinned");
   }
   OCELLUS_TRY_ASSIGN(data, space == MemorySpace::kHost     ? state.take_host(bytes)
                            : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <span>
+#include <utility>
 
 #include "core/failure.h"
 #include "ocellus/engine.h"
@@ -107,6 +109,15 @@ inline ocellus_status fail(const Error& error, ocellus_error* out) noexcept {
 
 inline ocellus_status fail_null(const char* argument, ocellus_error* out) noexcept {
   return fail(invalid_argument("%s is null", argument).value(), out);
+}
+
+/// The failure of the first pointer that is null, or OCELLUS_OK.
+inline ocellus_status refuse_null(
+    std::initializer_list<std::pair<const char*, const void*>> arguments,
+    ocellus_error* out) noexcept {
+  for (const auto& [name, pointer] : arguments)
+    if (pointer == nullptr) return fail_null(name, out);
+  return OCELLUS_OK;
 }
 
 }  // namespace ocellus::detail

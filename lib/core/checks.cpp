@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include "core/failure.h"
 #include "ocellus/operator.h"
@@ -10,40 +11,16 @@
 namespace ocellus::detail {
 
 const char* format_name(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return "kGray8";
-    case PixelFormat::kGray16:
-      return "kGray16";
-    case PixelFormat::kFloat32:
-      return "kFloat32";
-    case PixelFormat::kYuy2:
-      return "kYuy2";
-    case PixelFormat::kUyvy:
-      return "kUyvy";
-    case PixelFormat::kBgr:
-      return "kBgr";
-    case PixelFormat::kRgb:
-      return "kRgb";
-    case PixelFormat::kBgrx:
-      return "kBgrx";
-    case PixelFormat::kRgbx:
-      return "kRgbx";
-  }
-  return "unknown";
+  static constexpr const char* kNames[] = {"kGray8", "kGray16", "kFloat32", "kYuy2", "kUyvy",
+                                           "kBgr",   "kRgb",    "kBgrx",    "kRgbx"};
+  static_assert(std::size(kNames) == kPixelFormats);
+  const auto number = static_cast<std::size_t>(format);
+  return number < std::size(kNames) ? kNames[number] : "unknown";
 }
 
 Check check_range(const char* field, int value, int low, int high) noexcept {
   if (value < low || value > high)
     return invalid_argument("%s is %d; it must be %d to %d", field, value, low, high);
-  return {};
-}
-
-Check check_positive(const char* field, float value, bool infinity_allowed) noexcept {
-  if (!(value > 0.0f) || (std::isinf(value) && !infinity_allowed)) {
-    return invalid_argument("%s is %g; it must be a %snumber above 0", field,
-                            static_cast<double>(value), infinity_allowed ? "" : "finite ");
-  }
   return {};
 }
 

@@ -154,32 +154,24 @@ void CpuOperator::finished(void* context) noexcept {
   FrameJob& frame = *static_cast<FrameJob*>(context);
   CpuOperator& self = *frame.owner;
   if (++self.frame_number_ == 0) self.frame_number_ = 1;
-  frame.result = FrameResult{};
   // The scheduler's lock is held until the job is done, so `wait` cannot come too early.
   self.done_event_.add();
   if (frame.job.is_cut_short()) return;
-  if (self.history_.warming_up()) frame.result.flags |= kWarmingUp;
-  if (frame.bad.load(std::memory_order_relaxed)) {
-    frame.result.flags |= kBadPixels;
-    frame.result.described_sequence = frame.in.sequence;
-    frame.result.described_timestamp_ns = frame.in.timestamp_ns;
+  const bool bad = frame.bad.load(std::memory_order_relaxed);
+  frame.result = self.history_.add(frame.in, self.info_.delay_frames, bad);
+  if (bad)
     self.clear_record(frame);
-  } else {
-    self.history_.begin(frame.in.sequence, frame.in.timestamp_ns);
-    self.history_.describe(self.info_.delay_frames, frame.result);
-    self.history_.accept();
+  else
     self.complete(frame);
-  }
 }
 
-Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& result) noexcept {
+Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameInfo& result) noexcept {
   FrameJob& frame = frames_[static_cast<std::size_t>(slot)];
   const Status status = engine_->scheduler().wait(frame.job, deadline);
-  if (status != Status::kOk)
-    return tl::unexpected(make_error(status, "%s", status_message(status)));
+  if (status != Status::kOk) return failure(status, "%s", status_message(status));
   done_event_.remove();
   if (frame.job.is_cut_short())
-    return tl::unexpected(make_error(Status::kStopped, "%s", status_message(Status::kStopped)));
+    return failure(Status::kStopped, "%s", status_message(Status::kStopped));
   result = frame.result;
   result.queue_ns = frame.job.started_ns() - frame.job.submitted_ns();
   result.compute_ns = frame.job.done_ns() - frame.job.started_ns();
@@ -188,18 +180,9 @@ Expected<void> CpuOperator::wait(int slot, Deadline deadline, FrameResult& resul
 }
 
 Expected<CancelOutcome> CpuOperator::try_cancel(int slot) noexcept {
-  switch (engine_->scheduler().withdraw(frames_[static_cast<std::size_t>(slot)].job)) {
-    case Scheduler::Withdrawal::kWithdrawn:
-      return CancelOutcome::kCanceled;
-    case Scheduler::Withdrawal::kBegun:
-      return CancelOutcome::kBegun;
-    case Scheduler::Withdrawal::kDone:
-      return CancelOutcome::kDone;
-    case Scheduler::Withdrawal::kIdle:
-      break;
-  }
-  return tl::unexpected(
-      make_error(Status::kInvalidTicket, "%s", status_message(Status::kInvalidTicket)));
+  const auto outcome = engine_->scheduler().withdraw(frames_[static_cast<std::size_t>(slot)].job);
+  if (outcome) return *outcome;
+  return failure(Status::kInvalidTicket, "%s", status_message(Status::kInvalidTicket));
 }
 
 void CpuOperator::reset() noexcept {

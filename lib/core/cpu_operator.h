@@ -12,8 +12,8 @@
 namespace ocellus::detail {
 
 /// A frame with color becomes its luma in the first step, so the operators see frames without
-/// color. If the caller wants a picture with color, the operators write its luma to memory of this
-/// class, and the last step puts it into the pixels of the frame.
+/// color. For a picture with color, the operators write its luma to memory of this class. The last
+/// step puts it into the pixels of the frame.
 class CpuOperator : public OperatorInstance {
  public:
   ~CpuOperator() override;
@@ -23,7 +23,7 @@ class CpuOperator : public OperatorInstance {
   Footprint footprint() noexcept final;
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
-  Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept final;
+  Expected<void> wait(int slot, Deadline deadline, FrameInfo& result) noexcept final;
   Expected<CancelOutcome> try_cancel(int slot) noexcept final;
   void stop() noexcept final { stop_.store(true, std::memory_order_relaxed); }
   bool is_stopped() const noexcept final { return stop_.load(std::memory_order_relaxed); }
@@ -40,7 +40,7 @@ class CpuOperator : public OperatorInstance {
     Frame color;         // the frame as it came, if it has color
     OperatorOutput out;  // without color: its first plane is the luma of `picture`
     ImageView picture;   // the caller's picture with color, or null
-    FrameResult result;
+    FrameInfo result;
     // Owned by the operator, and zero before the first step; `wait` copies it to the output.
     void* record = nullptr;
     std::atomic<bool> bad{false};

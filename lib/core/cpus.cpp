@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/cpu_quota.h"
+#include "core/process.h"
 
 namespace ocellus {
 namespace detail {

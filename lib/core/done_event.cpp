@@ -8,6 +8,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 
 DoneEvent::~DoneEvent() {
@@ -19,11 +21,10 @@ Expected<int> DoneEvent::create() noexcept {
   if (fd_ >= 0) return fd_;
   fd_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (fd_ < 0) {
-    return tl::unexpected(
-        make_error(Status::kSystem, "the system gave no file descriptor (eventfd): %s",
+    return failure(Status::kSystem, "the system gave no file descriptor (eventfd): %s",
                    errno == EMFILE || errno == ENFILE
                        ? "too many files are open; close some or raise the limit (ulimit -n)"
-                       : "it refused the call"));
+                       : "it refused the call");
   }
   if (count_ > 0) raise();
   return fd_;

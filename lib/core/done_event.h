@@ -7,8 +7,8 @@
 namespace ocellus::detail {
 
 /// Counts such frames of one operator. The descriptor changes only when the count becomes 1 or 0,
-/// so most frames of a burst need no system call, and an operator without a descriptor never does.
-/// Any thread may make any call.
+/// so most frames of a burst need no system call. An operator without a descriptor needs none. Any
+/// thread may make any call.
 class DoneEvent {
  public:
   DoneEvent() noexcept = default;

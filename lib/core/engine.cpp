@@ -42,16 +42,14 @@ OptionTable EngineConfig::options() noexcept {
 
 Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   if (config.workers < 0 || config.workers > kMaxWorkers) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument,
-                   "workers is %d; it must be 0 (as many as the process may use) to %d",
-                   config.workers, kMaxWorkers));
+    return detail::invalid_argument(
+        "workers is %d; it must be 0 (as many as the process may use) to %d", config.workers,
+        kMaxWorkers);
   }
   if (config.realtime_priority < 0 || config.realtime_priority > 99) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument,
-                   "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
-                   config.realtime_priority));
+    return detail::invalid_argument(
+        "realtime_priority is %d; it must be 0 (ordinary) or 1 to 99 (SCHED_FIFO)",
+        config.realtime_priority);
   }
   OCELLUS_TRY(detail::check_options(EngineConfig::options(), &config));
   EngineInfo info;
@@ -62,15 +60,13 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
     const int cpu = config.affinity[static_cast<std::size_t>(i)];
     if (cpu == kSpreadCpu || cpu == kAnyCpu) continue;
     if (cpu < 0) {
-      return tl::unexpected(make_error(
-          Status::kInvalidArgument,
+      return detail::invalid_argument(
           "affinity[%d] is %d; it must be a CPU number, -1 (a share of the CPUs) or -2 (any CPU)",
-          i, cpu));
+          i, cpu);
     }
     if (!cpu_allowed(cpu)) {
-      return tl::unexpected(make_error(Status::kInvalidArgument,
-                                       "affinity[%d] is CPU %d, which this process may not use", i,
-                                       cpu));
+      return detail::invalid_argument("affinity[%d] is CPU %d, which this process may not use", i,
+                                      cpu);
     }
     info.affinity = true;
   }
@@ -78,10 +74,10 @@ Expected<EngineInfo> Engine::probe(const EngineConfig& config) noexcept {
   if (info.backend == BackendKind::kCpu) return info;
   info.workers = 0;
   if (config.zero_copy == ZeroCopy::kOn && !info.reads_host_memory) {
-    return tl::unexpected(make_error(
+    return detail::failure(
         Status::kUnsupported,
         "zero_copy is on, but cuda:%d (%s) cannot use memory of the host; use auto or off",
-        info.device, info.device_name));
+        info.device, info.device_name);
   }
   info.zero_copy = config.zero_copy == ZeroCopy::kOn || (config.zero_copy == ZeroCopy::kAuto &&
                                                          info.integrated && info.reads_host_memory);
@@ -92,15 +88,13 @@ Expected<Engine> Engine::create(const EngineConfig& config) noexcept {
   OCELLUS_TRY_ASSIGN(info, probe(config));
   if (info->backend == BackendKind::kCpu &&
       (config.memory.pinned != 0 || config.memory.device != 0)) {
-    return tl::unexpected(make_error(
-        Status::kInvalidArgument,
+    return detail::invalid_argument(
         "memory asks for %zu pinned and %zu device bytes, but the backend is cpu, which has none",
-        config.memory.pinned, config.memory.device));
+        config.memory.pinned, config.memory.device);
   }
   detail::EngineRef state(new (std::nothrow) detail::EngineState(*info));
   if (!state)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory for the engine"));
+    return detail::failure(Status::kOutOfMemory, "the system gave no memory for the engine");
   OCELLUS_TRY(state->start(config));
   detail::log_message(LogLevel::kInfo,
                       "engine: backend %s (%s), %d workers, SIMD %s, zero copy %s, memory: host "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstddef>
 #include <string_view>
 
@@ -28,10 +29,22 @@ inline int shown(std::string_view text) noexcept {
   return static_cast<int>(std::min<std::size_t>(text.size(), 60));
 }
 
+__attribute__((format(printf, 2, 0))) Error format_error(Status status, const char* format,
+                                                         va_list arguments) noexcept;
+
+/// A failed Expected from a printf format.
+__attribute__((format(printf, 2, 3))) tl::unexpected<Error> failure(Status status,
+                                                                    const char* format,
+                                                                    ...) noexcept;
+
 /// Makes an Error of kInvalidArgument from a printf format. The text should name the field, its
 /// value and the valid values.
 __attribute__((format(printf, 1, 2))) tl::unexpected<Error> invalid_argument(const char* format,
                                                                              ...) noexcept;
+
+/// The same of kCorruptFile.
+__attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt_file(const char* format,
+                                                                         ...) noexcept;
 
 /// Makes an Error of kOutOfMemory for an operator's object, which the system allocates, not the
 /// engine's block.

@@ -18,8 +18,7 @@ namespace ocellus::detail {
 namespace {
 
 tl::unexpected<Error> failed(int error) noexcept {
-  return tl::unexpected(
-      make_error(Status::kIoError, "cannot be written: %s", std::strerror(error)));
+  return failure(Status::kIoError, "cannot be written: %s", std::strerror(error));
 }
 
 bool same_numbers(const struct stat& a, const struct stat& b) noexcept {
@@ -55,6 +54,17 @@ std::uint64_t unique_number() noexcept {
   mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
   return mixed ^ (mixed >> 31);
+}
+
+/// Calls `write` with what is left, its length and the bytes before it until all is written.
+template <typename Write>
+Expected<void> write_all(const void* bytes, std::size_t count, const Write& write) noexcept {
+  for (std::size_t done = 0; done < count;) {
+    const ssize_t wrote = write(static_cast<const char*>(bytes) + done, count - done, done);
+    if (wrote < 0 && errno != EINTR) return failed(errno);
+    if (wrote > 0) done += static_cast<std::size_t>(wrote);
+  }
+  return {};
 }
 
 Error no_random_access() noexcept {
@@ -144,8 +154,8 @@ Expected<void> FileWriter::open_in_place(const char* path, const struct stat& st
     if (errno == EINTR) continue;
     if (errno != ENXIO || !S_ISFIFO(status.st_mode)) return failed(errno);
     if (options_.stops == nullptr || options_.stops())
-      return tl::unexpected(make_error(
-          Status::kIoError, "cannot be written: no process has opened the pipe to read from it"));
+      return failure(Status::kIoError,
+                     "cannot be written: no process has opened the pipe to read from it");
     constexpr int kStepMs = 20;
     poll(nullptr, 0, kStepMs);
   }
@@ -173,36 +183,23 @@ Expected<void> FileWriter::create_part() noexcept {
     if (errno != EEXIST && errno != EINTR) break;
   }
   if (!replaces_) return failed(errno);
-  return tl::unexpected(make_error(Status::kIoError,
-                                   "cannot be written: no temporary file can be created beside "
-                                   "it: %s",
-                                   std::strerror(errno)));
+  return failure(Status::kIoError,
+                 "cannot be written: no temporary file can be created beside "
+                 "it: %s",
+                 std::strerror(errno));
 }
 
 Expected<void> FileWriter::write(const void* bytes, std::size_t count) noexcept {
-  const char* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t wrote = ::write(descriptor_, from, count);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return failed(errno);
-    from += wrote;
-    count -= static_cast<std::size_t>(wrote);
-  }
-  return {};
+  return write_all(bytes, count, [this](const char* from, std::size_t left, std::size_t) {
+    return ::write(descriptor_, from, left);
+  });
 }
 
 Expected<void> FileWriter::write_at(const void* bytes, std::size_t count,
                                     std::uint64_t at) noexcept {
-  const char* from = static_cast<const char*>(bytes);
-  while (count > 0) {
-    const ssize_t wrote = ::pwrite(descriptor_, from, count, static_cast<off_t>(at));
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return failed(errno);
-    from += wrote;
-    at += static_cast<std::uint64_t>(wrote);
-    count -= static_cast<std::size_t>(wrote);
-  }
-  return {};
+  return write_all(bytes, count, [this, at](const char* from, std::size_t left, std::size_t done) {
+    return ::pwrite(descriptor_, from, left, static_cast<off_t>(at + done));
+  });
 }
 
 Expected<void> FileWriter::keep_attributes() noexcept {
@@ -210,9 +207,8 @@ Expected<void> FileWriter::keep_attributes() noexcept {
   // The target may have changed since `open`.
   if (lstat(target_, &status) == 0) {
     if (!S_ISREG(status.st_mode)) {
-      return tl::unexpected(
-          make_error(Status::kIoError,
-                     "cannot be written: its place was taken by something else than a file"));
+      return failure(Status::kIoError,
+                     "cannot be written: its place was taken by something else than a file");
     }
     if (!may_write(target_)) return failed(errno);
     replaces_ = true;

@@ -8,8 +8,8 @@
 
 namespace ocellus::detail {
 
-/// A ring of `frames` frames. The newest frame is written at `head` and counts only after `accept`.
-/// A bad frame is not accepted. It changes nothing, because the element that it overwrites held the
+/// A ring of `frames` frames. The newest frame is written at `head` and counts only after `add`. A
+/// bad frame does not count. It changes nothing, because the element that it overwrites held the
 /// oldest frame, which would be dropped next.
 class FrameHistory {
  public:
@@ -26,18 +26,20 @@ class FrameHistory {
   /// True if fewer frames than the temporal support have come, including the newest one.
   bool warming_up() const noexcept { return count_ + 1 < frames_; }
 
-  void begin(std::uint64_t sequence, std::int64_t timestamp_ns) noexcept {
-    sequence_[head_] = sequence;
-    timestamp_ns_[head_] = timestamp_ns;
-  }
-  void describe(float delay_frames, FrameResult& result) const noexcept {
-    const int at = ring_index(static_cast<int>(delay_frames));
-    result.described_sequence = sequence_[at];
-    result.described_timestamp_ns = timestamp_ns_[at];
-  }
-  void accept() noexcept {
+  /// Adds the newest frame and returns its flags and which frame its result describes.
+  FrameInfo add(const Frame& frame, float delay_frames, bool bad) noexcept {
+    FrameInfo info;
+    if (warming_up()) info.flags |= kWarmingUp;
+    if (bad) info.flags |= kBadPixels;
+    sequence_[head_] = frame.sequence;
+    timestamp_ns_[head_] = frame.timestamp_ns;
+    const int at = bad ? head_ : ring_index(static_cast<int>(delay_frames));
+    info.described_sequence = sequence_[at];
+    info.described_timestamp_ns = timestamp_ns_[at];
+    if (bad) return info;
     head_ = (head_ + 1) % frames_;
     count_ = std::min(count_ + 1, frames_ - 1);
+    return info;
   }
   void forget() noexcept { head_ = count_ = 0; }
 

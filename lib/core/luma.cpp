@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace ocellus::detail::HWY_NAMESPACE {
+namespace ocellus::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -213,37 +213,22 @@ void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* l
 }
 
 }  // namespace
-}  // namespace ocellus::detail::HWY_NAMESPACE
+}  // namespace ocellus::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace ocellus {
-namespace detail {
 
 HWY_EXPORT(luma_of_row);
 HWY_EXPORT(replace_luma_row);
 
-namespace {
-
-void dispatch(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(luma_of_row)(row, format, luma, width);
-}
-
-void dispatch_replace(const void* row, PixelFormat format, const std::uint8_t* luma,
-                      PictureColor color, void* to, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(replace_luma_row)(row, format, luma, color, to, width);
-}
-
-}  // namespace
-}  // namespace detail
-
 void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept {
-  detail::dispatch(row, format, luma, width);
+  HWY_DYNAMIC_DISPATCH(luma_of_row)(row, format, luma, width);
 }
 
 void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
                       PictureColor color, void* to, int width) noexcept {
-  detail::dispatch_replace(row, format, luma, color, to, width);
+  HWY_DYNAMIC_DISPATCH(replace_luma_row)(row, format, luma, color, to, width);
 }
 
 }  // namespace ocellus

@@ -7,12 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <limits>
-
-#include "core/failure.h"
 
 namespace ocellus::detail {
 namespace {
@@ -43,21 +39,11 @@ void put_kind(const char* id, char (&to)[sizeof(Prefix::kind)]) noexcept {
 
 }  // namespace
 
-tl::unexpected<Error> corrupt_file(const char* format, ...) noexcept {
-  Error error;
-  error.status = Status::kCorruptFile;
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(error.text, sizeof(error.text), format, arguments);
-  va_end(arguments);
-  return tl::unexpected(error);
-}
-
 tl::unexpected<Error> with_path(const ModelKind& kind, const char* path,
                                 const Error& error) noexcept {
   const std::size_t name = std::strlen(kind.name);
   const char* const rest = std::strncmp(error.text, kind.name, name) == 0 ? error.text + name : "";
-  return tl::unexpected(make_error(error.status, "%s \"%.80s\"%s", kind.name, path, rest));
+  return failure(error.status, "%s \"%.80s\"%s", kind.name, path, rest);
 }
 
 Expected<ModelHeader> parse_model_header(const ModelKind& kind, const void* bytes,
@@ -149,7 +135,7 @@ ModelFile::~ModelFile() {
 Expected<void> ModelFile::open(const ModelKind& kind, const char* path) noexcept {
   kind_ = &kind;
   const auto failed = [&kind, path](const char* what) noexcept {
-    return tl::unexpected(make_error(Status::kIoError, "%s \"%.120s\": %s", kind.name, path, what));
+    return failure(Status::kIoError, "%s \"%.120s\": %s", kind.name, path, what);
   };
   // Non-blocking, because opening a FIFO would otherwise wait for a writer.
   descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -190,8 +176,7 @@ Expected<void> ModelFile::verify_arrays() noexcept {
 
 Expected<void> ModelFile::read(void* buffer, std::size_t bytes) noexcept {
   if (bytes > left_) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument, "%s: all arrays have been read", kind_->name));
+    return invalid_argument("%s: all arrays have been read", kind_->name);
   }
   OCELLUS_TRY(read_at(buffer, bytes, at_));
   XXH64_update(&hash_, buffer, bytes);
@@ -210,8 +195,7 @@ Expected<void> ModelFile::read_at(void* buffer, std::size_t bytes,
                               static_cast<off_t>(at + have));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      return tl::unexpected(
-          make_error(Status::kIoError, "%s: cannot be read: %s", kind_->name, strerror(errno)));
+      return failure(Status::kIoError, "%s: cannot be read: %s", kind_->name, strerror(errno));
     }
     if (got == 0) return corrupt_file("%s: the file became shorter while it was read", kind_->name);
     have += static_cast<std::size_t>(got);

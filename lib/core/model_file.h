@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/failure.h"
 #include "ocellus/record.h"
 #include "ocellus/status.h"
 
@@ -61,10 +62,6 @@ struct ModelHeader {
   std::uint64_t array_bytes = 0;
   std::uint64_t array_hash = 0;
 };
-
-/// Makes an Error of kCorruptFile from a printf format.
-__attribute__((format(printf, 1, 2))) tl::unexpected<Error> corrupt_file(const char* format,
-                                                                         ...) noexcept;
 
 /// Puts the path behind the kind's name, with which the text of `error` begins.
 tl::unexpected<Error> with_path(const ModelKind& kind, const char* path,

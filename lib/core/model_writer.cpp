@@ -9,8 +9,7 @@ namespace ocellus::detail {
 
 Expected<void> ModelWriter::named(const Expected<void>& done) const noexcept {
   if (done) return done;
-  return tl::unexpected(
-      make_error(done.error().status, "%s \"%.120s\": %s", kind_->name, path_, done.error().text));
+  return failure(done.error().status, "%s \"%.120s\": %s", kind_->name, path_, done.error().text);
 }
 
 Expected<void> ModelWriter::open(const ModelKind& kind, const char* path, const void* table,

@@ -15,8 +15,13 @@
 #include "ocellus/operator.h"
 
 namespace ocellus {
-namespace detail {
 namespace {
+
+using detail::Check;
+using detail::check_plane;
+using detail::failure;
+using detail::format_name;
+using detail::invalid_argument;
 
 constexpr std::uint64_t kFree = 0;
 
@@ -39,14 +44,13 @@ const char* space_name(MemorySpace space) noexcept {
 }
 
 tl::unexpected<Error> unknown(Ticket ticket) noexcept {
-  return tl::unexpected(make_error(Status::kInvalidTicket, "ticket %llu is not in flight",
-                                   static_cast<unsigned long long>(ticket.number)));
+  return failure(Status::kInvalidTicket, "ticket %llu is not in flight",
+                 static_cast<unsigned long long>(ticket.number));
 }
 
 tl::unexpected<Error> does_not_learn(const char* name) noexcept {
-  return tl::unexpected(make_error(Status::kUnsupported,
-                                   "%s does not learn, so there is nothing to save or to take over",
-                                   name));
+  return failure(Status::kUnsupported,
+                 "%s does not learn, so there is nothing to save or to take over", name);
 }
 
 Check check_frame(const OperatorInfo& info, const Frame& in) noexcept {
@@ -140,38 +144,22 @@ Check check_in_place(const Frame& in, const ImageView& picture, const char* name
 
 }  // namespace
 
+namespace detail {
+
 /// The tickets, slots and instance of one operator. A slot holds one frame in flight.
 class OperatorState {
  public:
-  /// `names`: of the classes, or null.
-  OperatorState(EngineRef engine, const OperatorInfo& info,
-                std::unique_ptr<ClassName[]> names) noexcept
-      : engine_(std::move(engine)),
-        info_(info),
-        class_names_(std::move(names)),
-        issuer_(next_issuer()) {
-    info_.class_names = class_names_.get();
-  }
+  OperatorState(EngineRef on, const OperatorInfo& described) noexcept
+      : engine(std::move(on)), info(described), issuer(next_issuer()) {}
   ~OperatorState();
 
   /// Called once, before the first frame.
-  Expected<void> start(std::unique_ptr<OperatorInstance> instance) noexcept;
+  Expected<void> start(std::unique_ptr<OperatorInstance> made) noexcept;
 
-  const OperatorInfo& info() const noexcept { return info_; }
-  Expected<Ticket> submit(const Frame& in, const OperatorOutput& out) noexcept;
-  Expected<FrameInfo> wait(Ticket ticket, Deadline deadline) noexcept;
-  Expected<CancelOutcome> cancel(Ticket ticket) noexcept;
-  Expected<int> create_event_fd() noexcept;
-  void stop() noexcept;
-  void reset() noexcept;
-  Expected<void> save_model(const char* path) noexcept;
-  Expected<void> take_learned(OperatorState& from) noexcept;
   Expected<void> copy_learned(OperatorInstance& from, std::uint64_t bytes) noexcept;
   /// Errors: Unsupported, in a child process that fork() made; System, after a copy that failed.
   Check check_usable() const noexcept;
-  OperatorStats stats() const noexcept;
 
- private:
   struct Slot {
     /// Number of the ticket in flight, or kFree. Atomic, because `wait` may run at the same time as
     /// `submit`.
@@ -179,7 +167,7 @@ class OperatorState {
     std::uint64_t sequence = 0;
     std::int64_t timestamp_ns = 0;
     std::int64_t submitted_ns = 0;
-    bool late = false;  ///< it counts in missed_deadlines_
+    bool late = false;  ///< it counts in missed_deadlines
   };
 
   /// Returns the slot that holds this ticket (or kFree), or -1. The search starts at slot `first`.
@@ -188,228 +176,89 @@ class OperatorState {
   Expected<int> slot_of(Ticket ticket) const noexcept;
   Check check_spaces(const Frame& in, const OperatorOutput& out) const noexcept;
 
-  EngineRef engine_;
-  OperatorInfo info_;
-  std::unique_ptr<ClassName[]> class_names_;
-  std::unique_ptr<OperatorInstance> instance_;
-  const std::uint64_t issuer_;  // issuer of this operator's tickets
+  EngineRef engine;
+  OperatorInfo info;
+  std::unique_ptr<ClassName[]> class_names;
+  std::unique_ptr<OperatorInstance> instance;
+  const std::uint64_t issuer;  // issuer of this operator's tickets
   /// A copy that failed has replaced a part of what was learned.
-  bool half_learned_ = false;
-  std::uint64_t submitted_ = 0;
-  std::array<Slot, kMaxDepth> slots_;
+  bool half_learned = false;
+  std::uint64_t submitted = 0;
+  std::array<Slot, kMaxDepth> slots;
 
-  std::uint64_t bad_frames_ = 0;
-  std::uint64_t missed_deadlines_ = 0;
-  std::uint64_t canceled_frames_ = 0;
-  LatencyHistogram latency_;
+  std::uint64_t bad_frames = 0;
+  std::uint64_t missed_deadlines = 0;
+  std::uint64_t canceled_frames = 0;
+  LatencyHistogram latency;
 };
 
 OperatorState::~OperatorState() {
-  if (instance_ == nullptr) return;
-  if (engine_->is_child()) {
-    engine_->abandon();  // no thread computes the frames that were in flight
+  if (instance == nullptr) return;
+  if (engine->is_child()) {
+    engine->abandon();  // no thread computes the frames that were in flight
   } else {
-    instance_->stop();
-    for (int slot = 0; slot < info_.depth; ++slot) instance_->cancel(slot);
+    instance->stop();
+    for (int slot = 0; slot < info.depth; ++slot) instance->cancel(slot);
   }
 }
 
-Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> instance) noexcept {
-  OCELLUS_TRY(instance->start(*engine_));
-  instance_ = std::move(instance);
+Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> made) noexcept {
+  if (info.class_names != nullptr) {
+    const auto count = static_cast<std::size_t>(info.classes);
+    class_names.reset(new (std::nothrow) ClassName[count]);
+    if (class_names == nullptr) return no_memory_for_operator();
+    std::memcpy(class_names.get(), info.class_names, count * sizeof(ClassName));
+    info.class_names = class_names.get();
+  }
+  OCELLUS_TRY(made->start(*engine));
+  instance = std::move(made);
   return {};
 }
 
 Check OperatorState::check_spaces(const Frame& in, const OperatorOutput& out) const noexcept {
   const MemorySpace out_space = out.planes[0].space;
-  if (!instance_->takes_device_memory() &&
+  if (!instance->takes_device_memory() &&
       (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda)) {
     return invalid_argument(
         "frame is in %s and output in %s memory; the backend %s reads and writes host memory",
-        space_name(in.space), space_name(out_space), instance_->backend());
+        space_name(in.space), space_name(out_space), instance->backend());
   }
   return {};
 }
 
 int OperatorState::slot_with(std::uint64_t ticket, std::uint64_t first) const noexcept {
-  const auto depth = static_cast<std::uint64_t>(info_.depth);
+  const auto depth = static_cast<std::uint64_t>(info.depth);
   for (std::uint64_t i = 0; i < depth; ++i) {
     const std::uint64_t slot = (first + i) % depth;
-    if (slots_[slot].ticket.load(std::memory_order_acquire) == ticket)
-      return static_cast<int>(slot);
+    if (slots[slot].ticket.load(std::memory_order_acquire) == ticket) return static_cast<int>(slot);
   }
   return -1;
 }
 
 Check OperatorState::check_usable() const noexcept {
-  OCELLUS_TRY(engine_->check_process());
-  if (!half_learned_) [[likely]]
+  OCELLUS_TRY(engine->check_process());
+  if (!half_learned) [[likely]]
     return {};
-  return tl::unexpected(make_error(
+  return failure(
       Status::kSystem,
       "take_learned of %s failed and left a part of what each of the two operators has learned; "
       "call it again, or create the operator again",
-      info_.name));
-}
-
-Expected<Ticket> OperatorState::submit(const Frame& in, const OperatorOutput& out) noexcept {
-  OCELLUS_TRY(check_usable());
-  if (instance_->is_stopped()) [[unlikely]] {
-    return tl::unexpected(make_error(
-        Status::kStopped, "%s was stopped; call reset before the next frame", info_.name));
-  }
-  OCELLUS_TRY(check_frame(info_, in));
-  OCELLUS_TRY(check_spaces(in, out));
-  OCELLUS_TRY(check_output(info_, out));
-  OCELLUS_TRY(check_in_place(in, out.planes[0], info_.planes[0].name));
-  const std::uint64_t number = submitted_ + 1;
-  // Slots are taken in turn. A caller that cycles through `depth` buffers thus always uses the same
-  // buffer with the same slot, and the slot keeps what it prepared for this buffer.
-  const int index = slot_with(kFree, submitted_);
-  if (index < 0) {
-    return tl::unexpected(make_error(
-        Status::kQueueFull,
-        "%d frames are in flight, which is the depth; wait for one of them first", info_.depth));
-  }
-  Slot& slot = slots_[static_cast<std::size_t>(index)];
-  slot.sequence = in.sequence;
-  slot.timestamp_ns = in.timestamp_ns;
-  slot.submitted_ns = now_ns();
-  slot.late = false;
-  slot.ticket.store(number, std::memory_order_release);
-  if (Expected<void> begun = instance_->submit(index, in, out); !begun) {
-    slot.ticket.store(kFree, std::memory_order_release);
-    return tl::unexpected(begun.error());
-  }
-  submitted_ = number;
-  return Ticket{number, issuer_};
+      info.name);
 }
 
 Expected<int> OperatorState::slot_of(Ticket ticket) const noexcept {
-  OCELLUS_TRY(engine_->check_process());
+  OCELLUS_TRY(engine->check_process());
   if (ticket.number == kFree) {
-    return tl::unexpected(
-        make_error(Status::kInvalidTicket, "ticket 0 was not given out; submit counts from 1"));
+    return failure(Status::kInvalidTicket, "ticket 0 was not given out; submit counts from 1");
   }
-  if (ticket.issuer != issuer_) {
-    return tl::unexpected(make_error(Status::kInvalidTicket,
-                                     "ticket %llu is of another operator; %s did not give it out",
-                                     static_cast<unsigned long long>(ticket.number), info_.name));
+  if (ticket.issuer != issuer) {
+    return failure(Status::kInvalidTicket,
+                   "ticket %llu is of another operator; %s did not give it out",
+                   static_cast<unsigned long long>(ticket.number), info.name);
   }
   const int index = slot_with(ticket.number);
   if (index < 0) return unknown(ticket);
   return index;
-}
-
-Expected<FrameInfo> OperatorState::wait(Ticket ticket, Deadline deadline) noexcept {
-  OCELLUS_TRY_ASSIGN(found, slot_of(ticket));
-  const int index = *found;
-  Slot& slot = slots_[static_cast<std::size_t>(index)];
-  FrameResult result;
-  const Expected<void> done = instance_->wait(index, deadline, result);
-  if (!done) {
-    const Status status = done.error().status;
-    if (status == Status::kInvalidTicket) return unknown(ticket);
-    if (status == Status::kStopped) {
-      slot.ticket.store(kFree, std::memory_order_release);
-      return tl::unexpected(
-          make_error(status, "%s was stopped before ticket %llu was done; the frame has no result",
-                     info_.name, static_cast<unsigned long long>(ticket.number)));
-    }
-    if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
-    if (deadline.time() >
-            Deadline::Clock::time_point(std::chrono::nanoseconds(slot.submitted_ns)) &&
-        !std::exchange(slot.late, true))
-      ++missed_deadlines_;
-    return tl::unexpected(
-        make_error(status, "ticket %llu is not done; the frame still belongs to the operator",
-                   static_cast<unsigned long long>(ticket.number)));
-  }
-  FrameInfo info;
-  info.sequence = slot.sequence;
-  info.timestamp_ns = slot.timestamp_ns;
-  info.described_sequence = result.described_sequence;
-  info.described_timestamp_ns = result.described_timestamp_ns;
-  info.delay_frames = info_.delay_frames;
-  info.flags = result.flags;
-  info.queue_ns = result.queue_ns;
-  info.copy_ns = result.copy_ns;
-  info.compute_ns = result.compute_ns;
-  if (info.bad_pixels()) ++bad_frames_;
-  latency_.record(now_ns() - slot.submitted_ns);
-  slot.ticket.store(kFree, std::memory_order_release);
-  return info;
-}
-
-Expected<CancelOutcome> OperatorState::cancel(Ticket ticket) noexcept {
-  OCELLUS_TRY_ASSIGN(found, slot_of(ticket));
-  Expected<CancelOutcome> outcome = instance_->try_cancel(*found);
-  if (outcome && *outcome == CancelOutcome::kCanceled) {
-    ++canceled_frames_;
-    slots_[static_cast<std::size_t>(*found)].ticket.store(kFree, std::memory_order_release);
-  }
-  return outcome;
-}
-
-Expected<int> OperatorState::create_event_fd() noexcept {
-  OCELLUS_TRY(engine_->check_process());
-  return instance_->create_event_fd();
-}
-
-void OperatorState::stop() noexcept {
-  if (engine_->is_child()) return;
-  instance_->stop();
-}
-
-void OperatorState::reset() noexcept {
-  if (engine_->is_child()) return;
-  instance_->stop();
-  // Drop the newest frame first, so that dropping one does not start the next.
-  for (;;) {
-    Slot* newest = &slots_[0];
-    for (Slot& slot : slots_)
-      if (slot.ticket.load(std::memory_order_acquire) >
-          newest->ticket.load(std::memory_order_acquire))
-        newest = &slot;
-    if (newest->ticket.load(std::memory_order_acquire) == kFree) break;
-    instance_->cancel(static_cast<int>(newest - slots_.data()));
-    newest->ticket.store(kFree, std::memory_order_release);
-  }
-  instance_->reset();
-}
-
-Expected<void> OperatorInstance::read_learned(void*, std::uint64_t, std::size_t) noexcept {
-  return does_not_learn("the operator");
-}
-Expected<void> OperatorInstance::write_learned(const void*, std::uint64_t, std::size_t) noexcept {
-  return does_not_learn("the operator");
-}
-Expected<void> OperatorInstance::save_learned(const char*) noexcept {
-  return does_not_learn("the operator");
-}
-
-Check OperatorState::save_model(const char* path) noexcept {
-  OCELLUS_TRY(check_usable());
-  if (instance_->learned().bytes == 0) return does_not_learn(info_.name);
-  OCELLUS_TRY(instance_->finish_frames());
-  return instance_->save_learned(path);
-}
-
-Check OperatorState::take_learned(OperatorState& from) noexcept {
-  OCELLUS_TRY(engine_->check_process());
-  OCELLUS_TRY(from.check_usable());
-  const OperatorInstance::Learned own = instance_->learned();
-  const OperatorInstance::Learned other = from.instance_->learned();
-  if (own.bytes == 0) return does_not_learn(info_.name);
-  if (other.bytes == 0) return does_not_learn(from.info_.name);
-  if (own.bytes != other.bytes || own.arrangement != other.arrangement) {
-    return invalid_argument(
-        "%s cannot take over what another operator has learned: their models have different shapes",
-        info_.name);
-  }
-  OCELLUS_TRY(from.instance_->finish_frames());
-  OCELLUS_TRY(instance_->finish_frames());
-  return copy_learned(*from.instance_, own.bytes);
 }
 
 Check OperatorState::copy_learned(OperatorInstance& from, std::uint64_t all) noexcept {
@@ -417,24 +266,11 @@ Check OperatorState::copy_learned(OperatorInstance& from, std::uint64_t all) noe
   for (std::uint64_t at = 0; at < all; at += sizeof(piece)) {
     const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(sizeof(piece), all - at));
     OCELLUS_TRY(from.read_learned(piece, at, bytes));
-    half_learned_ = true;
-    OCELLUS_TRY(instance_->write_learned(piece, at, bytes));
+    half_learned = true;
+    OCELLUS_TRY(instance->write_learned(piece, at, bytes));
   }
-  half_learned_ = false;
+  half_learned = false;
   return {};
-}
-
-OperatorStats OperatorState::stats() const noexcept {
-  OperatorStats stats;
-  stats.frames = latency_.count();
-  stats.bad_frames = bad_frames_;
-  stats.missed_deadlines = missed_deadlines_;
-  stats.p50_ns = latency_.percentile_ns(50.0);
-  stats.p99_ns = latency_.percentile_ns(99.0);
-  stats.max_ns = latency_.max_ns();
-  stats.canceled_frames = canceled_frames_;
-  stats.overflow = latency_.overflow();
-  return stats;
 }
 
 Expected<Footprint> footprint_of(const std::unique_ptr<OperatorInstance>& instance) noexcept {
@@ -449,20 +285,11 @@ struct OperatorAccess {
 };
 
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
-                                       std::unique_ptr<OperatorInstance> instance,
-                                       const ClassName* names) noexcept {
+                                       std::unique_ptr<OperatorInstance> instance) noexcept {
   if (instance == nullptr) return no_memory_for_operator();
   EngineRef shared = EngineAccess::share(engine);
   OCELLUS_TRY(shared->check_process());
-  std::unique_ptr<ClassName[]> copied;
-  if (names != nullptr) {
-    const auto count = static_cast<std::size_t>(info.classes);
-    copied.reset(new (std::nothrow) ClassName[count]);
-    if (copied == nullptr) return no_memory_for_operator();
-    std::memcpy(copied.get(), names, count * sizeof(ClassName));
-  }
-  std::unique_ptr<OperatorState> state(
-      new (std::nothrow) OperatorState(std::move(shared), info, std::move(copied)));
+  std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
   if (!state) return no_memory_for_operator();
   OCELLUS_TRY(state->start(std::move(instance)));
   return OperatorAccess::handle(std::move(state));
@@ -477,34 +304,145 @@ OperatorHandle& OperatorHandle::operator=(OperatorHandle&&) noexcept = default;
 OperatorHandle::~OperatorHandle() = default;
 
 const OperatorInfo& OperatorHandle::info() const noexcept {
-  return state_->info();
+  return state_->info;
 }
+
 Expected<Ticket> OperatorHandle::submit(const Frame& in, const OperatorOutput& out) noexcept {
-  return state_->submit(in, out);
+  OCELLUS_TRY(state_->check_usable());
+  if (state_->instance->is_stopped()) [[unlikely]] {
+    return failure(Status::kStopped, "%s was stopped; call reset before the next frame",
+                   state_->info.name);
+  }
+  OCELLUS_TRY(check_frame(state_->info, in));
+  OCELLUS_TRY(state_->check_spaces(in, out));
+  OCELLUS_TRY(check_output(state_->info, out));
+  OCELLUS_TRY(check_in_place(in, out.planes[0], state_->info.planes[0].name));
+  const std::uint64_t number = state_->submitted + 1;
+  // Slots are taken in turn. A caller that cycles through `depth` buffers thus always uses the same
+  // buffer with the same slot, and the slot keeps what it prepared for this buffer.
+  const int index = state_->slot_with(kFree, state_->submitted);
+  if (index < 0) {
+    return failure(Status::kQueueFull,
+                   "%d frames are in flight, which is the depth; wait for one of them first",
+                   state_->info.depth);
+  }
+  detail::OperatorState::Slot& slot = state_->slots[static_cast<std::size_t>(index)];
+  slot.sequence = in.sequence;
+  slot.timestamp_ns = in.timestamp_ns;
+  slot.submitted_ns = detail::now_ns();
+  slot.late = false;
+  slot.ticket.store(number, std::memory_order_release);
+  if (Expected<void> begun = state_->instance->submit(index, in, out); !begun) {
+    slot.ticket.store(kFree, std::memory_order_release);
+    return tl::unexpected(begun.error());
+  }
+  state_->submitted = number;
+  return Ticket{number, state_->issuer};
 }
+
 Expected<FrameInfo> OperatorHandle::wait(Ticket ticket, Deadline deadline) noexcept {
-  return state_->wait(ticket, deadline);
+  OCELLUS_TRY_ASSIGN(found, state_->slot_of(ticket));
+  const int index = *found;
+  detail::OperatorState::Slot& slot = state_->slots[static_cast<std::size_t>(index)];
+  FrameInfo info;
+  const Expected<void> done = state_->instance->wait(index, deadline, info);
+  if (!done) {
+    const Status status = done.error().status;
+    if (status == Status::kInvalidTicket) return unknown(ticket);
+    if (status == Status::kStopped) {
+      slot.ticket.store(kFree, std::memory_order_release);
+      return failure(status, "%s was stopped before ticket %llu was done; the frame has no result",
+                     state_->info.name, static_cast<unsigned long long>(ticket.number));
+    }
+    if (status != Status::kDeadlineMissed) return tl::unexpected(done.error());
+    if (deadline.time() >
+            Deadline::Clock::time_point(std::chrono::nanoseconds(slot.submitted_ns)) &&
+        !std::exchange(slot.late, true))
+      ++state_->missed_deadlines;
+    return failure(status, "ticket %llu is not done; the frame still belongs to the operator",
+                   static_cast<unsigned long long>(ticket.number));
+  }
+  info.sequence = slot.sequence;
+  info.timestamp_ns = slot.timestamp_ns;
+  info.delay_frames = state_->info.delay_frames;
+  if (info.bad_pixels()) ++state_->bad_frames;
+  state_->latency.record(detail::now_ns() - slot.submitted_ns);
+  slot.ticket.store(kFree, std::memory_order_release);
+  return info;
 }
+
 Expected<CancelOutcome> OperatorHandle::cancel(Ticket ticket) noexcept {
-  return state_->cancel(ticket);
+  OCELLUS_TRY_ASSIGN(found, state_->slot_of(ticket));
+  Expected<CancelOutcome> outcome = state_->instance->try_cancel(*found);
+  if (outcome && *outcome == CancelOutcome::kCanceled) {
+    ++state_->canceled_frames;
+    state_->slots[static_cast<std::size_t>(*found)].ticket.store(kFree, std::memory_order_release);
+  }
+  return outcome;
 }
+
 Expected<int> OperatorHandle::create_event_fd() noexcept {
-  return state_->create_event_fd();
+  OCELLUS_TRY(state_->engine->check_process());
+  return state_->instance->create_event_fd();
 }
+
 void OperatorHandle::stop() noexcept {
-  state_->stop();
+  if (state_->engine->is_child()) return;
+  state_->instance->stop();
 }
+
 void OperatorHandle::reset() noexcept {
-  state_->reset();
+  if (state_->engine->is_child()) return;
+  state_->instance->stop();
+  // Drop the newest frame first, so that dropping one does not start the next.
+  for (;;) {
+    detail::OperatorState::Slot* newest = &state_->slots[0];
+    for (detail::OperatorState::Slot& slot : state_->slots)
+      if (slot.ticket.load(std::memory_order_acquire) >
+          newest->ticket.load(std::memory_order_acquire))
+        newest = &slot;
+    if (newest->ticket.load(std::memory_order_acquire) == kFree) break;
+    state_->instance->cancel(static_cast<int>(newest - state_->slots.data()));
+    newest->ticket.store(kFree, std::memory_order_release);
+  }
+  state_->instance->reset();
 }
+
 Expected<void> OperatorHandle::save_model(const char* path) noexcept {
-  return state_->save_model(path);
+  OCELLUS_TRY(state_->check_usable());
+  if (state_->instance->learned().bytes == 0) return does_not_learn(state_->info.name);
+  OCELLUS_TRY(state_->instance->finish_frames());
+  return state_->instance->save_learned(path);
 }
+
 Expected<void> OperatorHandle::take_learned(OperatorHandle& from) noexcept {
-  return state_->take_learned(*from.state_);
+  OCELLUS_TRY(state_->engine->check_process());
+  OCELLUS_TRY(from.state_->check_usable());
+  const detail::OperatorInstance::Learned own = state_->instance->learned();
+  const detail::OperatorInstance::Learned other = from.state_->instance->learned();
+  if (own.bytes == 0) return does_not_learn(state_->info.name);
+  if (other.bytes == 0) return does_not_learn(from.state_->info.name);
+  if (own.bytes != other.bytes || own.arrangement != other.arrangement) {
+    return invalid_argument(
+        "%s cannot take over what another operator has learned: their models have different shapes",
+        state_->info.name);
+  }
+  OCELLUS_TRY(from.state_->instance->finish_frames());
+  OCELLUS_TRY(state_->instance->finish_frames());
+  return state_->copy_learned(*from.state_->instance, own.bytes);
 }
+
 OperatorStats OperatorHandle::stats() const noexcept {
-  return state_->stats();
+  OperatorStats stats;
+  stats.frames = state_->latency.count();
+  stats.bad_frames = state_->bad_frames;
+  stats.missed_deadlines = state_->missed_deadlines;
+  stats.p50_ns = state_->latency.percentile_ns(50.0);
+  stats.p99_ns = state_->latency.percentile_ns(99.0);
+  stats.max_ns = state_->latency.max_ns();
+  stats.canceled_frames = state_->canceled_frames;
+  stats.overflow = state_->latency.overflow();
+  return stats;
 }
 
 }  // namespace ocellus

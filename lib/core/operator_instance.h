@@ -16,16 +16,6 @@ namespace ocellus::detail {
 /// Largest number of frames that a result may depend on.
 inline constexpr int kMaxSupportFrames = 25;
 
-/// What a backend returns for a finished frame, in addition to the record.
-struct FrameResult {
-  std::uint64_t described_sequence = 0;
-  std::int64_t described_timestamp_ns = 0;
-  std::uint32_t flags = 0;  ///< FrameFlag bits
-  std::int64_t queue_ns = 0;
-  std::int64_t copy_ns = 0;
-  std::int64_t compute_ns = 0;
-};
-
 /// The abstract class of a backend's implementation of an operator. An instance is created without
 /// memory and can then only report its footprint. `start` takes one piece of each kind of the
 /// engine's memory. The pieces also hold the state of `depth` frames in flight. The handle numbers
@@ -48,11 +38,12 @@ class OperatorInstance {
   /// Starts a frame in a free slot. The arguments have been checked. On failure the slot remains
   /// free, and the frame neither runs nor counts. Errors: DeviceLost, System.
   virtual Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept = 0;
-  /// Waits for a frame. On success the slot is free, and `result` and the output's record are
-  /// filled in. Errors: DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed),
-  /// Stopped. After DeadlineMissed and System the slot is not free. After Stopped it is, and there
-  /// is no result: `stop` ended the frame early.
-  virtual Expected<void> wait(int slot, Deadline deadline, FrameResult& result) noexcept = 0;
+  /// Waits for a frame. On success the slot is free, and the output's record and `result` are
+  /// filled in, except what the caller knows: sequence, timestamp and delay. Errors:
+  /// DeadlineMissed, InvalidTicket, DeviceLost, System (a CUDA call failed), Stopped. After
+  /// DeadlineMissed and System the slot is not free. After Stopped it is, and there is no result:
+  /// `stop` ended the frame early.
+  virtual Expected<void> wait(int slot, Deadline deadline, FrameInfo& result) noexcept = 0;
   /// Drops the frame of a slot in use if it has not begun; the slot is free then. Does not wait.
   /// Errors: those of `wait`, except DeadlineMissed and Stopped.
   virtual Expected<CancelOutcome> try_cancel(int slot) noexcept = 0;
@@ -77,12 +68,18 @@ class OperatorInstance {
     std::uint64_t arrangement = 0;
   };
   virtual Learned learned() const noexcept { return {}; }
+  // The next three are called only if `learned` has bytes.
   /// Copy a part of it, of which no frame may change anything. Errors: DeviceLost, System.
-  virtual Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept;
-  virtual Expected<void> write_learned(const void* from, std::uint64_t at,
-                                       std::size_t bytes) noexcept;
+  virtual Expected<void> read_learned(void* /*to*/, std::uint64_t /*at*/,
+                                      std::size_t /*bytes*/) noexcept {
+    return {};
+  }
+  virtual Expected<void> write_learned(const void* /*from*/, std::uint64_t /*at*/,
+                                       std::size_t /*bytes*/) noexcept {
+    return {};
+  }
   /// Writes it to a model file. No frame may run. Errors: those of OperatorHandle::save_model.
-  virtual Expected<void> save_learned(const char* path) noexcept;
+  virtual Expected<void> save_learned(const char* /*path*/) noexcept { return {}; }
 
  protected:
   OperatorInstance() noexcept = default;
@@ -95,11 +92,9 @@ class OperatorInstance {
 /// instance, and gives OutOfMemory.
 Expected<Footprint> footprint_of(const std::unique_ptr<OperatorInstance>& instance) noexcept;
 
-/// Takes ownership of an instance without memory and starts it on the engine. `names`: of the
-/// classes that `info` counts; they are copied. Errors: OutOfMemory if `instance` is null, and
-/// those of `start`.
+/// Takes ownership of an instance without memory and starts it on the engine. The names of the
+/// classes are copied. Errors: OutOfMemory if `instance` is null, and those of `start`.
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
-                                       std::unique_ptr<OperatorInstance> instance,
-                                       const ClassName* names = nullptr) noexcept;
+                                       std::unique_ptr<OperatorInstance> instance) noexcept;
 
 }  // namespace ocellus::detail

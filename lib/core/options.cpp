@@ -115,7 +115,7 @@ Expected<void> set_one(const Option& option, void* config, std::string_view text
       break;
   }
   if (Expected<void> set = option.set_text(config, text); !set) {
-    return tl::unexpected(make_error(set.error().status, "%s: %s", option.name, set.error().text));
+    return detail::failure(set.error().status, "%s: %s", option.name, set.error().text);
   }
   return {};
 }

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/failure.h"
+
 namespace ocellus::detail {
 
 OwnerProcess::OwnerProcess() noexcept
@@ -16,9 +18,8 @@ Expected<void> OwnerProcess::create() noexcept {
   void* const page =
       mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) {
-    return tl::unexpected(make_error(Status::kOutOfMemory,
-                                     "the system gave no page of memory for the engine: %s",
-                                     strerror(errno)));
+    return failure(Status::kOutOfMemory, "the system gave no page of memory for the engine: %s",
+                   strerror(errno));
   }
 #ifdef MADV_WIPEONFORK
   // Emulators may accept any advice and ignore it, so check that invalid advice is refused.
@@ -44,11 +45,11 @@ bool OwnerProcess::is_child() const noexcept {
 Expected<void> OwnerProcess::check() const noexcept {
   if (!is_child()) [[likely]]
     return {};
-  return tl::unexpected(make_error(
+  return failure(
       Status::kUnsupported,
       "the engine was created in process %ld; this process is a child made by fork() "
       "and has neither the engine's threads nor its device; create an engine in the child",
-      static_cast<long>(pid_)));
+      static_cast<long>(pid_));
 }
 
 }  // namespace ocellus::detail

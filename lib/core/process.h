@@ -1,4 +1,4 @@
-// OwnerProcess: tells whether the calling process created an object or is a child that fork() made.
+// The process: whether it is a child that fork() made, and its limit of CPU time.
 #pragma once
 
 #include <sys/types.h>
@@ -7,6 +7,15 @@
 
 namespace ocellus::detail {
 
+/// UsableCpus::quota. `root` precedes the paths of all files that are read, for tests; "": the
+/// system's own.
+double cpu_quota(const char* root) noexcept;
+
+/// UsableCpus::count.
+int whole_cpus(int affinity, double quota) noexcept;
+
+/// Tells whether the calling process created an object or is a child that fork() made.
+///
 /// A child process has neither the threads nor the devices of its parent. A mutex that was locked
 /// during fork() remains locked in the child.
 class OwnerProcess {

@@ -113,7 +113,7 @@ Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
                                  .name = "ocellus",
                                  .cpus = named ? &cpus : nullptr,
                                  .realtime_priority = config.realtime_priority};
-  OCELLUS_TRY(start_thread(options, &Scheduler::thread_main, &worker, worker.thread));
+  OCELLUS_TRY(start_thread<&Worker::work>(options, &worker, worker.thread));
   ++started_;
   // Nobody asked for a share of the CPUs, so the worker does without where a sandbox forbids it.
   if (!named &&
@@ -261,14 +261,8 @@ bool Scheduler::watch_epoch(std::int64_t until_ns) noexcept {
   return changed;
 }
 
-void* Scheduler::thread_main(void* worker) noexcept {
-  touch_stack();
-  auto& self = *static_cast<Worker*>(worker);
-  self.scheduler->work_loop(self);
-  return nullptr;
-}
-
 void Scheduler::work_loop(Worker& self) noexcept {
+  touch_stack();
   const Lock lock(mutex_);
   ++ready_;
   pthread_cond_broadcast(&done_);
@@ -362,15 +356,15 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
   return status;
 }
 
-Scheduler::Withdrawal Scheduler::withdraw(Job& job) noexcept {
+std::optional<CancelOutcome> Scheduler::withdraw(Job& job) noexcept {
   const Lock lock(mutex_);
   switch (job.state_) {
     case Job::State::kIdle:
-      return Withdrawal::kIdle;
+      return std::nullopt;
     case Job::State::kDone:
-      return Withdrawal::kDone;
+      return CancelOutcome::kDone;
     case Job::State::kRunning:
-      if (job.started_ns_ != 0) return Withdrawal::kBegun;
+      if (job.started_ns_ != 0) return CancelOutcome::kBegun;
       break;
     case Job::State::kQueued:
       break;
@@ -386,12 +380,12 @@ Scheduler::Withdrawal Scheduler::withdraw(Job& job) noexcept {
   if (tail_ == &job) tail_ = before;
   job.state_ = Job::State::kIdle;
   if (first) advance();
-  return Withdrawal::kWithdrawn;
+  return CancelOutcome::kCanceled;
 }
 
 bool Scheduler::cancel(Job& job) noexcept {
-  const Withdrawal withdrawal = withdraw(job);
-  if (withdrawal == Withdrawal::kIdle || withdrawal == Withdrawal::kWithdrawn) return false;
+  const auto outcome = withdraw(job);
+  if (!outcome || *outcome == CancelOutcome::kCanceled) return false;
   return wait(job, Deadline::never()) == Status::kOk;
 }
 

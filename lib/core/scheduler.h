@@ -8,11 +8,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "core/priority_mutex.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
+#include "ocellus/ticket.h"
 
 namespace ocellus::detail {
 
@@ -106,10 +108,9 @@ class Scheduler {
   /// Waits until `job` is done or idle. A job that is done stays so, for `wait`.
   void finish(Job& job) noexcept;
 
-  enum class Withdrawal : std::uint8_t { kIdle, kWithdrawn, kBegun, kDone };
   /// Removes a job of which no part has begun, so that it is idle and has left no trace. Otherwise
-  /// the job stays as it is. Does not wait.
-  Withdrawal withdraw(Job& job) noexcept;
+  /// the job stays as it is; nothing: it is idle. Does not wait.
+  std::optional<CancelOutcome> withdraw(Job& job) noexcept;
 
   /// Withdraws a job, or waits until it is done. The job is idle afterwards. Returns whether it was
   /// done, and not withdrawn or idle.
@@ -125,12 +126,13 @@ class Scheduler {
     /// woken thread would take the mutex in the kernel.
     std::atomic<std::uint32_t> calls{0};
     bool sleeps = false;  // and was not called
+
+    void work() noexcept { scheduler->work_loop(*this); }
   };
 
   /// The mutex is locked on entry and on return. Returns kOk when the job is done, or
   /// kDeadlineMissed.
   Status run_until_done(Job& job, Deadline deadline) noexcept;
-  static void* thread_main(void* worker) noexcept;
   void work_loop(Worker& self) noexcept;
   /// Starts worker number `i` on these CPUs, or on any CPU if the set is empty.
   Expected<void> start_worker(int i, const EngineConfig& config, const cpu_set_t& cpus) noexcept;

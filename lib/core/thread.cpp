@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+
+#include "core/failure.h"
 
 namespace ocellus::detail {
 namespace {
@@ -16,28 +17,6 @@ namespace {
 // Address space; only touched pages use memory. The deepest call chain uses about 20 KiB, several
 // times as much with a sanitizer.
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
-
-/// Blocks signals in the calling thread during its lifetime. A thread that is started meanwhile
-/// inherits the blocked signals. Otherwise a program that waits for signals in one thread could
-/// find that a thread of the library has taken them.
-class BlockedSignals {
- public:
-  BlockedSignals() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    // These signals are raised by the thread's own instructions. If they were blocked, the process
-    // would end without calling its handler.
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
-      sigdelset(&all, own);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-  BlockedSignals& operator=(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// The part of a stack that the C library uses; it holds the thread-local data of all libraries.
 std::size_t reserved_stack_bytes() noexcept {
@@ -81,6 +60,16 @@ int apply(const ThreadOptions& options, pthread_attr_t& attributes) noexcept {
 
 }  // namespace
 
+BlockedSignals::BlockedSignals(bool own) noexcept {
+  sigset_t signals;
+  sigfillset(&signals);
+  if (!own) {
+    for (const int raised : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
+      sigdelset(&signals, raised);
+  }
+  pthread_sigmask(SIG_SETMASK, &signals, &before_);
+}
+
 Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), void* argument,
                             pthread_t& thread) noexcept {
   pthread_attr_t attributes;
@@ -88,7 +77,9 @@ Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), v
   if (result == 0) {
     result = apply(options, attributes);
     if (result == 0) {
-      const BlockedSignals blocked;
+      // Otherwise a program that waits for signals in one thread could find that this one took
+      // them.
+      const BlockedSignals blocked(false);
       result = pthread_create(&thread, &attributes, run, argument);
     }
     pthread_attr_destroy(&attributes);
@@ -96,12 +87,11 @@ Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), v
   if (result != 0) {
     char cpus[32];
     print_cpus(options.cpus, cpus, sizeof(cpus));
-    return tl::unexpected(
-        make_error(Status::kSystem, "%s %d (%s, realtime priority %d) could not be started: %s%s",
+    return failure(Status::kSystem, "%s %d (%s, realtime priority %d) could not be started: %s%s",
                    options.kind, options.number, cpus, options.realtime_priority, strerror(result),
                    result == EPERM && options.realtime_priority > 0
                        ? "; SCHED_FIFO needs CAP_SYS_NICE or an rtprio limit"
-                       : ""));
+                       : "");
   }
   char name[32];
   std::snprintf(name, sizeof(name), "%.20s-%d", options.name, options.number);

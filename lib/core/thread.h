@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 
 #include "ocellus/status.h"
 
@@ -22,5 +23,31 @@ struct ThreadOptions {
 /// blocked except those that the thread's own instructions raise. Errors: System.
 Expected<void> start_thread(const ThreadOptions& options, void* (*run)(void*), void* argument,
                             pthread_t& thread) noexcept;
+
+/// A thread that calls the function `kRun` of an object.
+template <auto kRun, typename Object>
+Expected<void> start_thread(const ThreadOptions& options, Object* object,
+                            pthread_t& thread) noexcept {
+  const auto run = [](void* argument) -> void* {
+    (static_cast<Object*>(argument)->*kRun)();
+    return nullptr;
+  };
+  return start_thread(options, run, object, thread);
+}
+
+/// While it exists, the calling thread takes no signals. A thread that is started meanwhile
+/// inherits this.
+class BlockedSignals {
+ public:
+  /// `own`: also those that the thread's own instructions raise. Then the process would end at such
+  /// a signal without a call of its handler.
+  explicit BlockedSignals(bool own) noexcept;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace ocellus::detail

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+
+#include "core/thread.h"
 
 namespace ocellus {
 namespace {
@@ -39,23 +40,6 @@ int take_place(const char* path) noexcept {
   return -1;
 }
 
-/// While it exists, no handler of a signal interrupts this thread. remove_unfinished_files() waits
-/// for a file that is being created, and would otherwise wait for the thread that it interrupted.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 void remove_unfinished_files() noexcept {
@@ -78,7 +62,9 @@ UnfinishedFile::~UnfinishedFile() {
 }
 
 int UnfinishedFile::create(const char* path, mode_t mode) noexcept {
-  const SignalsBlocked blocked;
+  // remove_unfinished_files() waits for a file that is being created. A handler must not interrupt
+  // the thread that it would wait for.
+  const detail::BlockedSignals blocked(true);
   place_ = take_place(path);
   // Asked after the registration: either the file is not created, or its removal sees it.
   int descriptor = -1;

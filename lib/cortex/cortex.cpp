@@ -3,30 +3,34 @@
 #include <memory>
 #include <new>
 
-#include "core/backend.h"
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "cortex/plan.h"
 
 namespace ocellus {
-namespace {
 
-/// A plan is too large for a stack.
-Expected<std::unique_ptr<detail::CortexPlan>> make_cortex_plan(
-    const CortexConfig& config) noexcept {
-  std::unique_ptr<detail::CortexPlan> plan(new (std::nothrow) detail::CortexPlan);
-  if (plan == nullptr) return detail::no_memory_for_operator();
-  OCELLUS_TRY(detail::make_plan(config, *plan));
-  return plan;
-}
+template <>
+struct detail::OperatorTraits<CortexConfig> {
+  using Plan = std::unique_ptr<CortexPlan>;
 
-std::unique_ptr<detail::OperatorInstance> make_cortex(const EngineInfo& engine,
-                                                      const detail::CortexPlan& plan) noexcept {
-  if constexpr (detail::kBuiltWithCuda)
-    if (engine.backend == BackendKind::kCuda) return detail::make_cortex_cuda(plan);
-  return detail::make_cortex_cpu(plan, engine.workers);
-}
+  static Expected<Plan> plan(const CortexConfig& config) noexcept {
+    return make_large_plan<CortexPlan>(config);
+  }
+  static OperatorInfo info(const Plan& plan) noexcept {
+    OperatorInfo info = info_of(*plan);
+    info.class_names = plan->table.names.data();
+    return info;
+  }
+  static Expected<void> verify(const Plan& plan) noexcept { return verify_cortex_file(*plan); }
+  static std::unique_ptr<OperatorInstance> cpu(const Plan& plan, int workers,
+                                               const CortexConfig&) noexcept {
+    return make_cortex_cpu(*plan, workers);
+  }
+  static std::unique_ptr<OperatorInstance> cuda(const Plan& plan, const CortexConfig&) noexcept {
+    return make_cortex_cuda(*plan);
+  }
+};
 
-}  // namespace
+template class Operator<Cortex, CortexConfig, CortexRecord>;
 
 Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
   const std::unique_ptr<detail::CortexTable> table(new (std::nothrow) detail::CortexTable);
@@ -41,26 +45,6 @@ Expected<CortexModelInfo> Cortex::read_model_info(const char* model) noexcept {
   info.sharpness = table->sharpness;
   info.note = Text<256>(table->note);
   return info;
-}
-
-Expected<OperatorInfo> Cortex::info_for(const CortexConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
-  return detail::info_of(**plan);
-}
-
-Expected<Footprint> Cortex::footprint(const EngineInfo& engine,
-                                      const CortexConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
-  OCELLUS_TRY(detail::verify_cortex_file(**plan));
-  return detail::footprint_of(make_cortex(engine, **plan));
-}
-
-Expected<Cortex> Cortex::create(Engine& engine, const CortexConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, make_cortex_plan(config));
-  OCELLUS_TRY_ASSIGN(
-      made, detail::make_operator(engine, detail::info_of(**plan),
-                                  make_cortex(engine.info(), **plan), (*plan)->table.names.data()));
-  return Cortex(std::move(*made));
 }
 
 }  // namespace ocellus

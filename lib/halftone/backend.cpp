@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "core/backend.h"
-
 namespace ocellus::detail {
 namespace {
 
@@ -77,14 +75,6 @@ OperatorInfo info_of(const CellularNetworkPlan& plan) noexcept {
   info.keeps_state = plan.warm_start;
   describe_stages(plan, info);
   return info;
-}
-
-std::unique_ptr<OperatorInstance> make_network(const EngineInfo& engine,
-                                               const CellularNetworkPlan& plan,
-                                               const CellSources* sources) noexcept {
-  if constexpr (kBuiltWithCuda)
-    if (engine.backend == BackendKind::kCuda) return make_network_cuda(plan, sources);
-  return make_network_cpu(plan, engine.workers, sources);
 }
 
 }  // namespace ocellus::detail

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/checks.h"
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "core/option_table.h"
 #include "halftone/backend.h"
 #include "halftone/plan.h"
@@ -330,50 +330,33 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
 }
 
-/// The info of the cellular network, with a summary of the chain or preset.
-template <typename Config>
-OperatorInfo info_of(const Config& config, const detail::CellularNetworkPlan& plan) noexcept {
-  OperatorInfo info = detail::info_of(plan);
-  const std::string_view what = what_runs(config);
-  char stages[sizeof(info.summary)];
-  std::snprintf(stages, sizeof(stages), "%s", info.summary);
-  std::snprintf(info.summary, sizeof(info.summary), "%.*s: %.96s", detail::shown(what), what.data(),
-                stages);
-  return info;
-}
-
-struct PlannedNetwork {
-  NetworkPointer network;  ///< the plan refers to it
-  detail::CellularNetworkPlan plan;
+/// The plan refers to the network.
+struct PlannedChain : detail::PlannedNetwork {
+  NetworkPointer network;
+  std::string_view what;  ///< the chain or the preset
 };
 
 template <typename Config>
-Expected<PlannedNetwork> make_plan_of(const Config& config) noexcept {
-  OCELLUS_TRY_ASSIGN(network, make_network_of(config));
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan((*network)->config));
-  plan->name = name_of(config);
-  return PlannedNetwork{std::move(*network), *plan};
-}
-
-template <typename Config>
-Expected<OperatorInfo> make_info(const Config& config) noexcept {
-  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
-  return info_of(config, planned->plan);
-}
-
-template <typename Config>
-Expected<Footprint> make_footprint(const EngineInfo& engine, const Config& config) noexcept {
-  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
-  return detail::footprint_of(detail::make_network(engine, planned->plan, nullptr));
-}
-
-template <typename Config>
-Expected<OperatorHandle> make_handle(Engine& engine, const Config& config) noexcept {
-  OCELLUS_TRY_ASSIGN(planned, make_plan_of(config));
-  const detail::CellSources sources = detail::sources_of(planned->network->config);
-  return detail::make_operator(engine, info_of(config, planned->plan),
-                               detail::make_network(engine.info(), planned->plan, &sources));
-}
+struct ChainTraits : detail::NetworkTraits<Config, PlannedChain> {
+  static Expected<PlannedChain> plan(const Config& config) noexcept {
+    OCELLUS_TRY_ASSIGN(network, make_network_of(config));
+    const CellularNetworkConfig& stages = (*network)->config;
+    OCELLUS_TRY_ASSIGN(plan, detail::make_plan(stages));
+    plan->name = name_of(config);
+    return PlannedChain{
+        {*plan, detail::sources_of(stages)}, std::move(*network), what_runs(config)};
+  }
+  /// The info of the cellular network, with a summary of the chain or preset.
+  static OperatorInfo info(const PlannedChain& planned) noexcept {
+    OperatorInfo info = detail::info_of(planned.plan);
+    const std::string_view what = planned.what;
+    char stages[sizeof(info.summary)];
+    std::snprintf(stages, sizeof(stages), "%s", info.summary);
+    std::snprintf(info.summary, sizeof(info.summary), "%.*s: %.96s", detail::shown(what),
+                  what.data(), stages);
+    return info;
+  }
+};
 
 }  // namespace
 
@@ -386,28 +369,14 @@ OptionTable CnnConfig::options() noexcept {
 
 // ---- operators
 
-Expected<OperatorInfo> Halftone::info_for(const HalftoneConfig& config) noexcept {
-  return make_info(config);
-}
-Expected<Footprint> Halftone::footprint(const EngineInfo& engine,
-                                        const HalftoneConfig& config) noexcept {
-  return make_footprint(engine, config);
-}
-Expected<Halftone> Halftone::create(Engine& engine, const HalftoneConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
-  return Halftone(std::move(*made));
-}
+template <>
+struct detail::OperatorTraits<HalftoneConfig> : ChainTraits<HalftoneConfig> {};
+template <>
+struct detail::OperatorTraits<CnnConfig> : ChainTraits<CnnConfig> {};
 
-Expected<OperatorInfo> Cnn::info_for(const CnnConfig& config) noexcept {
-  return make_info(config);
-}
-Expected<Footprint> Cnn::footprint(const EngineInfo& engine, const CnnConfig& config) noexcept {
-  return make_footprint(engine, config);
-}
-Expected<Cnn> Cnn::create(Engine& engine, const CnnConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(made, make_handle(engine, config));
-  return Cnn(std::move(*made));
-}
+template class Operator<Halftone, HalftoneConfig, CellularNetworkRecord>;
+template class Operator<Cnn, CnnConfig, CellularNetworkRecord>;
+
 Expected<ImageSize> Cnn::read_initial_size(const char* path) noexcept {
   return detail::read_pgm_size(path);
 }

@@ -1,6 +1,7 @@
 #include "image/fft_block.h"
 
 #include <cstddef>
+#include <type_traits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "image/fft_block.cpp"
@@ -196,8 +197,9 @@ HWY_INLINE void store(C value, float* at) {
   hn::Store(value.im, d, at + kFftSequences);
 }
 
-/// One pass, which splits blocks of `length` elements, or joins them.
-template <int kRadix, bool kInverse>
+/// One pass, which splits blocks of `length` elements, or joins them. The last pass of the forward
+/// transform, and the first one of the inverse, have no turns: `length` is the radix.
+template <int kRadix, bool kInverse, bool kTurns>
 HWY_INLINE void run_pass(int total, int length, const Complex32* HWY_RESTRICT roots,
                          float* HWY_RESTRICT data) {
   const D d;
@@ -211,14 +213,14 @@ HWY_INLINE void run_pass(int total, int length, const Complex32* HWY_RESTRICT ro
       for (int lane = 0; lane < kFftSequences; lane += lanes) {
         C e[kRadix];
         for (int s = 0; s < kRadix; ++s) e[s] = load(first + s * stride + lane);
-        if constexpr (kInverse) {
+        if constexpr (kTurns && kInverse) {
           for (int s = 1; s < kRadix; ++s) {
             const Complex32& root = roots[s * j * step];
             e[s] = multiply_conjugate(e[s], hn::Set(d, root.re), hn::Set(d, root.im));
           }
         }
         Butterfly<kRadix, kInverse>::run(e);
-        if constexpr (!kInverse) {
+        if constexpr (kTurns && !kInverse) {
           for (int s = 1; s < kRadix; ++s) {
             const Complex32& root = roots[s * j * step];
             e[s] = multiply(e[s], hn::Set(d, root.re), hn::Set(d, root.im));
@@ -230,25 +232,10 @@ HWY_INLINE void run_pass(int total, int length, const Complex32* HWY_RESTRICT ro
   }
 }
 
-/// The last pass of the forward transform, or the first one of the inverse. It has no turns.
-template <int kRadix, bool kInverse>
-HWY_INLINE void run_inner_pass(int total, float* HWY_RESTRICT data) {
-  const auto lanes = static_cast<int>(hn::Lanes(D()));
-  for (int begin = 0; begin < total; begin += kRadix) {
-    float* const first = data + std::ptrdiff_t{kFftElement} * begin;
-    for (int lane = 0; lane < kFftSequences; lane += lanes) {
-      C e[kRadix];
-      for (int s = 0; s < kRadix; ++s) e[s] = load(first + s * kFftElement + lane);
-      Butterfly<kRadix, kInverse>::run(e);
-      for (int s = 0; s < kRadix; ++s) store(e[s], first + s * kFftElement + lane);
-    }
-  }
-}
-
 /// The last pass forward, the product, and the first pass of the inverse transform.
 template <int kRadix>
-HWY_INLINE void run_filter_pass(int total, const float* HWY_RESTRICT transfer,
-                                float* HWY_RESTRICT data) {
+HWY_NOINLINE void filter_pass(int total, const float* HWY_RESTRICT transfer,
+                              float* HWY_RESTRICT data) {
   const auto lanes = static_cast<int>(hn::Lanes(D()));
   for (int begin = 0; begin < total; begin += kRadix) {
     const std::ptrdiff_t at = std::ptrdiff_t{kFftElement} * begin;
@@ -266,54 +253,46 @@ HWY_INLINE void run_filter_pass(int total, const float* HWY_RESTRICT transfer,
   }
 }
 
-#define OCELLUS_FOR_RADIX(radix, function, ...) \
-  switch (radix) {                              \
-    case 16:                                    \
-      return function<16>(__VA_ARGS__);         \
-    case 9:                                     \
-      return function<9>(__VA_ARGS__);          \
-    case 8:                                     \
-      return function<8>(__VA_ARGS__);          \
-    case 7:                                     \
-      return function<7>(__VA_ARGS__);          \
-    case 5:                                     \
-      return function<5>(__VA_ARGS__);          \
-    case 4:                                     \
-      return function<4>(__VA_ARGS__);          \
-    case 3:                                     \
-      return function<3>(__VA_ARGS__);          \
-    case 2:                                     \
-      return function<2>(__VA_ARGS__);          \
-    default:                                    \
-      return function<1>(__VA_ARGS__);          \
-  }
+template <int kRadix, bool kInverse>
+HWY_NOINLINE void any_pass(int total, int length, const Complex32* roots, float* data) {
+  if (length == kRadix) return run_pass<kRadix, kInverse, false>(total, kRadix, roots, data);
+  run_pass<kRadix, kInverse, true>(total, length, roots, data);
+}
 
-template <int kRadix>
-HWY_NOINLINE void forward_pass(int total, int length, const Complex32* roots, float* data) {
-  if (length == kRadix) return run_inner_pass<kRadix, false>(total, data);
-  run_pass<kRadix, false>(total, length, roots, data);
-}
-template <int kRadix>
-HWY_NOINLINE void inverse_pass(int total, int length, const Complex32* roots, float* data) {
-  if (length == kRadix) return run_inner_pass<kRadix, true>(total, data);
-  run_pass<kRadix, true>(total, length, roots, data);
-}
-template <int kRadix>
-HWY_NOINLINE void filter_pass(int total, const float* transfer, float* data) {
-  run_filter_pass<kRadix>(total, transfer, data);
+/// Calls `run` with the radix as an integral constant.
+template <typename Run>
+void with_radix(int radix, const Run& run) {
+  switch (radix) {
+    case 16:
+      return run(std::integral_constant<int, 16>());
+    case 9:
+      return run(std::integral_constant<int, 9>());
+    case 8:
+      return run(std::integral_constant<int, 8>());
+    case 7:
+      return run(std::integral_constant<int, 7>());
+    case 5:
+      return run(std::integral_constant<int, 5>());
+    case 4:
+      return run(std::integral_constant<int, 4>());
+    case 3:
+      return run(std::integral_constant<int, 3>());
+    case 2:
+      return run(std::integral_constant<int, 2>());
+    default:
+      return run(std::integral_constant<int, 1>());
+  }
 }
 
 void run_forward(int radix, int total, int length, const Complex32* roots, float* data) {
-  OCELLUS_FOR_RADIX(radix, forward_pass, total, length, roots, data)
+  with_radix(radix, [&](auto r) { any_pass<r(), false>(total, length, roots, data); });
 }
 void run_inverse(int radix, int total, int length, const Complex32* roots, float* data) {
-  OCELLUS_FOR_RADIX(radix, inverse_pass, total, length, roots, data)
+  with_radix(radix, [&](auto r) { any_pass<r(), true>(total, length, roots, data); });
 }
 void run_filter(int radix, int total, const float* transfer, float* data) {
-  OCELLUS_FOR_RADIX(radix, filter_pass, total, transfer, data)
+  with_radix(radix, [&](auto r) { filter_pass<r()>(total, transfer, data); });
 }
-
-#undef OCELLUS_FOR_RADIX
 
 constexpr std::size_t kLanes = hn::MaxLanes(D());
 

@@ -46,7 +46,7 @@ class Reader {
   int error() const noexcept { return error_; }
 
   static tl::unexpected<Error> failed(const char* path, const char* why) noexcept {
-    return tl::unexpected(make_error(Status::kIoError, "cannot read \"%.120s\": %s", path, why));
+    return failure(Status::kIoError, "cannot read \"%.120s\": %s", path, why);
   }
 
  private:
@@ -99,7 +99,7 @@ struct Header {
 /// The error of a file that is open: what is wrong with it, unless the system refused to read it.
 tl::unexpected<Error> corrupt(const Reader& reader, const char* path, const char* what) noexcept {
   if (reader.error() != 0) return Reader::failed(path, std::strerror(reader.error()));
-  return tl::unexpected(make_error(Status::kCorruptFile, "\"%.120s\": %s", path, what));
+  return failure(Status::kCorruptFile, "\"%.120s\": %s", path, what);
 }
 
 /// Opens a file and reads up to its first value.

@@ -11,23 +11,17 @@
 namespace ocellus::detail {
 
 /// Creates an instance of the plan's method without memory; null if the system has none. `start`
-/// reads `kernels`, which must exist until then. Without `kernels` an instance can only report its
-/// footprint.
+/// reads `kernels`, which must exist until then.
 std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
                                                 const KernelConfig* kernels) noexcept;
 /// Defined only in builds with CUDA.
 std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
                                                  const KernelConfig* kernels) noexcept;
-/// Creates an instance on the engine's backend.
-std::unique_ptr<OperatorInstance> make_flow(const EngineInfo& engine, const OpticalFlowPlan& plan,
-                                            const KernelConfig* kernels) noexcept;
 
 /// The same for WindowFlow, which has no kernels.
 std::unique_ptr<OperatorInstance> make_window_flow_cpu(const OpticalFlowPlan& plan,
                                                        int workers) noexcept;
 /// Defined only in builds with CUDA.
 std::unique_ptr<OperatorInstance> make_window_flow_cuda(const OpticalFlowPlan& plan) noexcept;
-std::unique_ptr<OperatorInstance> make_window_flow(const EngineInfo& engine,
-                                                   const OpticalFlowPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

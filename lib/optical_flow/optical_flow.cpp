@@ -1,28 +1,34 @@
 #include "ocellus/optical_flow.h"
 
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
+namespace detail {
 
-Expected<OperatorInfo> OpticalFlow::info_for(const OpticalFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  return detail::info_of(*plan);
-}
+/// The traits of flow and of the filter, whose convolutions are the result.
+template <typename Config>
+struct FlowTraits {
+  static Expected<OpticalFlowPlan> plan(const Config& config) noexcept { return make_plan(config); }
+  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return info_of(plan); }
+  static std::unique_ptr<OperatorInstance> cpu(const OpticalFlowPlan& plan, int workers,
+                                               const Config& config) noexcept {
+    return make_flow_cpu(plan, workers, &config.kernels);
+  }
+  static std::unique_ptr<OperatorInstance> cuda(const OpticalFlowPlan& plan,
+                                                const Config& config) noexcept {
+    return make_flow_cuda(plan, &config.kernels);
+  }
+};
 
-Expected<Footprint> OpticalFlow::footprint(const EngineInfo& engine,
-                                           const OpticalFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  return detail::footprint_of(detail::make_flow(engine, *plan, nullptr));
-}
+template <>
+struct OperatorTraits<OpticalFlowConfig> : FlowTraits<OpticalFlowConfig> {};
+template <>
+struct OperatorTraits<SpatioTemporalFilterConfig> : FlowTraits<SpatioTemporalFilterConfig> {};
 
-Expected<OpticalFlow> OpticalFlow::create(Engine& engine,
-                                          const OpticalFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  OCELLUS_TRY_ASSIGN(
-      made, detail::make_operator(engine, detail::info_of(*plan),
-                                  detail::make_flow(engine.info(), *plan, &config.kernels)));
-  return OpticalFlow(std::move(*made), config);
-}
+}  // namespace detail
+
+template class Operator<OpticalFlow, OpticalFlowConfig>;
+template class Operator<SpatioTemporalFilter, SpatioTemporalFilterConfig>;
 
 }  // namespace ocellus

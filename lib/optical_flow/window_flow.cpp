@@ -1,10 +1,28 @@
 #include "ocellus/window_flow.h"
 
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "image/separable_filter.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus {
+
+template <>
+struct detail::OperatorTraits<WindowFlowConfig> {
+  static Expected<OpticalFlowPlan> plan(const WindowFlowConfig& config) noexcept {
+    return make_plan(config);
+  }
+  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return window_info_of(plan); }
+  static std::unique_ptr<OperatorInstance> cpu(const OpticalFlowPlan& plan, int workers,
+                                               const WindowFlowConfig&) noexcept {
+    return make_window_flow_cpu(plan, workers);
+  }
+  static std::unique_ptr<OperatorInstance> cuda(const OpticalFlowPlan& plan,
+                                                const WindowFlowConfig&) noexcept {
+    return make_window_flow_cuda(plan);
+  }
+};
+
+template class Operator<WindowFlow, WindowFlowConfig>;
 
 WindowFlowConfig WindowFlowConfig::of(const OpticalFlowConfig& flow, ImageSize size,
                                       const Rect& roi) noexcept {
@@ -22,24 +40,6 @@ WindowFlowConfig WindowFlowConfig::of(const OpticalFlowConfig& flow, ImageSize s
 
 int WindowFlow::row_floats(int width) noexcept {
   return static_cast<int>(detail::row_stride(width));
-}
-
-Expected<OperatorInfo> WindowFlow::info_for(const WindowFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  return detail::window_info_of(*plan);
-}
-
-Expected<Footprint> WindowFlow::footprint(const EngineInfo& engine,
-                                          const WindowFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  return detail::footprint_of(detail::make_window_flow(engine, *plan));
-}
-
-Expected<WindowFlow> WindowFlow::create(Engine& engine, const WindowFlowConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, detail::make_plan(config));
-  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, detail::window_info_of(*plan),
-                                                 detail::make_window_flow(engine.info(), *plan)));
-  return WindowFlow(std::move(*made));
 }
 
 }  // namespace ocellus

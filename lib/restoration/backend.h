@@ -13,8 +13,5 @@ std::unique_ptr<OperatorInstance> make_restoration_cpu(const RestorationPlan& pl
                                                        int workers) noexcept;
 /// In builds with CUDA.
 std::unique_ptr<OperatorInstance> make_restoration_cuda(const RestorationPlan& plan) noexcept;
-/// On the engine's backend.
-std::unique_ptr<OperatorInstance> make_restoration(const EngineInfo& engine,
-                                                   const RestorationPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

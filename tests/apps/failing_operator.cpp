@@ -30,7 +30,7 @@ class Failing final : public detail::OperatorInstance {
     return {};
   }
   Expected<CancelOutcome> try_cancel(int) noexcept override { return CancelOutcome::kBegun; }
-  Expected<void> wait(int slot, Deadline, detail::FrameResult& result) noexcept override {
+  Expected<void> wait(int slot, Deadline, FrameInfo& result) noexcept override {
     Slot& at = slots_[static_cast<std::size_t>(slot)];
     const FailingControl& control = failing_control();
     if (number_ == control.failing && waited_ == control.good_frames)

@@ -96,7 +96,8 @@ class Cells : public OnBackend {
                     int workers = 2) const {
     auto rig = this->rig<CellularNetwork>(config, workers);
     std::vector<int> bits;
-    for (int s = 0; s < config.stage_count; ++s) bits.push_back(rig.op.fraction_bits(s));
+    for (int s = 0; s < config.stage_count; ++s)
+      bits.push_back(CellularNetwork::fraction_bits(config, s));
     std::optional<reference::CellLevels> warm;
     for (std::size_t f = 0; f < frames.size(); ++f) {
       CellBuffer out(config.size, config.output_format);

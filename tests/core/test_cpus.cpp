@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "core/cpu_quota.h"
+#include "core/process.h"
 #include "ocellus/cpus.h"
 #include "ocellus/engine.h"
 #include "realtime/interpose.h"

@@ -327,16 +327,16 @@ TEST(Scheduler, WithdrawRemovesOnlyAJobThatHasNotBegun) {
   std::atomic<int> runs[2]{};
   TestJob jobs[2];
   for (int k = 0; k < 2; ++k) jobs[k].stage(2, [&, k](int, int) { ++runs[k]; });
-  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kIdle);
+  EXPECT_EQ(scheduler->withdraw(blocker), std::nullopt);
   scheduler->submit(blocker);
   ASSERT_TRUE(gate.await_arrivals(1));
   for (auto& job : jobs) scheduler->submit(job);
-  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kBegun);
-  EXPECT_EQ(scheduler->withdraw(jobs[0]), Scheduler::Withdrawal::kWithdrawn);
-  EXPECT_EQ(scheduler->withdraw(jobs[0]), Scheduler::Withdrawal::kIdle);
+  EXPECT_EQ(scheduler->withdraw(blocker), CancelOutcome::kBegun);
+  EXPECT_EQ(scheduler->withdraw(jobs[0]), CancelOutcome::kCanceled);
+  EXPECT_EQ(scheduler->withdraw(jobs[0]), std::nullopt);
   gate.open();
   EXPECT_EQ(scheduler->wait(jobs[1], Deadline::never()), Status::kOk);
-  EXPECT_EQ(scheduler->withdraw(blocker), Scheduler::Withdrawal::kDone);
+  EXPECT_EQ(scheduler->withdraw(blocker), CancelOutcome::kDone);
   EXPECT_EQ(scheduler->wait(blocker, Deadline::never()), Status::kOk);
   EXPECT_EQ(runs[0].load(), 0);
   EXPECT_EQ(runs[1].load(), 2);
@@ -352,7 +352,7 @@ TEST_P(SchedulerWorkers, TheFirstJobCanBeWithdrawn) {
     TestJob jobs[2];
     for (int k = 0; k < 2; ++k) jobs[k].stage(3, [&, k](int, int) { ++runs[k]; });
     for (auto& job : jobs) scheduler->submit(job);
-    const bool gone = scheduler->withdraw(jobs[0]) == Scheduler::Withdrawal::kWithdrawn;
+    const bool gone = scheduler->withdraw(jobs[0]) == CancelOutcome::kCanceled;
     withdrawn += gone;
     ASSERT_EQ(scheduler->wait(jobs[1], Deadline::after(std::chrono::seconds(20))), Status::kOk);
     ASSERT_EQ(scheduler->wait(jobs[0], Deadline::never()),

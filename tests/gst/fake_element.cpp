@@ -97,7 +97,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     return ocellus::CancelOutcome::kBegun;
   }
   Expected<void> wait(int slot, Deadline deadline,
-                      ocellus::detail::FrameResult&) noexcept override {
+                      ocellus::FrameInfo&) noexcept override {
     InFlight& oldest = frames_[static_cast<std::size_t>(slot)];
     EXPECT_TRUE(oldest.waiting);
     if (oldest.number == script.lose_device_on_wait)
@@ -197,8 +197,9 @@ static ocellus::OperatorDescription describe_fake() {
     return ocellus::Footprint{};
   };
   fake.create = [](ocellus::Engine& engine, const void* config) noexcept {
-    return ocellus::detail::make_operator(engine, *fake_info(config),
-                                          std::make_unique<FakeInstance>(), script.class_names);
+    ocellus::OperatorInfo info = *fake_info(config);
+    info.class_names = script.class_names;
+    return ocellus::detail::make_operator(engine, info, std::make_unique<FakeInstance>());
   };
   return fake;
 }

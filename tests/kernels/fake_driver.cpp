@@ -798,7 +798,7 @@ namespace ocellus::cuda {
 using namespace ocellus::test;
 
 // The linker takes this definition instead of the library's own.
-const CudaCalls kCudaCalls = with_names({
+const CudaCalls kCudaCalls = {
     .get_device_count = {Runtime<get_device_count>::call},
     .get_device_properties = {Runtime<get_device_properties>::call},
     .driver_version = {Runtime<driver_version>::call},
@@ -847,6 +847,6 @@ const CudaCalls kCudaCalls = with_names({
     .upload_graph = {InContext<upload_graph>::call},
     .destroy_graph_exec = {InContext<destroy_graph_exec>::call},
     .launch_graph = {InContext<launch_graph>::call},
-});
+};
 
 }  // namespace ocellus::cuda

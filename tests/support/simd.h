@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/simd.h"
+#include "core/backend.h"
 
 namespace ocellus::test {
 

@@ -10,12 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <utility>
 
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/status.h"
 
@@ -200,9 +196,9 @@ struct CellularNetworkRecord {
 };
 
 /// The operator. Its output is one image of the frame's size and of `output_format`. It follows the
-/// frame if that is the format of the frame's luma. Calls and
-/// lifetimes are those of OperatorHandle. If a frame has pixels that are not finite (kBadPixels),
-/// the image and the record are 0 everywhere.
+/// frame if that is the format of the frame's luma. Calls and lifetimes are those of
+/// OperatorHandle. If a frame has pixels that are not finite (kBadPixels), the image and the record
+/// are 0 everywhere. The planes of the configuration are read at creation only.
 ///
 /// Arithmetic is exact, so every backend and any number of threads compute the same cells.
 /// - Inputs, initial states and boundary values are rounded to multiples of 2^-13, halves up. The
@@ -215,49 +211,12 @@ struct CellularNetworkRecord {
 /// - B u + T includes the contribution of fixed cells outside the image. It is rounded to a
 ///   multiple of 2^-f / (levels - 1), halves up. Its magnitude is clamped to 2^14 of these
 ///   multiples for two levels and to 2^29 for more.
-class CellularNetwork : public OperatorHandle {
+class CellularNetwork
+    : public Operator<CellularNetwork, CellularNetworkConfig, CellularNetworkRecord> {
  public:
-  /// Returns what an operator of this configuration takes and produces. Errors: InvalidArgument and
-  /// Unsupported, as for `create`.
-  static Expected<OperatorInfo> info_for(const CellularNetworkConfig& config) noexcept;
-
-  /// Returns the memory that `create` takes. Errors: InvalidArgument and Unsupported, as for
-  /// `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const CellularNetworkConfig& config) noexcept;
-
-  /// Creates the operator. No other call takes memory from the engine. Errors: InvalidArgument (the
-  /// text names the field, its value and its range), Unsupported, OutOfMemory (the engine's block
-  /// has no free piece of this size).
-  static Expected<CellularNetwork> create(Engine& engine,
-                                          const CellularNetworkConfig& config) noexcept;
-
-  /// The configuration. Its pointers to planes are null, because the planes were read at creation.
-  const CellularNetworkConfig& config() const noexcept { return *config_; }
-
-  /// The number f of fraction bits of a stage's fixed-point numbers; 0 if there is no such stage.
-  int fraction_bits(int stage) const noexcept {
-    return stage < 0 || stage >= config_->stage_count
-               ? 0
-               : fraction_bits_[static_cast<std::size_t>(stage)];
-  }
-
-  using OperatorHandle::submit;
-  /// `record` may be null; otherwise it is filled in when `wait` reports the frame as done.
-  Expected<Ticket> submit(const Frame& in, const ImageView& image,
-                          CellularNetworkRecord* record = nullptr) noexcept {
-    OperatorOutput out;
-    out.planes[0] = image;
-    out.record = record;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  CellularNetwork(OperatorHandle handle, std::unique_ptr<CellularNetworkConfig> config) noexcept
-      : OperatorHandle(std::move(handle)), config_(std::move(config)) {}
-
-  std::unique_ptr<CellularNetworkConfig> config_;
-  std::array<int, kMaxCellStages> fraction_bits_{};
+  /// The number f of fraction bits of a stage's fixed-point numbers. 0 if there is no such stage,
+  /// or if `create` would refuse the configuration.
+  static int fraction_bits(const CellularNetworkConfig& config, int stage) noexcept;
 };
 
 }  // namespace ocellus

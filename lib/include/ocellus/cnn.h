@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "ocellus/cellular_network.h"
 #include "ocellus/options.h"
@@ -67,20 +66,11 @@ struct CnnConfig : ChainConfig {
 };
 
 /// The operator. Output, record, calls and lifetimes are those of CellularNetwork.
-class Cnn : public OperatorHandle {
+class Cnn : public Operator<Cnn, CnnConfig, CellularNetworkRecord> {
  public:
-  /// These functions read the files that the configuration names. Errors: those of CellularNetwork,
-  /// IoError and CorruptFile.
-  static Expected<OperatorInfo> info_for(const CnnConfig& config) noexcept;
-  static Expected<Footprint> footprint(const EngineInfo& engine, const CnnConfig& config) noexcept;
-  static Expected<Cnn> create(Engine& engine, const CnnConfig& config) noexcept;
-
   /// The size of the frames that fit a file of `CnnConfig::initial`. Reads its header. Errors:
   /// IoError, InvalidArgument (another type of file), CorruptFile.
   static Expected<ImageSize> read_initial_size(const char* path) noexcept;
-
- private:
-  explicit Cnn(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
 
 }  // namespace ocellus

@@ -17,12 +17,9 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "ocellus/cortex_model.h"
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
 #include "ocellus/status.h"
@@ -95,37 +92,10 @@ std::span<const std::uint8_t> library_cortex_model(std::string_view name) noexce
 ///
 /// Planes of the result: "evidence", a row of floats for each of the kMaxCortexPatches patches and
 /// a column for each class: e in (c). Rows behind the last patch, and those of a bad frame, are 0.
-class Cortex : public OperatorHandle {
+class Cortex : public Operator<Cortex, CortexConfig, CortexRecord> {
  public:
   /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
   static Expected<CortexModelInfo> read_model_info(const char* model) noexcept;
-
-  /// What an operator of this configuration takes and gives. Reads the table of the model. Errors:
-  /// those of `create`.
-  static Expected<OperatorInfo> info_for(const CortexConfig& config) noexcept;
-
-  /// Reads the file of the model once, so a damaged one is refused before memory is taken for it.
-  /// Errors: those of `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const CortexConfig& config) noexcept;
-
-  /// The only call that takes memory. Reads the model. Errors: InvalidArgument (the text names the
-  /// field, its value and its range), IoError, CorruptFile (model), OutOfMemory (the engine's block
-  /// has no such piece left).
-  static Expected<Cortex> create(Engine& engine, const CortexConfig& config) noexcept;
-
-  using OperatorHandle::submit;
-  /// `record` is filled in when `wait` says done.
-  Expected<Ticket> submit(const Frame& in, const ImageView& evidence,
-                          CortexRecord* record) noexcept {
-    OperatorOutput out;
-    out.planes[0] = evidence;
-    out.record = record;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  explicit Cortex(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
 
 }  // namespace ocellus

@@ -32,8 +32,7 @@ inline constexpr int kMaxImageSide = 16384;
 /// range of 8 bits, so thresholds and results do not depend on the format.
 ///
 /// The formats from kYuy2 on are those of cameras. An operator computes from the luma of such a
-/// frame
-/// (`ocellus/luma.h`), and a plane that is a picture of the frame may have the same format
+/// frame (`ocellus/luma.h`). A plane that is a picture of the frame may have the same format
 /// (PlaneInfo::follows_frame). The Y plane of a planar format such as I420 or NV12 is a kGray8
 /// frame.
 enum class PixelFormat : std::uint8_t {

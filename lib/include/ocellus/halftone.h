@@ -36,18 +36,7 @@ struct HalftoneConfig : ChainConfig {
 };
 
 /// The operator. Output, record, calls and lifetimes are those of CellularNetwork.
-class Halftone : public OperatorHandle {
- public:
-  /// These functions read the template file that the configuration names. Errors: those of
-  /// CellularNetwork, IoError and CorruptFile.
-  static Expected<OperatorInfo> info_for(const HalftoneConfig& config) noexcept;
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const HalftoneConfig& config) noexcept;
-  static Expected<Halftone> create(Engine& engine, const HalftoneConfig& config) noexcept;
-
- private:
-  explicit Halftone(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
-};
+class Halftone : public Operator<Halftone, HalftoneConfig, CellularNetworkRecord> {};
 
 /// Returns the configuration of a preset for CellularNetwork.
 CellularNetworkConfig halftone_config(ImageSize size,

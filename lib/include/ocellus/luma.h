@@ -5,8 +5,8 @@
 //
 //     Y = (R * 19595 / 256 + G * 38470 / 256 + B * 7471 / 256 + 128) / 256
 //
-// with divisions that round down. It is within 0.52 gray levels of 0.299 R + 0.587 G + 0.114 B, and
-// equal to R, G and B where these are equal. Every backend gives the same bytes.
+// with divisions that round down. It is within 0.52 gray levels of 0.299 R + 0.587 G + 0.114 B.
+// Where R, G and B are equal, so is Y. Every backend gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ constexpr std::uint16_t luma_of_rgb16(std::uint32_t r, std::uint32_t g, std::uin
 void luma_of_row(const void* row, PixelFormat format, std::uint8_t* luma, int width) noexcept;
 
 /// Writes a row of a picture with another luma: `to` becomes `row` with the luma of `luma`. With
-/// kKept, RGB becomes R + d, G + d and B + d, limited to 0 to 255, where d is the change of the
-/// luma, and the Cb and Cr of YUV are copied. With kNeutral, R, G and B are the luma, and Cb and Cr
-/// are 128. The unused byte of kBgrx and kRgbx is copied, and so is the Y behind an odd width. `to`
-/// may be `row`, but may not overlap it otherwise. Every backend gives the same bytes.
+/// kKept, RGB becomes R + d, G + d and B + d, limited to 0 to 255; d is the change of the luma. The
+/// Cb and Cr of YUV are copied. With kNeutral, R, G and B are the luma, and Cb and Cr are 128. The
+/// unused byte of kBgrx and kRgbx is copied, and so is the Y behind an odd width. `to` may be
+/// `row`, but may not overlap it otherwise. Every backend gives the same bytes.
 void replace_luma_row(const void* row, PixelFormat format, const std::uint8_t* luma,
                       PictureColor color, void* to, int width) noexcept;
 

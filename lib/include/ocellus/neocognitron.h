@@ -10,11 +10,8 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/neocognitron_model.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
@@ -118,37 +115,10 @@ struct CharacterModelInfo {
 
 /// Planes of the result: "scores", kMaxCharacters rows of floats, one row for a character and one
 /// column for a class: the similarity to the class, 0 to 1. Rows behind the last character are 0.
-class Neocognitron : public OperatorHandle {
+class Neocognitron : public Operator<Neocognitron, NeocognitronConfig, NeocognitronRecord> {
  public:
   /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.
   static Expected<CharacterModelInfo> read_model_info(const char* model) noexcept;
-
-  /// What an operator of this configuration takes and gives. Reads the table of the model. Errors:
-  /// those of `create`.
-  static Expected<OperatorInfo> info_for(const NeocognitronConfig& config) noexcept;
-
-  /// Reads the file of the model once, so a damaged one is refused before memory is taken for it.
-  /// Errors: those of `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const NeocognitronConfig& config) noexcept;
-
-  /// The only call that takes memory. Reads the model. Errors: InvalidArgument (the text names the
-  /// field, its value and its range), IoError, CorruptFile (model), OutOfMemory (the engine's block
-  /// has no such piece left, or the system had no memory to read the model).
-  static Expected<Neocognitron> create(Engine& engine, const NeocognitronConfig& config) noexcept;
-
-  using OperatorHandle::submit;
-  /// `record` is filled in when `wait` says done.
-  Expected<Ticket> submit(const Frame& in, const ImageView& scores,
-                          NeocognitronRecord* record) noexcept {
-    OperatorOutput out;
-    out.planes[0] = scores;
-    out.record = record;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  explicit Neocognitron(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
 
 }  // namespace ocellus

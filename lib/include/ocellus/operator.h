@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
@@ -38,8 +39,8 @@ struct PlaneInfo {
   int levels = 0;
   /// True if the plane is a picture of the frame, of its size and of the format of its luma. Only
   /// the first plane may be one. If frames have color, the caller may give an ImageView in the
-  /// frame's format instead: it is written by the rule of `replace_luma_row` (ocellus/luma.h), from
-  /// the pixels of the frame and the luma of the result. It may be the memory of the frame.
+  /// frame's format instead. The luma of the result then replaces that of the frame's pixels
+  /// (`replace_luma_row` in ocellus/luma.h). It may be the memory of the frame.
   bool follows_frame = false;
   /// What such a picture has of the frame's color.
   PictureColor color = PictureColor::kNeutral;
@@ -60,8 +61,8 @@ struct OperatorInfo {
   /// Parts of the record's text, such as the fields of a form; 0: the text is not divided.
   int text_parts = 0;
   bool parts_are_items = false;  ///< each part has one item: no line end stands between parts
-  /// Size of a tile and tiles of a row, if the items of the record are the tiles of the frame, row
-  /// after row, and the record has no boxes. 0 columns: they are not.
+  /// Size of a tile and tiles of a row, for a record without boxes whose items are the tiles of the
+  /// frame, row after row. 0 columns: they are not.
   ImageSize tile{};
   int tile_columns = 0;
   int depth = 1;              ///< frames in flight, 1 to kMaxDepth
@@ -98,9 +99,9 @@ struct OperatorOutput {
 struct OperatorStats {
   std::uint64_t frames = 0;      ///< frames that `wait` reported as done
   std::uint64_t bad_frames = 0;  ///< number of those that had pixels that are not finite
-  /// Frames of which a `wait` returned DeadlineMissed although its deadline was later than the
-  /// frame's `submit`. Each one counts once, whether it was done later or not. A deadline that is
-  /// not later, such as Deadline::immediate(), only looks and does not count.
+  /// Frames of which a `wait` returned DeadlineMissed. Each one counts once, whether it was done
+  /// later or not. A deadline that is not later than the frame's `submit`, such as
+  /// Deadline::immediate(), only looks and does not count.
   std::uint64_t missed_deadlines = 0;
   /// Percentiles. Above LatencyHistogram::kHighestNs (17.18 s) they are one more than that, which
   /// only says that they are longer.
@@ -114,9 +115,9 @@ struct OperatorStats {
 /// An operator on an engine. A movable handle; a moved-from object can only be destroyed or
 /// assigned to.
 ///
-/// The calls for one object must not run at the same time, except `wait` with `submit` and with
-/// `cancel` of another ticket, and `stop` with every call. Different objects are independent, even
-/// on one engine. Frame and output must remain valid until `wait` reports the frame as done,
+/// The calls for one object must not run at the same time. Exceptions are `wait` with `submit` and
+/// with `cancel` of another ticket, and `stop` with every call. Different objects are independent,
+/// even on one engine. Frame and output must remain valid until `wait` reports the frame as done,
 /// `cancel` reports it as canceled, or `reset` or the destructor returns. This also holds after
 /// DeadlineMissed.
 class OperatorHandle {
@@ -212,6 +213,40 @@ class OperatorHandle {
   explicit OperatorHandle(std::unique_ptr<detail::OperatorState> state) noexcept;
 
   std::unique_ptr<detail::OperatorState> state_;
+};
+
+/// The base of the class of each operator: its creation from a configuration. `Self` is that class,
+/// and `Record` the type of its record.
+template <typename Self, typename Config, typename Record = void>
+class Operator : public OperatorHandle {
+ public:
+  /// What an operator of this configuration takes and produces. Reads the tables of the model files
+  /// that the configuration names. Errors: those of `create`.
+  static Expected<OperatorInfo> info_for(const Config& config) noexcept;
+
+  /// The memory that `create` takes on such an engine. Takes no resources. Reads a model file once,
+  /// so a damaged one is refused before memory is taken for it. Errors: those of `create`.
+  static Expected<Footprint> footprint(const EngineInfo& engine, const Config& config) noexcept;
+
+  /// Creates the operator. No other call takes memory from the engine. Reads the files and calls
+  /// the callbacks of the configuration. Errors: InvalidArgument (the text names the field, its
+  /// value and its range), Unsupported, OutOfMemory (the engine's block has no free piece of this
+  /// size, or the system has no memory), IoError and CorruptFile (a file), DeviceLost, System.
+  static Expected<Self> create(Engine& engine, const Config& config) noexcept;
+
+  using OperatorHandle::submit;
+  /// For an operator with one plane. `record` may be null; otherwise it is filled in when `wait`
+  /// reports the frame as done.
+  Expected<Ticket> submit(const Frame& in, const ImageView& plane,
+                          Record* record = nullptr) noexcept {
+    OperatorOutput out;
+    out.planes[0] = plane;
+    out.record = record;
+    return OperatorHandle::submit(in, out);
+  }
+
+ private:
+  explicit Operator(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
 
 #pragma GCC visibility pop

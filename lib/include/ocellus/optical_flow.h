@@ -8,15 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
-#include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
 
@@ -164,32 +160,8 @@ struct FlowOutput {
 /// Image borders: pixels outside the image, and outside the planes that the window sums, repeat the
 /// nearest pixel inside. Before the first frame, the first frame is repeated (kWarmingUp).
 /// OperatorInfo::delay_frames is (nt-1)/2 for kernels of nt frames, and max(1, (frames-1)/2 rounded
-/// down) for the pyramid.
-class OpticalFlow : public OperatorHandle {
- public:
-  /// Returns what an operator of this configuration takes and produces. Errors: InvalidArgument and
-  /// Unsupported, as for `create`.
-  static Expected<OperatorInfo> info_for(const OpticalFlowConfig& config) noexcept;
-
-  /// Returns the memory that `create` takes on such an engine. Takes no resources and does not open
-  /// a kernel file. Errors: InvalidArgument and Unsupported, as for `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const OpticalFlowConfig& config) noexcept;
-
-  /// Creates the operator. No other call takes memory from the engine. Calls the kernel callback
-  /// and reads the kernel file. Errors: InvalidArgument (the text names the field, its value and
-  /// its range), Unsupported, OutOfMemory (the engine's block has no free piece of this size),
-  /// CorruptFile, IoError.
-  static Expected<OpticalFlow> create(Engine& engine, const OpticalFlowConfig& config) noexcept;
-
-  const OpticalFlowConfig& config() const noexcept { return config_; }
-
- private:
-  OpticalFlow(OperatorHandle handle, const OpticalFlowConfig& config) noexcept
-      : OperatorHandle(std::move(handle)), config_(config) {}
-
-  OpticalFlowConfig config_;
-};
+/// down) for the pyramid. `footprint` does not open a kernel file.
+class OpticalFlow : public Operator<OpticalFlow, OpticalFlowConfig> {};
 
 }  // namespace ocellus
 

@@ -4,15 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
 #include "ocellus/restoration_filter.h"
-#include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
 
@@ -54,32 +50,10 @@ struct RestorationConfig {
 /// of the frame (PlaneInfo::follows_frame), with its color. In whole numbers a result is rounded to
 /// the nearest one and limited to the range of the format. The result of a frame with pixels that
 /// are not finite is 0 everywhere (kBadPixels).
-class Restoration : public OperatorHandle {
- public:
-  /// What an operator of this configuration takes and gives. Reads the filter file. Errors: those
-  /// of `create`.
-  static Expected<OperatorInfo> info_for(const RestorationConfig& config) noexcept;
-
-  /// Reads the filter file. Errors: those of `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const RestorationConfig& config) noexcept;
-
-  /// The only call that takes memory. Reads the filter file and computes the filter's tables.
-  /// Errors: InvalidArgument (the text names the field, its value and its range, or says why the
-  /// filter is refused, see `analyze_filter`), CorruptFile, IoError, OutOfMemory (the engine's
-  /// block has no such piece left), Unsupported (the device has too little shared memory).
-  static Expected<Restoration> create(Engine& engine, const RestorationConfig& config) noexcept;
-
-  using OperatorHandle::submit;
-  Expected<Ticket> submit(const Frame& in, const ImageView& image) noexcept {
-    OperatorOutput out;
-    out.planes[0] = image;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  explicit Restoration(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
-};
+///
+/// Creation reads and analyzes the filter (`analyze_filter` says why one is refused) and computes
+/// its tables. Unsupported: the device has too little shared memory.
+class Restoration : public Operator<Restoration, RestorationConfig> {};
 
 }  // namespace ocellus
 

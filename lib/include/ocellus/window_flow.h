@@ -5,14 +5,9 @@
 // this operator for the rest.
 #pragma once
 
-#include <utility>
-
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/optical_flow.h"
-#include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
 
@@ -40,22 +35,10 @@ struct WindowFlowConfig {
 /// rows are at least `row_floats` floats apart, because rows are read in whole vectors. Results are
 /// those of OpticalFlow. Outside the planes, the nearest row and column are repeated. In windows
 /// that see a derivative that is not finite, the flow is invalid and the confidence is 0.
-class WindowFlow : public OperatorHandle {
+class WindowFlow : public Operator<WindowFlow, WindowFlowConfig> {
  public:
   /// Least distance of two rows of a frame, in floats, on the CPU.
   static int row_floats(int width) noexcept;
-
-  /// Errors: InvalidArgument, as for `create`.
-  static Expected<OperatorInfo> info_for(const WindowFlowConfig& config) noexcept;
-  /// Errors: InvalidArgument, as for `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const WindowFlowConfig& config) noexcept;
-  /// Errors: InvalidArgument (the text names the field, its value and its range), OutOfMemory,
-  /// System, DeviceLost.
-  static Expected<WindowFlow> create(Engine& engine, const WindowFlowConfig& config) noexcept;
-
- private:
-  explicit WindowFlow(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
 };
 
 }  // namespace ocellus

@@ -21,12 +21,12 @@ class CudaNewOperator final : public CudaOperator {
   void layout(LayoutBuilder&) noexcept override {}
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+    OCELLUS_TRY(load_check_kernel(cuda));
     return load_kernel(cuda, kernel(), 0);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_check(cuda, slot, stream));
     const dim3 grid(block_count(plan_.size.width, kNewOperatorBlockX),
                     block_count(plan_.size.height, kNewOperatorBlockY));
     const dim3 block(kNewOperatorBlockX, kNewOperatorBlockY);

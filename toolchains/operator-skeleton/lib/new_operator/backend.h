@@ -13,8 +13,5 @@ std::unique_ptr<OperatorInstance> make_new_operator_cpu(const NewOperatorPlan& p
                                                         int workers) noexcept;
 /// In builds with CUDA.
 std::unique_ptr<OperatorInstance> make_new_operator_cuda(const NewOperatorPlan& plan) noexcept;
-/// On the engine's backend.
-std::unique_ptr<OperatorInstance> make_new_operator(const EngineInfo& engine,
-                                                    const NewOperatorPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

@@ -3,15 +3,14 @@
 #include <cstdio>
 
 #include "core/checks.h"
+#include "core/failure.h"
 
 namespace ocellus::detail {
 
 Expected<NewOperatorPlan> make_plan(const NewOperatorConfig& config) noexcept {
   // The fields that are options are checked by their rows.
-  if (Check c = check_options(NewOperatorConfig::options(), &config); !c)
-    return tl::unexpected(c.error());
-  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c)
-    return tl::unexpected(c.error());
+  OCELLUS_TRY(check_options(NewOperatorConfig::options(), &config));
+  OCELLUS_TRY(check_geometry(config.size, config.format, {}, config.depth));
   return NewOperatorPlan{config.size,  config.format, luma_format(config.format),
                          config.depth, config.radius, config.border};
 }

@@ -4,14 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
 #include "ocellus/frame.h"
-#include "ocellus/memory.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
-#include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
 
@@ -37,29 +33,7 @@ struct NewOperatorConfig {
 /// The operator. Its output is one plane of the frame's size and format. In whole numbers the mean
 /// is rounded to the nearest one, halves up, and is the same on every backend. The result of a
 /// frame with pixels that are not finite is 0 everywhere (kBadPixels).
-class NewOperator : public OperatorHandle {
- public:
-  /// What an operator of this configuration takes and gives. Errors: InvalidArgument, as `create`.
-  static Expected<OperatorInfo> info_for(const NewOperatorConfig& config) noexcept;
-
-  /// Errors: InvalidArgument, as `create`.
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const NewOperatorConfig& config) noexcept;
-
-  /// The only call that takes memory. Errors: InvalidArgument (the text names the field, its value
-  /// and its range), OutOfMemory (the engine's block has no such piece left).
-  static Expected<NewOperator> create(Engine& engine, const NewOperatorConfig& config) noexcept;
-
-  using OperatorHandle::submit;
-  Expected<Ticket> submit(const Frame& in, const ImageView& image) noexcept {
-    OperatorOutput out;
-    out.planes[0] = image;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  explicit NewOperator(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
-};
+class NewOperator : public Operator<NewOperator, NewOperatorConfig> {};
 
 }  // namespace ocellus
 

@@ -1,0 +1,78 @@
+// The functions of Operator (ocellus/operator.h). The source file of an operator specializes
+// OperatorTraits and instantiates Operator.
+#pragma once
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "core/backend.h"
+#include "core/failure.h"
+#include "core/operator_instance.h"
+#include "ocellus/operator.h"
+
+namespace ocellus {
+namespace detail {
+
+/// What an operator adds. The specialization for its configuration has these static functions:
+///   Expected<Plan> plan(config)        the configuration, checked; a large Plan is a unique_ptr
+///   OperatorInfo info(plan)            its names of classes may lie in the plan
+///   unique_ptr<OperatorInstance> cpu(plan, workers, config), cuda(plan, config)
+///                                      without memory, null if the system has none; may keep
+///                                      pointers to plan and configuration until `start` returns
+///   void choose(plan, backend)         optional: completes the plan for the backend
+///   Expected<void> verify(plan)        optional: checks what the plan has not read of its files
+template <typename Config>
+struct OperatorTraits;
+
+/// A plan that is too large for a stack.
+template <typename Plan, typename Config>
+Expected<std::unique_ptr<Plan>> make_large_plan(const Config& config) noexcept {
+  std::unique_ptr<Plan> plan(new (std::nothrow) Plan);
+  if (plan == nullptr) return no_memory_for_operator();
+  OCELLUS_TRY(make_plan(config, *plan));
+  return plan;
+}
+
+template <typename Config, typename Plan>
+std::unique_ptr<OperatorInstance> make_instance(const EngineInfo& engine, Plan& plan,
+                                                const Config& config) noexcept {
+  using Traits = OperatorTraits<Config>;
+  if constexpr (requires { Traits::choose(plan, engine.backend); })
+    Traits::choose(plan, engine.backend);
+  if constexpr (kBuiltWithCuda)
+    if (engine.backend == BackendKind::kCuda) return Traits::cuda(plan, config);
+  return Traits::cpu(plan, engine.workers, config);
+}
+
+}  // namespace detail
+
+template <typename Self, typename Config, typename Record>
+Expected<OperatorInfo> Operator<Self, Config, Record>::info_for(const Config& config) noexcept {
+  using Traits = detail::OperatorTraits<Config>;
+  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  OperatorInfo info = Traits::info(*plan);
+  info.class_names = nullptr;
+  return info;
+}
+
+template <typename Self, typename Config, typename Record>
+Expected<Footprint> Operator<Self, Config, Record>::footprint(const EngineInfo& engine,
+                                                              const Config& config) noexcept {
+  using Traits = detail::OperatorTraits<Config>;
+  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  if constexpr (requires { Traits::verify(*plan); }) OCELLUS_TRY(Traits::verify(*plan));
+  return detail::footprint_of(detail::make_instance(engine, *plan, config));
+}
+
+template <typename Self, typename Config, typename Record>
+Expected<Self> Operator<Self, Config, Record>::create(Engine& engine,
+                                                      const Config& config) noexcept {
+  using Traits = detail::OperatorTraits<Config>;
+  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  auto instance = detail::make_instance(engine.info(), *plan, config);
+  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, Traits::info(*plan), std::move(instance)));
+  return Self{Operator(std::move(*made))};
+}
+
+}  // namespace ocellus
