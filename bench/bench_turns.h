@@ -7,7 +7,7 @@
 #include "apps/common/common.h"
 #include "apps/measure/machine.h"
 #include "bench/limits/machine_limits.h"
-#include "bench/operator_maker.h"
+#include "bench/workload.h"
 
 namespace ocellus::app {
 

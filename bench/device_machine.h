@@ -3,7 +3,7 @@
 
 #include "apps/common/common.h"
 #include "bench/limits/device_limits.h"
-#include "bench/operator_maker.h"
+#include "bench/workload.h"
 
 namespace ocellus::app {
 

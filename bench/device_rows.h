@@ -8,6 +8,7 @@
 
 #include "bench/bench_report.h"
 #include "bench/device_run.h"
+#include "bench/workload.h"
 
 namespace ocellus::app {
 

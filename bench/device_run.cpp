@@ -38,6 +38,13 @@ Engine make_engine(EngineConfig engine, const Footprint& memory) {
 
 }  // namespace
 
+OperatorMaker maker_of(const OperatorConfig& config) {
+  const auto kept = std::make_shared<const OperatorConfig>(config);
+  return {[kept] { return kept->info(); },
+          [kept](const EngineInfo& engine) { return kept->footprint(engine); },
+          [kept](Engine& engine) { return kept->create(engine); }};
+}
+
 double DeviceTimes::rate() const {
   return percentile(rates, 50.0);
 }

@@ -4,13 +4,16 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
-#include "bench/operator_maker.h"
+#include "apps/io/operator_run.h"
+#include "ocellus/operators.h"
 
 namespace ocellus::app {
 
@@ -32,6 +35,26 @@ struct DeviceTimes {
 
 /// Adds the times to a row of a report.
 void add_times(nlohmann::ordered_json& row, const DeviceTimes& times);
+
+/// Creates an operator of a fixed configuration, independent of the operator's class.
+struct OperatorMaker {
+  std::function<Expected<OperatorInfo>()> info;
+  std::function<Expected<Footprint>(const EngineInfo&)> footprint;
+  std::function<Expected<OperatorHandle>(Engine&)> create;
+};
+
+template <typename Operator, typename Config>
+OperatorMaker maker_of(const Config& config) {
+  const auto kept = std::make_shared<const Config>(config);
+  return {[kept] { return Operator::info_for(*kept); },
+          [kept](const EngineInfo& engine) { return Operator::footprint(engine, *kept); },
+          [kept](Engine& engine) -> Expected<OperatorHandle> {
+            Expected<Operator> made = Operator::create(engine, *kept);
+            if (!made) return tl::unexpected(made.error());
+            return OperatorHandle(std::move(*made));
+          }};
+}
+OperatorMaker maker_of(const OperatorConfig& config);
 
 /// The memory of frames and of results. A single MemorySpace selects the same memory for both.
 struct RunMemory {

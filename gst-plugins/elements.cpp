@@ -1,22 +1,24 @@
-// The list of elements: one line for each, beside its include.
+// The list of elements: two lines for each.
 #include "elements.h"
 
-#include "gstocelluscnn.h"
-#include "gstocelluscortex.h"
-#include "gstocellusdigits.h"
-#include "gstocellusfilter.h"
+#include "base/gstocellusbase.h"
 #include "gstocellusflow.h"
-#include "gstocellushalftone.h"
-#include "gstocellusrestore.h"
+
+extern const GstOcellusElement gst_ocellus_cnn;
+extern const GstOcellusElement gst_ocellus_cortex;
+extern const GstOcellusElement gst_ocellus_digits;
+extern const GstOcellusElement gst_ocellus_filter;
+extern const GstOcellusElement gst_ocellus_halftone;
+extern const GstOcellusElement gst_ocellus_restore;
 
 gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   gboolean done = TRUE;
   done &= GST_ELEMENT_REGISTER(ocellusflow, plugin);
-  done &= GST_ELEMENT_REGISTER(ocellusfilter, plugin);
-  done &= GST_ELEMENT_REGISTER(ocellushalftone, plugin);
-  done &= GST_ELEMENT_REGISTER(ocelluscnn, plugin);
-  done &= GST_ELEMENT_REGISTER(ocellusrestore, plugin);
-  done &= GST_ELEMENT_REGISTER(ocellusdigits, plugin);
-  done &= GST_ELEMENT_REGISTER(ocelluscortex, plugin);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_filter);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_halftone);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_cnn);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_restore);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_digits);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_cortex);
   return done;
 }

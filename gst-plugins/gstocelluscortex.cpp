@@ -30,33 +30,23 @@
  * videoconvert ! autovideosink
  * ]| Shows a camera, and prints which digit fills the picture whenever the answer changes.
  */
-#include "gstocelluscortex.h"
-
 #include "ocellus/cortex.h"
 
-struct _GstOcellusCortex {
-  GstOcellusBase parent_instance;
-};
+#include "base/gstocellusbase.h"
 
-G_DEFINE_TYPE(GstOcellusCortex, gst_ocellus_cortex, GST_TYPE_OCELLUS_BASE)
-GST_ELEMENT_REGISTER_DEFINE(ocelluscortex, "ocelluscortex", GST_RANK_NONE, GST_TYPE_OCELLUS_CORTEX)
-
-static ocellus::ImageSize gst_ocellus_cortex_trial_size(const ocellus::OperatorConfig& settings) {
+static ocellus::ImageSize trial_size(const ocellus::OperatorConfig& settings) {
   const auto& config = *settings.get_if<ocellus::CortexConfig>();
   return {MAX(config.tile_width, kGstOcellusTrialSize.width),
           MAX(config.tile_height, kGstOcellusTrialSize.height)};
 }
 
-static void gst_ocellus_cortex_class_init(GstOcellusCortexClass* klass) {
-  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
-  gst_element_class_set_static_metadata(
-      GST_ELEMENT_CLASS(klass), "Ocellus cortical classifier", "Filter/Analyzer/Video",
-      "Classifies pictures, or tiles of them, and attaches the classes to the buffers as "
-      "GstOcellusMeta",
-      "The Ocellus authors");
-  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("cortex"));
-  gst_ocellus_base_class_install_learning(base_class);
-  base_class->trial_size = gst_ocellus_cortex_trial_size;
+static void class_init(GstOcellusBaseClass* klass) {
+  gst_ocellus_base_class_install_learning(klass);
+  klass->trial_size = trial_size;
 }
 
-static void gst_ocellus_cortex_init(GstOcellusCortex*) {}
+extern const GstOcellusElement gst_ocellus_cortex = {
+    "cortex", "Ocellus cortical classifier", "Filter/Analyzer/Video",
+    "Classifies pictures, or tiles of them, and attaches the classes to the buffers as "
+    "GstOcellusMeta",
+    class_init};

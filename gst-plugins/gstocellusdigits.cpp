@@ -30,18 +30,10 @@
  * autovideosink
  * ]| Shows the digits in front of a camera and prints them whenever they change.
  */
-#include "gstocellusdigits.h"
-
+#include "base/gstocellusbase.h"
 #include "ocellus/neocognitron.h"
 
-struct _GstOcellusDigits {
-  GstOcellusBase parent_instance;
-};
-
-G_DEFINE_TYPE(GstOcellusDigits, gst_ocellus_digits, GST_TYPE_OCELLUS_BASE)
-GST_ELEMENT_REGISTER_DEFINE(ocellusdigits, "ocellusdigits", GST_RANK_NONE, GST_TYPE_OCELLUS_DIGITS)
-
-static ocellus::ImageSize gst_ocellus_digits_trial_size(const ocellus::OperatorConfig& settings) {
+static ocellus::ImageSize trial_size(const ocellus::OperatorConfig& settings) {
   const auto& config = *settings.get_if<ocellus::NeocognitronConfig>();
   ocellus::ImageSize size = {MAX(config.tile_width, kGstOcellusTrialSize.width),
                              MAX(config.tile_height, kGstOcellusTrialSize.height)};
@@ -50,15 +42,8 @@ static ocellus::ImageSize gst_ocellus_digits_trial_size(const ocellus::OperatorC
   return size;
 }
 
-static void gst_ocellus_digits_class_init(GstOcellusDigitsClass* klass) {
-  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
-  gst_element_class_set_static_metadata(
-      GST_ELEMENT_CLASS(klass), "Ocellus reading of digits", "Filter/Analyzer/Video",
-      "Finds and reads handwritten digits and attaches them to the buffers as GstOcellusMeta and "
-      "GstVideoRegionOfInterestMeta",
-      "The Ocellus authors");
-  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("digits"));
-  base_class->trial_size = gst_ocellus_digits_trial_size;
-}
-
-static void gst_ocellus_digits_init(GstOcellusDigits*) {}
+extern const GstOcellusElement gst_ocellus_digits = {
+    "digits", "Ocellus reading of digits", "Filter/Analyzer/Video",
+    "Finds and reads handwritten digits and attaches them to the buffers as GstOcellusMeta and "
+    "GstVideoRegionOfInterestMeta",
+    [](GstOcellusBaseClass* klass) { klass->trial_size = trial_size; }};

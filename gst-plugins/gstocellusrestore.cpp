@@ -14,23 +14,8 @@
  * videoconvert ! autovideosink
  * ]|
  */
-#include "gstocellusrestore.h"
+#include "base/gstocellusbase.h"
 
-struct _GstOcellusRestore {
-  GstOcellusBase parent_instance;
-};
-
-G_DEFINE_TYPE(GstOcellusRestore, gst_ocellus_restore, GST_TYPE_OCELLUS_BASE)
-GST_ELEMENT_REGISTER_DEFINE(ocellusrestore, "ocellusrestore", GST_RANK_NONE,
-                            GST_TYPE_OCELLUS_RESTORE)
-
-static void gst_ocellus_restore_class_init(GstOcellusRestoreClass* klass) {
-  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
-  gst_element_class_set_static_metadata(
-      GST_ELEMENT_CLASS(klass), "Ocellus restoration", "Filter/Effect/Video",
-      "Restoration of blurred images by recursive filters", "The Ocellus authors");
-  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("restore"));
-  base_class->produces_video = TRUE;
-}
-
-static void gst_ocellus_restore_init(GstOcellusRestore*) {}
+extern const GstOcellusElement gst_ocellus_restore = {
+    "restore", "Ocellus restoration", "Filter/Effect/Video",
+    "Restoration of blurred images by recursive filters"};

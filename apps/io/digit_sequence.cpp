@@ -18,17 +18,6 @@ constexpr const char* kSequenceForm =
     "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,sheet=FILE]"
     "[,seed=N]";
 
-[[noreturn]] void bad_sequence(const std::string& text, const std::string& part,
-                               const std::string& why) {
-  refuse_part(text, part, why, kSequenceForm);
-}
-
-template <typename T>
-T sequence_number(const std::string& text, const std::string& part, const std::string& value, T low,
-                  T high) {
-  return number_of_part(text, part, value, low, high, kSequenceForm);
-}
-
 }  // namespace
 
 bool is_digit_sequence(const std::string& input) {
@@ -39,39 +28,31 @@ bool is_digit_sequence(const std::string& input) {
 
 DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
   DigitSequenceConfig config;
-  std::string rest = text.substr(std::min(std::string(kSequenceName).size(), text.size()));
-  if (!rest.empty() && rest[0] == ',') rest = rest.substr(1);
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string part = rest.substr(0, comma);
-    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
-    if (!part.empty() && part[0] == '@') {
-      config.fps = sequence_number(text, part, part.substr(1), 0.1, 1000.0);
-      continue;
-    }
-    const std::size_t equals = part.find('=');
-    if (equals == std::string::npos) bad_sequence(text, part, "does not have the form NAME=VALUE");
-    const std::string name = part.substr(0, equals);
-    const std::string value = part.substr(equals + 1);
-    if (name == "size") {
-      config.scene.size = parse_size(value, text);
+  std::size_t begin = std::string(kSequenceName).size();
+  if (begin < text.size() && text[begin] == ',') ++begin;
+  SceneText parts(text, begin, kSequenceForm);
+  while (parts.next()) {
+    if (parts.part().starts_with('@')) {
+      config.fps = parts.number(parts.part().substr(1), 0.1, 1000.0);
+    } else if (parts.is("size")) {
+      config.scene.size = parse_size(parts.value(), text);
       if (config.scene.size.width < 64 || config.scene.size.height < 64)
-        bad_sequence(text, part, "must be at least 64x64");
-    } else if (name == "frames") {
-      config.frames = sequence_number(text, part, value, 1, 1000);
-    } else if (name == "digits") {
-      config.scene.digits = sequence_number(text, part, value, 1, 64);
-    } else if (name == "ink") {
-      if (value != "dark" && value != "light")
-        bad_sequence(text, part, "must be ink=dark or ink=light");
-      config.scene.light_ink = value == "light";
-    } else if (name == "sheet") {
-      if (value.empty()) bad_sequence(text, part, "must name an image file");
-      config.sheet = value;
-    } else if (name == "seed") {
-      config.scene.seed = sequence_number(text, part, value, 0u, 1000000u);
+        parts.refuse("must be at least 64x64");
+    } else if (parts.is("frames")) {
+      config.frames = parts.number(1, 1000);
+    } else if (parts.is("digits")) {
+      config.scene.digits = parts.number(1, 64);
+    } else if (parts.is("ink")) {
+      if (parts.value() != "dark" && parts.value() != "light")
+        parts.refuse("must be ink=dark or ink=light");
+      config.scene.light_ink = parts.value() == "light";
+    } else if (parts.is("sheet")) {
+      if (parts.value().empty()) parts.refuse("must name an image file");
+      config.sheet = parts.value();
+    } else if (parts.is("seed")) {
+      config.scene.seed = parts.number(0u, 1000000u);
     } else {
-      bad_sequence(text, part, "is unknown");
+      parts.refuse_unknown();
     }
   }
   return config;

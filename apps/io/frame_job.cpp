@@ -77,18 +77,22 @@ void FrameJob::finish_frame(const ProcessedFrame& work) {
   }
   times_.add(work.ms);
   last_ = work.results.back().record;
+  const bool begins = times_.count() == 1;
   nlohmann::ordered_json json;
-  json["frame"] = work.frame.number;
-  json.update(record_json(info, last_.data()));
-  add_frame(work, json);
-  json["ms"] = work.ms;
-  json["compute_ms"] = static_cast<double>(work.compute_ns) * 1e-6;
-  if (!path.empty()) json["file"] = path;
-  if (!report_.begun()) {
-    report_.begin(head());
-    if (report_.is_text()) print_input(input_, info.size, printable(info.summary), run_->engine());
+  if (!report_.is_text()) {
+    if (begins) report_.begin(head());
+    json["frame"] = work.frame.number;
+    json.update(record_json(info, last_.data()));
+  } else if (begins) {
+    print_input(input_, info.size, printable(info.summary), run_->engine());
   }
-  if (!report_.is_text()) return report_.frame(json);
+  add_frame(work, json);
+  if (!report_.is_text()) {
+    json["ms"] = work.ms;
+    json["compute_ms"] = static_cast<double>(work.compute_ns) * 1e-6;
+    if (!path.empty()) json["file"] = path;
+    return report_.frame(json);
+  }
   if ((work.flags & kBadPixels) != 0)
     fmt::print("frame {}: values that are not finite\n", work.frame.number);
   else

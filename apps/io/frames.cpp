@@ -58,9 +58,19 @@ class ImageFiles : public FrameSource {
   std::size_t position_ = 0;
 };
 
-class SceneFrames : public FrameSource {
+void set_frame(InputFrame& frame, GrayImage image) {
+  frame.image = std::move(image);
+}
+void set_frame(InputFrame& frame, DigitScene scene) {
+  frame.image = std::move(scene.image);
+  frame.text = std::move(scene.string);
+}
+
+/// The frames of a TestScene or of a DigitSequence.
+template <typename Scene>
+class SyntheticFrames : public FrameSource {
  public:
-  SceneFrames(std::string name, TestScene scene)
+  SyntheticFrames(std::string name, Scene scene)
       : FrameSource(std::move(name)), scene_(std::move(scene)) {}
 
   std::optional<long> last_number() const override { return scene_.frames() - 1; }
@@ -72,7 +82,7 @@ class SceneFrames : public FrameSource {
  protected:
   bool read(InputFrame& frame) override {
     if (position_ == scene_.frames()) return false;
-    frame.image = scene_.frame(position_);
+    set_frame(frame, scene_.frame(position_));
     frame.number = position_++;
     frame.timestamp_ns =
         static_cast<std::int64_t>(1e9 / scene_.fps() * static_cast<double>(frame.number));
@@ -80,35 +90,7 @@ class SceneFrames : public FrameSource {
   }
 
  private:
-  TestScene scene_;
-  int position_ = 0;
-};
-
-class DigitFrames : public FrameSource {
- public:
-  DigitFrames(std::string name, const DigitSequenceConfig& config)
-      : FrameSource(std::move(name)), digits_(config) {}
-
-  std::optional<long> last_number() const override { return digits_.frames() - 1; }
-  double fps() const override { return digits_.fps(); }
-  void start_at(long number) override {
-    position_ = static_cast<int>(std::clamp<long>(number, 0, digits_.frames()));
-  }
-
- protected:
-  bool read(InputFrame& frame) override {
-    if (position_ == digits_.frames()) return false;
-    DigitScene scene = digits_.frame(position_);
-    frame.image = std::move(scene.image);
-    frame.text = std::move(scene.string);
-    frame.number = position_++;
-    frame.timestamp_ns =
-        static_cast<std::int64_t>(1e9 / digits_.fps() * static_cast<double>(frame.number));
-    return true;
-  }
-
- private:
-  DigitSequence digits_;
+  Scene scene_;
   int position_ = 0;
 };
 
@@ -172,9 +154,10 @@ std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,
   if (text.empty()) throw InputError("FRAMES is empty");
   if (is_standard_stream(text)) return open_frame_stream(text, options);
   if (is_digit_sequence(text))
-    return std::make_unique<DigitFrames>(text, DigitSequenceConfig::parse(text));
+    return std::make_unique<SyntheticFrames<DigitSequence>>(
+        text, DigitSequence(DigitSequenceConfig::parse(text)));
   if (text.rfind("test:", 0) == 0)
-    return std::make_unique<SceneFrames>(text, TestScene::parse(text));
+    return std::make_unique<SyntheticFrames<TestScene>>(text, TestScene::parse(text));
   std::error_code code;
   if (is_special_file(text) && !fs::is_character_file(text, code)) {
     throw InputError(fmt::format(

@@ -1,4 +1,5 @@
 // IDX files: labeled images of one size, as in the MNIST database. Plain, or compressed with gzip.
+// Text files with the names of their classes.
 #pragma once
 
 #include <cstddef>
@@ -42,5 +43,9 @@ bool has_dark_ink(const IdxImages& images);
 
 /// Inverts images with dark ink, so that 0 is background. Returns whether it did.
 bool make_ink_bright(IdxImages& images, InkColor ink);
+
+/// Reads a name from each line, in the order of the labels. A line may begin with its label. Empty
+/// lines do not count. Throws InputError that names the file and the line.
+std::vector<std::string> read_class_names(const std::string& path);
 
 }  // namespace ocellus::app

@@ -16,20 +16,6 @@ GrayImage in_8_bits(const GrayImage& image) {
   return out;
 }
 
-// ---- PictureRun
-
-PictureRun::PictureRun(const EngineConfig& engine, const OperatorConfig& config)
-    : image_(info_of(config).planes[0].size, info_of(config).planes[0].format),
-      output_(output_of(image_)),
-      run_(engine, config, &output_) {}
-
-OperatorOutput PictureRun::output_of(GrayImage& image) {
-  OperatorOutput output;
-  output.planes[0] = {image.pixels.data(), image.size,         image.stride(),
-                      image.format,        MemorySpace::kHost, nullptr};
-  return output;
-}
-
 // ---- PictureJob
 
 void PictureJob::prepare(InputFrame& frame) {

@@ -10,30 +10,8 @@
 #include "apps/common/common.h"
 #include "apps/common/operator_options.h"
 #include "apps/io/frame_job.h"
-#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
-
-/// An engine with one operator on it, whose only plane is a gray picture of 8 or 16 bits.
-class PictureRun {
- public:
-  /// Throws InputError with the library's reason.
-  PictureRun(const EngineConfig& engine, const OperatorConfig& config);
-
-  FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
-  const RunningOperator& op() const { return run_.op(); }
-  const GrayImage& image() const { return image_; }
-  const OperatorInfo& info() const { return run_.op().info(); }
-  const EngineInfo& engine() const { return run_.engine(); }
-  const Footprint& footprint() const { return run_.footprint(); }
-
- private:
-  static OperatorOutput output_of(GrayImage& image);
-
-  GrayImage image_;
-  OperatorOutput output_;
-  OperatorRun run_;
-};
 
 /// Runs the command: writes the operator's picture of each frame.
 class PictureJob : public FrameJob {

@@ -33,7 +33,6 @@ std::string members_of(const nlohmann::ordered_json& object) {
 }  // namespace
 
 void RunReport::begin(nlohmann::ordered_json head) {
-  begun_ = true;
   if (form_ == Form::kJsonLines) head_ = std::move(head);
   if (form_ != Form::kJson) return;
   const std::string members = members_of(head);

@@ -24,8 +24,6 @@ class RunReport {
                                   : Form::kText) {}
 
   bool is_text() const { return form_ == Form::kText; }
-  /// Whether a frame was written.
-  bool begun() const { return begun_; }
 
   /// Called before the first frame. `head`: the members that are known then.
   void begin(nlohmann::ordered_json head);
@@ -40,7 +38,6 @@ class RunReport {
   enum class Form { kText, kJson, kJsonLines };
 
   Form form_;
-  bool begun_ = false;
   bool first_ = true;
   nlohmann::ordered_json head_;
 };

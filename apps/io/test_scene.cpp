@@ -24,59 +24,36 @@ constexpr const char* kForm =
     "test:[WIDTHxHEIGHT][@FPS][,frames=N][,motion=affine|translate][,u=..][,v=..][,bits=8|16]"
     "[,seed=N]";
 
-[[noreturn]] void bad(const std::string& text, const std::string& part, const std::string& why) {
-  refuse_part(text, part, why, kForm);
-}
-
-template <typename T>
-T number(const std::string& text, const std::string& part, const std::string& value, T low,
-         T high) {
-  return number_of_part(text, part, value, low, high, kForm);
-}
-
 }  // namespace
 
 TestScene TestScene::parse(const std::string& text) {
-  constexpr std::size_t kPrefix = 5;  // "test:"
   TestScene scene;
-  std::string rest = text.substr(std::min(kPrefix, text.size()));
-  bool first = true;
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    const std::string part = rest.substr(0, comma);
-    rest = comma == std::string::npos ? "" : rest.substr(comma + 1);
-    const std::size_t equals = part.find('=');
-    if (first && equals == std::string::npos) {
+  SceneText parts(text, std::string("test:").size(), kForm);
+  for (bool first = true; parts.next(); first = false) {
+    if (first && !parts.has_value()) {
+      const std::string& part = parts.part();
       const std::size_t at = part.find('@');
       if (at != 0 && !part.empty()) scene.size_ = parse_size(part.substr(0, at), text);
-      if (at != std::string::npos)
-        scene.fps_ = number(text, part, part.substr(at + 1), 0.1, 1000.0);
-    } else if (equals == std::string::npos) {
-      bad(text, part, "does not have the form NAME=VALUE");
+      if (at != std::string::npos) scene.fps_ = parts.number(part.substr(at + 1), 0.1, 1000.0);
+    } else if (parts.is("frames")) {
+      scene.frames_ = parts.number(1, 1000);
+    } else if (parts.is("motion")) {
+      if (parts.value() != "affine" && parts.value() != "translate")
+        parts.refuse("must be motion=affine or motion=translate");
+      scene.motion_ = parts.value() == "affine" ? Motion::kAffine : Motion::kTranslate;
+    } else if (parts.is("u")) {
+      scene.u_ = parts.number(-1000.0, 1000.0);
+    } else if (parts.is("v")) {
+      scene.v_ = parts.number(-1000.0, 1000.0);
+    } else if (parts.is("bits")) {
+      const int bits = parts.number(8, 16);
+      if (bits != 8 && bits != 16) parts.refuse("must be bits=8 or bits=16");
+      scene.format_ = bits == 8 ? PixelFormat::kGray8 : PixelFormat::kGray16;
+    } else if (parts.is("seed")) {
+      scene.seed_ = parts.number(0u, 1000000u);
     } else {
-      const std::string name = part.substr(0, equals);
-      const std::string value = part.substr(equals + 1);
-      if (name == "frames") {
-        scene.frames_ = number(text, part, value, 1, 1000);
-      } else if (name == "motion") {
-        if (value != "affine" && value != "translate")
-          bad(text, part, "must be motion=affine or motion=translate");
-        scene.motion_ = value == "affine" ? Motion::kAffine : Motion::kTranslate;
-      } else if (name == "u") {
-        scene.u_ = number(text, part, value, -1000.0, 1000.0);
-      } else if (name == "v") {
-        scene.v_ = number(text, part, value, -1000.0, 1000.0);
-      } else if (name == "bits") {
-        const int bits = number(text, part, value, 8, 16);
-        if (bits != 8 && bits != 16) bad(text, part, "must be bits=8 or bits=16");
-        scene.format_ = bits == 8 ? PixelFormat::kGray8 : PixelFormat::kGray16;
-      } else if (name == "seed") {
-        scene.seed_ = number(text, part, value, 0u, 1000000u);
-      } else {
-        bad(text, part, "is unknown");
-      }
+      parts.refuse_unknown();
     }
-    first = false;
   }
   if (scene.motion_ == Motion::kAffine) {
     // About one pixel per frame at the corner of the image, for every image size.

@@ -7,7 +7,6 @@
 
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/io/class_names.h"
 #include "apps/io/idx_file.h"
 
 namespace ocellus::app {

@@ -11,11 +11,10 @@
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "apps/common/common.h"
-#include "apps/common/interlaced.h"
+#include "apps/common/gst_video.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/common/threads.h"
@@ -32,35 +31,6 @@ namespace {
 /// least. Y444 is there for such videos: they would become RGB.
 #define OCELLUS_READ_FORMATS \
   "video/x-raw,format=(string){GRAY8,I420,YUY2,UYVY,Y444,BGR,RGB,BGRx,RGBx}"
-
-/// The library's format of pixels with color in one plane.
-std::optional<PixelFormat> packed_format(const GstVideoFrame& video) {
-  switch (GST_VIDEO_FRAME_FORMAT(&video)) {
-    case GST_VIDEO_FORMAT_YUY2:
-      return PixelFormat::kYuy2;
-    case GST_VIDEO_FORMAT_UYVY:
-      return PixelFormat::kUyvy;
-    case GST_VIDEO_FORMAT_BGR:
-      return PixelFormat::kBgr;
-    case GST_VIDEO_FORMAT_RGB:
-      return PixelFormat::kRgb;
-    case GST_VIDEO_FORMAT_BGRx:
-      return PixelFormat::kBgrx;
-    case GST_VIDEO_FORMAT_RGBx:
-      return PixelFormat::kRgbx;
-    default:
-      return std::nullopt;
-  }
-}
-
-/// The luma values for black and white. A range that the caps do not specify is limited, as in
-/// GStreamer.
-GrayRange range_of(const GstVideoInfo& info) {
-  gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
-  gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
-  gst_video_color_range_offsets(info.colorimetry.range, info.finfo, offset, scale);
-  return {static_cast<float>(offset[0]), static_cast<float>(offset[0] + scale[0])};
-}
 
 using Clock = std::chrono::steady_clock;
 
@@ -241,7 +211,7 @@ class GstSource : public FrameSource {
     copy_chroma(video, size, frame);
     gst_video_frame_unmap(&video);
     frame.interlaced = is_interlaced(info, buffer);
-    frame.range = range_of(info);
+    frame.range = gray_range(info);
     frame.number = number_++;
     frame.timed = GST_BUFFER_PTS_IS_VALID(buffer);
     frame.timestamp_ns = frame.timed ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
@@ -403,10 +373,10 @@ class GstSource : public FrameSource {
   }
 
   static void copy_luma(const GstVideoFrame& video, ImageSize size, std::uint8_t* out) {
-    const std::optional<PixelFormat> packed = packed_format(video);
-    if (!packed) return copy_plane(video, 0, size, out);
+    const PixelFormat format = pixel_format(video.info);
+    if (!has_color(format)) return copy_plane(video, 0, size, out);
     for (int y = 0; y < size.height; ++y, out += size.width)
-      luma_of_row(row_of(video, 0, y), *packed, out, size.width);
+      luma_of_row(row_of(video, 0, y), format, out, size.width);
   }
 
   /// Formats other than I420 take time, so their chroma is made only if it is needed.
@@ -452,11 +422,8 @@ class GstSource : public FrameSource {
 
   static void copy_plane(const GstVideoFrame& video, unsigned plane, ImageSize size,
                          std::uint8_t* out) {
-    const auto* row = static_cast<const std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
-    const std::size_t width = static_cast<std::size_t>(size.width);
-    for (int y = 0; y < size.height;
-         ++y, row += GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane), out += width)
-      std::memcpy(out, row, width);
+    for (int y = 0; y < size.height; ++y, out += size.width)
+      std::memcpy(out, row_of(video, plane, y), static_cast<std::size_t>(size.width));
   }
 
   bool camera_;

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "apps/common/operator_options.h"
-#include "apps/io/picture_command.h"
 #include "apps/measure/image_errors.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
+#include "bench/picture_run.h"
+#include "ocellus/cellular_network.h"
 
 namespace ocellus::app {
 

@@ -7,7 +7,7 @@
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
 #include "bench/curve_plot.h"
-#include "bench/operator_maker.h"
+#include "bench/workload.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::app {

@@ -10,8 +10,8 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
-#include "apps/io/picture_command.h"
 #include "bench/bench_turns.h"
+#include "bench/picture_run.h"
 #include "bench/restoration/bench.h"
 #include "bench/restoration/peers.h"
 

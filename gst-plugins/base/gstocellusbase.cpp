@@ -1,11 +1,12 @@
 #include "base/gstocellusbase.h"
 
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
-#include "base/gstocelluslearning.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
-#include "base/gstocellusnegotiation.h"
 #include "base/gstocellusstream.h"
 
 GST_DEBUG_CATEGORY(gst_ocellus_base_debug);
@@ -16,6 +17,10 @@ using ocellus::EngineConfig;
 using ocellus::EngineInfo;
 using ocellus::Expected;
 using ocellus::OperatorConfig;
+
+using gst_ocellus::Properties;
+using gst_ocellus::State;
+using gst_ocellus::Stream;
 
 static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
 
@@ -37,18 +42,6 @@ static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
   OCELLUS_CUDA_CAPS                                                                      \
   "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, " OCELLUS_RGB \
   " }, " OCELLUS_SIZES
-
-#define DEFAULT_CONFIG ""
-#define DEFAULT_BACKEND "auto"
-#define DEFAULT_THREADS 0
-#define DEFAULT_BUDGET 0
-#define DEFAULT_ON_MISS GST_OCELLUS_ON_MISS_POST
-#define DEFAULT_ON_DEVICE_LOSS GST_OCELLUS_ON_DEVICE_LOSS_ERROR
-#define DEFAULT_POST_MESSAGES FALSE
-#define DEFAULT_ALIGN TRUE
-#define DEFAULT_DRAW FALSE
-#define DEFAULT_MESSAGES GST_OCELLUS_MESSAGES_CHANGES
-#define DEFAULT_SAVE_LOCATION ""
 
 enum {
   PROP_0,
@@ -96,14 +89,14 @@ GType gst_ocellus_base_get_type(void) {
     info.instance_init = gst_ocellus_base_init;
     const GType made = g_type_register_static(GST_TYPE_BASE_TRANSFORM, "GstOcellusBase", &info,
                                               G_TYPE_FLAG_ABSTRACT);
-    private_offset = g_type_add_instance_private(made, sizeof(GstOcellusBasePrivate*));
+    private_offset = g_type_add_instance_private(made, sizeof(Stream*));
     g_once_init_leave(&type, made);
   }
   return type;
 }
 
-GstOcellusBasePrivate* gst_ocellus_base_get_private(GstOcellusBase* self) {
-  return *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset));
+static Stream*& stream_of(gpointer self) {
+  return *static_cast<Stream**>(G_STRUCT_MEMBER_P(self, private_offset));
 }
 
 GType gst_ocellus_on_miss_get_type(void) {
@@ -128,10 +121,24 @@ GType gst_ocellus_on_device_loss_get_type(void) {
   return type;
 }
 
+GType gst_ocellus_messages_get_type(void) {
+  static const GEnumValue values[] = {
+      {GST_OCELLUS_MESSAGES_NONE, "No messages", "none"},
+      {GST_OCELLUS_MESSAGES_CHANGES,
+       "For the first frame, and for a frame whose result differs from the frame before",
+       "changes"},
+      {GST_OCELLUS_MESSAGES_ALL, "For every frame with a result", "all"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static("GstOcellusMessages", values);
+  return type;
+}
+
 // ---- functions for derived elements
 
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
-  return gst_ocellus::get_locked(self, gst_ocellus_base_get_private(self)->settings.draw);
+  const State& state = stream_of(self)->state;
+  return state.get(state.properties.draw);
 }
 
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
@@ -157,7 +164,7 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
 // ---- GstElement
 
 static void gst_ocellus_base_set_context(GstElement* element, GstContext* context) {
-  gst_ocellus_base_get_private(GST_OCELLUS_BASE(element))->context.set_neighbors(context);
+  stream_of(element)->state.context.set_neighbors(context);
   GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->set_context(element, context);
 }
 
@@ -184,8 +191,9 @@ static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& 
 
 // Checks the settings of the engine and of the operator.
 static Expected<EngineInfo> check_settings(GstOcellusBase* self, gst_ocellus::Options& options) {
-  gst_ocellus::set_locked(self, gst_ocellus_base_get_private(self)->fallen_back, false);
-  const Expected<EngineConfig> config = gst_ocellus::engine_config(self);
+  State& state = stream_of(self)->state;
+  state.forget_fallback();
+  const Expected<EngineConfig> config = state.engine_config();
   if (!config) return tl::unexpected(config.error());
   const Expected<EngineInfo> info = Engine::probe(*config);
   if (!info) return info;
@@ -197,24 +205,23 @@ static Expected<EngineInfo> check_settings(GstOcellusBase* self, gst_ocellus::Op
 static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
                                                           GstStateChange transition) {
   GstOcellusBase* self = GST_OCELLUS_BASE(element);
+  Stream& stream = *stream_of(self);
   // Properties may still change in READY, so `start` checks again. But here an application, such as
   // gst-launch, does not yet wait for the first frame.
   if (transition == GST_STATE_CHANGE_NULL_TO_READY) {
-    gst_ocellus::Options options = gst_ocellus::get_options(self);
+    gst_ocellus::Options options = stream.state.get(stream.state.options);
     if (const Expected<EngineInfo> checked = check_settings(self, options); !checked) {
       gst_ocellus::post_error(self, checked.error());
       return GST_STATE_CHANGE_FAILURE;
     }
   }
-  auto& op = gst_ocellus_base_get_private(self)->op;
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) op.go_on();
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) stream.go_on();
   // The parent class waits for the streaming thread, which may wait for a frame.
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) op.stop();
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) stream.interrupt();
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->change_state(element, transition);
   // Neighbors may ask for the context before the element starts. Then `stop` is not called.
-  if (transition == GST_STATE_CHANGE_READY_TO_NULL)
-    gst_ocellus_base_get_private(self)->context.close();
+  if (transition == GST_STATE_CHANGE_READY_TO_NULL) stream.state.context.close();
   return result;
 }
 
@@ -222,66 +229,48 @@ static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
 
 static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
   GstOcellusBase* self = GST_OCELLUS_BASE(trans);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  gst_ocellus::Options options = gst_ocellus::get_options(self);
+  State& state = stream_of(self)->state;
+  gst_ocellus::Options options = state.get(state.options);
   const Expected<EngineInfo> info = check_settings(self, options);
   if (!info) {
     gst_ocellus::post_error(self, info.error());
     return FALSE;
   }
-  GST_OBJECT_LOCK(self);
-  priv->options = std::move(options);
-  priv->started = true;
-  priv->on_cuda = info->backend == ocellus::BackendKind::kCuda;
-  priv->latency = 0;
-  priv->live = false;
-  priv->earliest_time = GST_CLOCK_TIME_NONE;
-  GST_OBJECT_UNLOCK(self);
-  priv->statistics.reset();
+  state.start(std::move(options), info->backend == ocellus::BackendKind::kCuda);
   return TRUE;
 }
 
 static gboolean gst_ocellus_base_stop(GstBaseTransform* trans) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  Stream& stream = *stream_of(trans);
   // The parent class has waited for the end of streaming, but a query may have come since.
-  GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
-  gst_ocellus::save_learned(self);
-  gst_ocellus::reset_stream(self);
-  priv->mark_discont = false;
-  priv->op.destroy();
-  priv->pools.clear();
-  priv->context.close();
-  priv->caps = {};
-  GST_PAD_STREAM_UNLOCK(GST_BASE_TRANSFORM_SINK_PAD(self));
-  GST_OBJECT_LOCK(self);
-  priv->started = false;
-  priv->options.forget_file();
-  GST_OBJECT_UNLOCK(self);
-  gst_ocellus::set_active_backend(self, {});
+  GST_PAD_STREAM_LOCK(GST_BASE_TRANSFORM_SINK_PAD(trans));
+  stream.stop();
+  GST_PAD_STREAM_UNLOCK(GST_BASE_TRANSFORM_SINK_PAD(trans));
+  stream.state.stop();
   return TRUE;
 }
 
 static gboolean gst_ocellus_base_set_caps(GstBaseTransform* trans, GstCaps* incaps, GstCaps*) {
-  return gst_ocellus::set_caps(GST_OCELLUS_BASE(trans), incaps);
+  return stream_of(trans)->set_caps(incaps);
 }
 
-static bool answer_context(GstOcellusBase* self, GstQuery* query) {
-  if (!gst_ocellus::takes_cuda_memory(self)) return false;
-  const Expected<EngineConfig> config = gst_ocellus::engine_config(self);
-  return config && gst_ocellus_base_get_private(self)->context.answer(*config, query);
+static bool answer_context(State& state, GstQuery* query) {
+  if (!state.takes_cuda_memory()) return false;
+  const Expected<EngineConfig> config = state.engine_config();
+  return config && state.context.answer(*config, query);
 }
 
 static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection direction,
                                        GstQuery* query) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
+  Stream& stream = *stream_of(trans);
   const auto* const parent = GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class);
   switch (GST_QUERY_TYPE(query)) {
     case GST_QUERY_CONTEXT:
-      return answer_context(self, query) || parent->query(trans, direction, query);
+      if (answer_context(stream.state, query)) return TRUE;
+      break;
     case GST_QUERY_CAPS: {
       if (!parent->query(trans, direction, query)) return FALSE;
-      if (gst_ocellus::takes_cuda_memory(self)) return TRUE;
+      if (stream.state.takes_cuda_memory()) return TRUE;
       GstCaps* caps = nullptr;
       gst_query_parse_caps_result(query, &caps);
       GstCaps* rest = GstOcellusCuda::without_feature(gst_caps_ref(caps));
@@ -295,77 +284,74 @@ static gboolean gst_ocellus_base_query(GstBaseTransform* trans, GstPadDirection 
       if (direction == GST_PAD_SINK) {
         // GStreamer hands queries to a pad that is flushing, too, even after `stop`. The parent
         // class would set the caps again, and an operator would be created that nobody destroys.
-        if (GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SINK_PAD(self))) return FALSE;
-        gst_ocellus::release_pictures(self);
+        if (GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SINK_PAD(trans))) return FALSE;
+        stream.release_pictures();
       }
-      return parent->query(trans, direction, query);
+      break;
     case GST_QUERY_LATENCY:
-      if (direction == GST_PAD_SRC) return gst_ocellus::answer_latency(self, query);
-      return parent->query(trans, direction, query);
+      if (direction == GST_PAD_SRC) return stream.answer_latency(query);
+      break;
     default:
-      return parent->query(trans, direction, query);
+      break;
   }
+  return parent->query(trans, direction, query);
 }
 
 static gboolean gst_ocellus_base_propose_allocation(GstBaseTransform* trans, GstQuery*,
                                                     GstQuery* query) {
-  return gst_ocellus::propose_allocation(GST_OCELLUS_BASE(trans), query);
+  return stream_of(trans)->propose_allocation(query);
 }
 
+// The parent class must not allocate output buffers. Pictures come from upstream, and all other
+// memory from the element's own pools.
 static gboolean gst_ocellus_base_decide_allocation(GstBaseTransform*, GstQuery* query) {
-  gst_ocellus::decide_allocation(query);
+  gst_ocellus::remove_pools(query);
   return TRUE;
 }
 
 static gboolean gst_ocellus_base_sink_event(GstBaseTransform* trans, GstEvent* event) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  Stream& stream = *stream_of(trans);
   switch (GST_EVENT_TYPE(event)) {
     case GST_EVENT_FLUSH_START:
-      priv->op.stop();
+      stream.interrupt();
       break;
     case GST_EVENT_FLUSH_STOP:
-      priv->op.go_on();
-      gst_ocellus::reset_stream(self);
-      GST_OBJECT_LOCK(self);
-      priv->earliest_time = GST_CLOCK_TIME_NONE;
-      GST_OBJECT_UNLOCK(self);
-      priv->mark_discont = false;
+      stream.go_on();
+      stream.flush();
+      stream.state.set(stream.state.earliest_time, GST_CLOCK_TIME_NONE);
       break;
     case GST_EVENT_CAPS: {
       GstCaps* caps = nullptr;
       gst_event_parse_caps(event, &caps);
-      gst_ocellus::prepare_for_caps(self, caps);
+      stream.prepare_for_caps(caps);
       break;
     }
     case GST_EVENT_STREAM_START:
     case GST_EVENT_SEGMENT:
     case GST_EVENT_GAP:
     case GST_EVENT_SEGMENT_DONE:
-      gst_ocellus::drain(self);
+      stream.drain();
       break;
     case GST_EVENT_EOS:
-      gst_ocellus::drain(self);
-      gst_ocellus::save_learned(self);
+      stream.drain();
+      stream.save_learned();
       break;
     default:
       // The frames before a serialized event go out before it. The macro GST_EVENT_IS_SERIALIZED
       // mixes two enumerations, which clang warns of.
-      if ((gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED) != 0 &&
-          priv->op.depth() > 1)
-        gst_ocellus::finish_frames(self);
+      if ((gst_event_type_get_flags(GST_EVENT_TYPE(event)) & GST_EVENT_TYPE_SERIALIZED) != 0)
+        stream.finish_before_event();
       break;
   }
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->sink_event(trans, event);
 }
 
 static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* event) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
   if (GST_EVENT_TYPE(event) == GST_EVENT_QOS) {
+    State& state = stream_of(trans)->state;
     GstClockTimeDiff diff = 0;
     GstClockTime timestamp = GST_CLOCK_TIME_NONE;
     gst_event_parse_qos(event, nullptr, nullptr, &diff, &timestamp);
-    GST_OBJECT_LOCK(self);
     GstClockTime earliest = GST_CLOCK_TIME_NONE;
     if (GST_CLOCK_TIME_IS_VALID(timestamp)) {
       // Unsigned, because G_MININT64 cannot be negated.
@@ -373,16 +359,13 @@ static gboolean gst_ocellus_base_src_event(GstBaseTransform* trans, GstEvent* ev
       earliest = diff < 0 ? MIN(timestamp - MIN(timestamp, early), gst_ocellus::kLongestTime)
                           : gst_ocellus::add_times(timestamp, static_cast<guint64>(diff));
     }
-    gst_ocellus_base_get_private(self)->earliest_time = earliest;
-    GST_OBJECT_UNLOCK(self);
+    state.set(state.earliest_time, earliest);
   }
   return GST_BASE_TRANSFORM_CLASS(gst_ocellus_base_parent_class)->src_event(trans, event);
 }
 
 static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* trans,
                                                           gboolean is_discont, GstBuffer* input) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(trans);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
   const gst_ocellus::Clock::time_point arrival = gst_ocellus::Clock::now();
 
   // The parent class renegotiates on request and decides by QoS. A frame that it skips is computed
@@ -397,25 +380,12 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
     gst_buffer_unref(input);
     return parent;
   }
-  if (!priv->op.exists()) {
-    gst_buffer_unref(input);
-    return GST_FLOW_NOT_NEGOTIATED;
-  }
-  if (skipped && !priv->op.info().keeps_state) {
-    priv->statistics.count_dropped();
-    gst_buffer_unref(input);
-    return gst_ocellus::collect_done(self, true);
-  }
-  return gst_ocellus::take_picture(self, input, skipped, arrival);
+  return stream_of(trans)->take_picture(input, skipped, arrival);
 }
 
 // The parent class calls this function until it returns no buffer.
 static GstFlowReturn gst_ocellus_base_generate_output(GstBaseTransform* trans, GstBuffer** outbuf) {
-  auto& ready = gst_ocellus_base_get_private(GST_OCELLUS_BASE(trans))->ready;
-  *outbuf = nullptr;
-  if (ready.empty()) return GST_FLOW_OK;
-  *outbuf = ready.front();
-  ready.erase(ready.begin());
+  *outbuf = stream_of(trans)->take_ready();
   return GST_FLOW_OK;
 }
 
@@ -427,118 +397,105 @@ static const ocellus::Option* engine_option(guint id) {
   return known ? &table[id - PROP_ENGINE_OPTIONS] : nullptr;
 }
 
+// The member that a property sets.
+struct MemberProperty {
+  guint id;
+  std::variant<bool Properties::*, int Properties::*, guint64 Properties::*,
+               std::string Properties::*, GstOcellusOnMiss Properties::*,
+               GstOcellusOnDeviceLoss Properties::*, GstOcellusMessages Properties::*>
+      member;
+};
+static constexpr MemberProperty kMembers[] = {
+    {PROP_BACKEND, &Properties::backend},
+    {PROP_THREADS, &Properties::threads},
+    {PROP_BUDGET, &Properties::budget},
+    {PROP_ON_MISS, &Properties::on_miss},
+    {PROP_ON_DEVICE_LOSS, &Properties::on_device_loss},
+    {PROP_POST_MESSAGES, &Properties::post_messages},
+    {PROP_ALIGN, &Properties::align},
+    {PROP_DRAW, &Properties::draw},
+    {PROP_MESSAGES, &Properties::messages},
+    {PROP_SAVE_LOCATION, &Properties::save_location},
+};
+
+static const MemberProperty* member_property(guint id) {
+  for (const MemberProperty& one : kMembers)
+    if (one.id == id) return &one;
+  return nullptr;
+}
+
+template <typename Value>
+static void set_member(Value& member, const GValue* value, GParamSpec* pspec) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    const gchar* text = g_value_get_string(value);
+    member = text != nullptr ? text : G_PARAM_SPEC_STRING(pspec)->default_value;
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    member = g_value_get_boolean(value) != FALSE;
+  } else if constexpr (std::is_enum_v<Value>) {
+    member = static_cast<Value>(g_value_get_enum(value));
+  } else if constexpr (std::is_same_v<Value, int>) {
+    member = g_value_get_int(value);
+  } else {
+    member = g_value_get_uint64(value);
+  }
+}
+
+template <typename Value>
+static void get_member(const Value& member, GValue* value) {
+  if constexpr (std::is_same_v<Value, std::string>)
+    g_value_set_string(value, member.c_str());
+  else if constexpr (std::is_same_v<Value, bool>)
+    g_value_set_boolean(value, member);
+  else if constexpr (std::is_enum_v<Value>)
+    g_value_set_enum(value, member);
+  else if constexpr (std::is_same_v<Value, int>)
+    g_value_set_int(value, member);
+  else
+    g_value_set_uint64(value, member);
+}
+
 static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(object);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if (!gst_ocellus_base_may_configure(self, pspec)) return;
-  GST_OBJECT_LOCK(self);
-  switch (id) {
-    case PROP_CONFIG:
-      priv->options.set_file(g_value_get_string(value));
-      break;
-    case PROP_BACKEND:
-      priv->backend =
-          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_BACKEND;
-      break;
-    case PROP_THREADS:
-      priv->engine.workers = g_value_get_int(value);
-      break;
-    case PROP_BUDGET:
-      priv->settings.budget = g_value_get_uint64(value);
-      break;
-    case PROP_ON_MISS:
-      priv->settings.on_miss = static_cast<GstOcellusOnMiss>(g_value_get_enum(value));
-      break;
-    case PROP_ON_DEVICE_LOSS:
-      priv->settings.on_device_loss = static_cast<GstOcellusOnDeviceLoss>(g_value_get_enum(value));
-      break;
-    case PROP_POST_MESSAGES:
-      priv->settings.post_messages = g_value_get_boolean(value) != FALSE;
-      break;
-    case PROP_ALIGN:
-      priv->align = g_value_get_boolean(value) != FALSE;
-      break;
-    case PROP_DRAW:
-      priv->settings.draw = g_value_get_boolean(value) != FALSE;
-      break;
-    case PROP_MESSAGES:
-      priv->settings.messages = static_cast<GstOcellusMessages>(g_value_get_enum(value));
-      break;
-    case PROP_SAVE_LOCATION:
-      priv->save_location =
-          g_value_get_string(value) != nullptr ? g_value_get_string(value) : DEFAULT_SAVE_LOCATION;
-      break;
-    default:
-      if (const ocellus::Option* option = engine_option(id))
-        gst_ocellus::set_option(*option, &priv->engine, value);
-      else if (id >= gst_ocellus::kFirstOption)
-        priv->options.set(id, value);
-      else
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
+  State& state = stream_of(object)->state;
+  if (!gst_ocellus_base_may_configure(GST_OCELLUS_BASE(object), pspec)) return;
+  GST_OBJECT_LOCK(object);
+  if (const MemberProperty* found = member_property(id)) {
+    std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
+               found->member);
+  } else if (const ocellus::Option* option = engine_option(id)) {
+    gst_ocellus::set_option(*option, &state.engine, value);
+  } else if (id >= gst_ocellus::kFirstOption) {
+    state.options.set(id, value);
+  } else if (id == PROP_CONFIG) {
+    state.options.set_file(g_value_get_string(value));
+  } else {
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
   }
-  GST_OBJECT_UNLOCK(self);
+  GST_OBJECT_UNLOCK(object);
   // A neighbor may have been given the context of another device.
-  if (id == PROP_BACKEND) priv->context.close();
+  if (id == PROP_BACKEND) state.context.close();
 }
 
 static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* value,
                                           GParamSpec* pspec) {
-  GstOcellusBase* self = GST_OCELLUS_BASE(object);
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+  const State& state = stream_of(object)->state;
   // Not under the lock, because this may read the header of a kernel file.
-  if (id >= gst_ocellus::kFirstOption) return gst_ocellus::get_options(self).get(id, value);
-  GST_OBJECT_LOCK(self);
-  switch (id) {
-    case PROP_CONFIG:
-      g_value_set_string(value, priv->options.file().c_str());
-      break;
-    case PROP_BACKEND:
-      g_value_set_string(value, priv->backend.c_str());
-      break;
-    case PROP_ACTIVE_BACKEND:
-      g_value_set_string(value,
-                         priv->active_backend.empty() ? nullptr : priv->active_backend.c_str());
-      break;
-    case PROP_THREADS:
-      g_value_set_int(value, priv->engine.workers);
-      break;
-    case PROP_BUDGET:
-      g_value_set_uint64(value, priv->settings.budget);
-      break;
-    case PROP_ON_MISS:
-      g_value_set_enum(value, priv->settings.on_miss);
-      break;
-    case PROP_ON_DEVICE_LOSS:
-      g_value_set_enum(value, priv->settings.on_device_loss);
-      break;
-    case PROP_STATS:
-      g_value_take_boxed(value, priv->statistics.to_structure());
-      break;
-    case PROP_POST_MESSAGES:
-      g_value_set_boolean(value, priv->settings.post_messages);
-      break;
-    case PROP_ALIGN:
-      g_value_set_boolean(value, priv->align);
-      break;
-    case PROP_DRAW:
-      g_value_set_boolean(value, priv->settings.draw);
-      break;
-    case PROP_MESSAGES:
-      g_value_set_enum(value, priv->settings.messages);
-      break;
-    case PROP_SAVE_LOCATION:
-      g_value_set_string(value, priv->save_location.c_str());
-      break;
-    default:
-      if (const ocellus::Option* option = engine_option(id))
-        gst_ocellus::get_option(*option, &priv->engine, value);
-      else
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-      break;
+  if (id >= gst_ocellus::kFirstOption) return state.get(state.options).get(id, value);
+  if (id == PROP_STATS) return g_value_take_boxed(value, state.statistics.to_structure());
+  if (id == PROP_ACTIVE_BACKEND) {
+    const std::string name = state.active_backend();
+    return g_value_set_string(value, name.empty() ? nullptr : name.c_str());
   }
-  GST_OBJECT_UNLOCK(self);
+  GST_OBJECT_LOCK(object);
+  if (const MemberProperty* found = member_property(id))
+    std::visit([&](auto member) { get_member(state.properties.*member, value); }, found->member);
+  else if (const ocellus::Option* option = engine_option(id))
+    gst_ocellus::get_option(*option, &state.engine, value);
+  else if (id == PROP_CONFIG)
+    g_value_set_string(value, state.options.file().c_str());
+  else
+    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  GST_OBJECT_UNLOCK(object);
 }
 
 static constexpr auto kMutableInPlaying = static_cast<GParamFlags>(
@@ -550,7 +507,7 @@ void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass) {
       g_param_spec_boolean("align", "Align",
                            "Hold each frame back until the result that describes it is computed, "
                            "and report the latency",
-                           DEFAULT_ALIGN,
+                           Properties{}.align,
                            static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_READY)));
 }
@@ -558,7 +515,11 @@ void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass) {
 void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help) {
   g_object_class_install_property(
       G_OBJECT_CLASS(klass), PROP_DRAW,
-      g_param_spec_boolean("draw", "Draw", help, DEFAULT_DRAW, kMutableInPlaying));
+      g_param_spec_boolean("draw", "Draw", help, Properties{}.draw, kMutableInPlaying));
+}
+
+static gboolean save_model(GstOcellusBase* self, const gchar* path) {
+  return stream_of(self)->save_model(path);
 }
 
 void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass) {
@@ -567,8 +528,22 @@ void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass) {
       g_param_spec_string("save-location", "Save location",
                           "With learn=true: model file to write at the end of the stream, and when "
                           "the element stops (empty = none)",
-                          DEFAULT_SAVE_LOCATION, kMutableInPlaying));
-  gst_ocellus::install_save_model(G_TYPE_FROM_CLASS(klass));
+                          "", kMutableInPlaying));
+  /**
+   * GstOcellusCortex::save-model:
+   * @self: the element
+   * @location: the file
+   *
+   * Writes what the element has learned to a model file, beside it and then renamed. The file has
+   * what all pictures have taught that the element has begun to compute. The stream waits until the
+   * file is written and loses no frame.
+   *
+   * Returns: %TRUE if the file is complete; otherwise a warning message has the reason.
+   */
+  g_signal_new_class_handler("save-model", G_TYPE_FROM_CLASS(klass),
+                             static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                             G_CALLBACK(save_model), nullptr, nullptr, nullptr, G_TYPE_BOOLEAN, 1,
+                             G_TYPE_STRING);
 }
 
 static bool has_classes(const ocellus::OperatorDescription& description) {
@@ -599,11 +574,11 @@ void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
       g_param_spec_enum("messages", "Messages",
                         "When to post an element message; post-messages=true posts one for every "
                         "frame, too",
-                        GST_TYPE_OCELLUS_MESSAGES, DEFAULT_MESSAGES, kMutableInPlaying));
+                        GST_TYPE_OCELLUS_MESSAGES, Properties{}.messages, kMutableInPlaying));
 }
 
 static void gst_ocellus_base_finalize(GObject* object) {
-  delete gst_ocellus_base_get_private(GST_OCELLUS_BASE(object));
+  delete stream_of(object);
   G_OBJECT_CLASS(gst_ocellus_base_parent_class)->finalize(object);
 }
 
@@ -625,30 +600,31 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
                                                    GST_PARAM_MUTABLE_READY);
   constexpr auto kPlaying = kMutableInPlaying;
   constexpr auto kRead = static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
+  const Properties defaults;
   properties[PROP_CONFIG] = g_param_spec_string(
       "config", "Configuration",
       "JSON file of operator options, read when the element starts; a property that is set takes "
       "precedence over the file (empty = none)",
-      DEFAULT_CONFIG, kReady);
+      "", kReady);
   properties[PROP_BACKEND] = g_param_spec_string(
       "backend", "Backend", "Backend to use: auto, cpu, cuda or cuda:N (N = device number)",
-      DEFAULT_BACKEND, kReady);
+      defaults.backend.c_str(), kReady);
   properties[PROP_ACTIVE_BACKEND] = g_param_spec_string(
       "active-backend", "Active backend",
       "Backend in use: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
   properties[PROP_THREADS] = g_param_spec_int(
       "threads", "Threads", "Number of CPU threads per frame (0 = as many as the process may use)",
-      0, ocellus::kMaxWorkers, DEFAULT_THREADS, kReady);
+      0, ocellus::kMaxWorkers, defaults.threads, kReady);
   properties[PROP_BUDGET] = g_param_spec_uint64(
       "budget", "Budget",
       "Maximum time from the arrival of a frame to its result, in nanoseconds (0 = no limit)", 0,
-      G_MAXINT64, DEFAULT_BUDGET, kPlaying);
+      G_MAXINT64, defaults.budget, kPlaying);
   properties[PROP_ON_MISS] = g_param_spec_enum(
       "on-miss", "On miss", "What to do with a frame whose result is not ready within the budget",
-      GST_TYPE_OCELLUS_ON_MISS, DEFAULT_ON_MISS, kPlaying);
+      GST_TYPE_OCELLUS_ON_MISS, defaults.on_miss, kPlaying);
   properties[PROP_ON_DEVICE_LOSS] =
       g_param_spec_enum("on-device-loss", "On device loss", "What to do when the device is lost",
-                        GST_TYPE_OCELLUS_ON_DEVICE_LOSS, DEFAULT_ON_DEVICE_LOSS, kPlaying);
+                        GST_TYPE_OCELLUS_ON_DEVICE_LOSS, defaults.on_device_loss, kPlaying);
   properties[PROP_STATS] = g_param_spec_boxed(
       "stats", "Statistics",
       "Since the last start: frames, misses (missed budgets), dropped, copies (of pictures), "
@@ -657,7 +633,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
       GST_TYPE_STRUCTURE, kRead);
   properties[PROP_POST_MESSAGES] = g_param_spec_boolean(
       "post-messages", "Post messages", "Post an element message for each frame with a result",
-      DEFAULT_POST_MESSAGES, kPlaying);
+      defaults.post_messages, kPlaying);
   g_object_class_install_properties(object_class, PROP_LAST, properties);
   const ocellus::EngineConfig engine;
   gst_ocellus::install_table(object_class, PROP_ENGINE_OPTIONS, ocellus::EngineConfig::options(),
@@ -691,11 +667,40 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
 
 static void gst_ocellus_base_init(GTypeInstance* instance, gpointer klass) {
   GstOcellusBase* self = GST_OCELLUS_BASE(instance);
-  auto* priv = new GstOcellusBasePrivate(self, *GST_OCELLUS_BASE_CLASS(klass)->description);
-  *static_cast<GstOcellusBasePrivate**>(G_STRUCT_MEMBER_P(self, private_offset)) = priv;
-  priv->align = DEFAULT_ALIGN &&
-                g_object_class_find_property(static_cast<GObjectClass*>(klass), "align") != nullptr;
+  auto* stream = new Stream(self, *GST_OCELLUS_BASE_CLASS(klass)->description);
+  stream_of(self) = stream;
+  if (g_object_class_find_property(static_cast<GObjectClass*>(klass), "align") == nullptr)
+    stream->state.properties.align = false;
   gst_base_transform_set_in_place(GST_BASE_TRANSFORM(self), TRUE);
   gst_base_transform_set_passthrough(GST_BASE_TRANSFORM(self), FALSE);
   gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
+}
+
+// ---- elements
+
+static void gst_ocellus_element_class_init(gpointer klass, gpointer data) {
+  const auto& element = *static_cast<const GstOcellusElement*>(data);
+  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
+  gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), element.long_name,
+                                        element.classification, element.description,
+                                        "The Ocellus authors");
+  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator(element.operator_name));
+  if (element.class_init != nullptr) element.class_init(base_class);
+}
+
+gboolean gst_ocellus_element_register(GstPlugin* plugin, const GstOcellusElement& element) {
+  const std::string name = element.operator_name;
+  const std::string type_name =
+      std::string("GstOcellus") + g_ascii_toupper(name[0]) + name.substr(1);
+  GType type = g_type_from_name(type_name.c_str());
+  if (type == 0) {
+    GTypeInfo info{};
+    info.class_size = sizeof(GstOcellusBaseClass);
+    info.class_init = gst_ocellus_element_class_init;
+    info.class_data = &element;
+    info.instance_size = sizeof(GstOcellusBase);
+    type = g_type_register_static(GST_TYPE_OCELLUS_BASE, type_name.c_str(), &info,
+                                  static_cast<GTypeFlags>(0));
+  }
+  return gst_element_register(plugin, ("ocellus" + name).c_str(), GST_RANK_NONE, type);
 }

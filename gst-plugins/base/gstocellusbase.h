@@ -14,8 +14,6 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
-#include <array>
-
 #include "base/gstocellusvideo.h"
 #include "ocellus/frame.h"
 #include "ocellus/memory.h"
@@ -55,20 +53,6 @@ G_END_DECLS
 /// Larger than the pictures that most options name.
 inline constexpr ocellus::ImageSize kGstOcellusTrialSize{640, 480};
 
-/// Record of a result. OperatorInfo::record describes its type.
-using GstOcellusRecord = std::array<guint64, ocellus::kMaxRecordBytes / sizeof(guint64)>;
-
-/// A result that the base class attaches to a buffer.
-struct GstOcellusResult {
-  GstBuffer* data =
-      nullptr;  ///< memory that the operator wrote: all planes in one memory, or a picture
-  ocellus::FrameInfo info;
-  GstOcellusRecord record{};
-  bool repeated = false;  ///< computed with the last frame repeated in place of later ones
-  bool reused = false;    ///< computed for an earlier frame
-  bool late = false;      ///< ready only after the budget had elapsed
-};
-
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 
@@ -76,9 +60,6 @@ struct _GstOcellusBaseClass {
   const ocellus::OperatorDescription* description;
   /// Name of the element message of a frame: the element's name, "ocellus" with the operator's.
   const gchar* message_name;
-  /// The result is a picture with the caps of the input, and is pushed in its place. The first
-  /// plane of the operator follows the frame; chroma planes of the caps are copied or neutral.
-  gboolean produces_video;
 
   /// Optional: the size of frames with which the configuration is checked before the caps are
   /// known. The options must fit in it, because an error then ends the start. Without this
@@ -129,3 +110,16 @@ void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass);
 /// For property setters: TRUE in the states NULL and READY, and for properties that may change
 /// later. Otherwise posts a warning that names the property, which then keeps its value.
 gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
+
+/// An element of one operator. It has no members of its own.
+struct GstOcellusElement {
+  const gchar* operator_name;  ///< "digits" is the operator of ocellusdigits, GstOcellusDigits
+  const gchar* long_name;
+  const gchar* classification;
+  const gchar* description;
+  /// Optional: sets functions of the class and installs further properties.
+  void (*class_init)(GstOcellusBaseClass* klass) = nullptr;
+};
+
+/// Registers such an element, which must have static storage duration. `plugin` may be NULL.
+gboolean gst_ocellus_element_register(GstPlugin* plugin, const GstOcellusElement& element);

@@ -13,8 +13,6 @@
 #include <gst/cuda/gstcudautils.h>
 #endif
 
-#include <utility>
-
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
@@ -85,46 +83,167 @@ GstCudaMemory* cuda_memory_of(GstBuffer* picture) {
   return gst_is_cuda_memory(memory) ? GST_CUDA_MEMORY_CAST(memory) : nullptr;
 }
 
-}  // namespace
+class Cuda final : public GstOcellusCuda {
+ public:
+  explicit Cuda(int device) : device_(device) {}
+  ~Cuda() override {
+    for (const CUstream made : {stream_, results_}) {
+      if (made == nullptr || !gst_cuda_context_push(context_)) continue;
+      CuStreamDestroy(made);
+      gst_cuda_context_pop(nullptr);
+    }
+    gst_clear_object(&context_);
+  }
+  Cuda(const Cuda&) = delete;
+  Cuda& operator=(const Cuda&) = delete;
 
-struct GstOcellusCuda::Handles {
-  int device = 0;
-  GstCudaContext* context = nullptr;
-  CUstream stream = nullptr;   // copies and fills
-  CUstream results = nullptr;  // only waits for results
+  /// Retains the primary context and makes the streams.
+  Expected<void> open() {
+    const Driver* const loaded = driver();
+    if (loaded == nullptr) {
+      return tl::unexpected(
+          make_error(Status::kBackendUnavailable, GST_OCELLUS_CUDA_FEATURE
+                     " cannot be used: GStreamer could not load the CUDA driver"));
+    }
+    CUcontext primary = nullptr;
+    if (const CUresult result = loaded->retain_primary(&primary, device_); result != CUDA_SUCCESS)
+      return tl::unexpected(make_driver_error("cuDevicePrimaryCtxRetain", result));
+    context_ = gst_cuda_context_new_wrapped(primary, device_);
+    if (context_ == nullptr) {
+      loaded->release_primary(device_);
+      return tl::unexpected(make_error(Status::kBackendUnavailable,
+                                       GST_OCELLUS_CUDA_FEATURE
+                                       " cannot be used: GStreamer refused the context of cuda:%d",
+                                       device_));
+    }
+    // GLib calls the destroy function only for pointers that are not null.
+    g_object_set_data_full(G_OBJECT(context_), "ocellus-primary-context",
+                           GINT_TO_POINTER(device_ + 1), release_primary_context);
+    gst_cuda_context_push(context_);
+    // The stream must not wait for the default stream, which holds work of other elements.
+    CUresult made = CuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING);
+    if (made == CUDA_SUCCESS) made = CuStreamCreate(&results_, CU_STREAM_NON_BLOCKING);
+    gst_cuda_context_pop(nullptr);
+    if (made != CUDA_SUCCESS) return tl::unexpected(make_driver_error("cuStreamCreate", made));
+    return {};
+  }
 
-  CUcontext primary() const { return static_cast<CUcontext>(gst_cuda_context_get_handle(context)); }
+  int device() const override { return device_; }
+  gpointer handle() const override { return gst_cuda_context_get_handle(context_); }
+  GstContext* new_context() const override { return gst_context_new_cuda_context(context_); }
+
+  GstBufferPool* new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const override {
+    GstVideoInfo video;
+    if (!gst_video_info_from_caps(&video, caps)) return nullptr;
+    GstBufferPool* pool = gst_cuda_buffer_pool_new(context_);
+    GstStructure* config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&video)),
+                                      min, max);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (!gst_buffer_pool_set_config(pool, config)) {
+      gst_object_unref(pool);
+      return nullptr;
+    }
+    // The pool adds the row padding to the size that it was given.
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_get_params(config, nullptr, bytes, nullptr, nullptr);
+    gst_structure_free(config);
+    return pool;
+  }
+  bool is_pool_ours(GstBufferPool* pool) const override {
+    return GST_IS_CUDA_BUFFER_POOL(pool) && is_ours(GST_CUDA_BUFFER_POOL_CAST(pool)->context);
+  }
+
+  GstMapFlags map_flag() const override { return static_cast<GstMapFlags>(GST_MAP_CUDA); }
+  Place place_of(GstBuffer* picture) const override {
+    const GstCudaMemory* const memory = cuda_memory_of(picture);
+    if (memory == nullptr) return {};
+    return {true, is_ours(memory->context),
+            GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_UPLOAD)};
+  }
+  ocellus::StreamHandle ready_after(GstBuffer* picture) const override {
+    return stream_of(picture, stream_);
+  }
+  ocellus::StreamHandle writable_after(GstBuffer* result) const override {
+    return stream_of(result, results_);
+  }
+
+  Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from, gsize from_stride,
+                                        void* to, gsize to_stride, gsize row_bytes,
+                                        gsize rows) const override {
+    GstCudaMemory* const memory = cuda_memory_of(picture);
+#if GST_CHECK_VERSION(1, 24, 0)
+    gst_cuda_memory_sync(memory);
+#endif
+    CUDA_MEMCPY3D_PEER copy{};
+    copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = reinterpret_cast<CUdeviceptr>(from);
+    copy.srcContext = static_cast<CUcontext>(gst_cuda_context_get_handle(memory->context));
+    copy.srcPitch = from_stride;
+    copy.srcHeight = rows;
+    copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = reinterpret_cast<CUdeviceptr>(to);
+    copy.dstContext = static_cast<CUcontext>(handle());
+    copy.dstPitch = to_stride;
+    copy.dstHeight = rows;
+    copy.WidthInBytes = row_bytes;
+    copy.Height = rows;
+    copy.Depth = 1;
+    const Expected<void> begun =
+        call("cuMemcpy3DPeerAsync", [&] { return driver()->copy_between(&copy, stream_); });
+    if (!begun) return tl::unexpected(begun.error());
+    return static_cast<ocellus::StreamHandle>(stream_);
+  }
+  Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
+                      guint8 value) const override {
+    return call("cuMemsetD2D8Async", [&] {
+      return driver()->set_rows(reinterpret_cast<CUdeviceptr>(to), to_stride, value, row_bytes,
+                                rows, stream_);
+    });
+  }
+  Expected<void> finish() const override {
+    return call("cuStreamSynchronize", [&] { return CuStreamSynchronize(stream_); });
+  }
+
+ private:
+  bool is_ours(GstCudaContext* context) const {
+    return gst_cuda_context_get_handle(context) == handle();
+  }
+
   /// Calls a driver function with the context current.
   template <typename Call>
   Expected<void> call(const char* name, Call&& function) const {
-    if (!gst_cuda_context_push(context)) {
+    if (!gst_cuda_context_push(context_)) {
       return tl::unexpected(
-          make_error(Status::kDeviceLost, "cuCtxPushCurrent failed for cuda:%d", device));
+          make_error(Status::kDeviceLost, "cuCtxPushCurrent failed for cuda:%d", device_));
     }
     const CUresult result = function();
     gst_cuda_context_pop(nullptr);
     if (result != CUDA_SUCCESS) return tl::unexpected(make_driver_error(name, result));
     return {};
   }
-  /// The stream after whose work a picture is ready; `idle` if it is ready.
-  CUstream ready_after(GstBuffer* picture, CUstream idle) const;
-  ~Handles() {
-    for (const CUstream made : {stream, results}) {
-      if (made == nullptr || !gst_cuda_context_push(context)) continue;
-      CuStreamDestroy(made);
-      gst_cuda_context_pop(nullptr);
+
+  /// The stream after whose work a picture is ready; `idle` if it is ready. In GStreamer 1.22 a
+  /// picture is ready when it arrives. Since 1.24 a stream may still be writing it.
+  CUstream stream_of([[maybe_unused]] GstBuffer* picture, CUstream idle) const {
+#if GST_CHECK_VERSION(1, 24, 0)
+    GstCudaMemory* const memory = cuda_memory_of(picture);
+    if (GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC)) {
+      GstCudaStream* const writer = gst_cuda_memory_get_stream(memory);
+      if (writer != nullptr && is_ours(writer->context)) return gst_cuda_stream_get_handle(writer);
+      gst_cuda_memory_sync(memory);
     }
-    gst_clear_object(&context);
+#endif
+    return idle;
   }
+
+  int device_;
+  GstCudaContext* context_ = nullptr;
+  CUstream stream_ = nullptr;   // copies and fills
+  CUstream results_ = nullptr;  // only waits for results
 };
 
-bool GstOcellusCuda::built() noexcept {
-  return true;
-}
-
-GstMapFlags GstOcellusCuda::map_flag() noexcept {
-  return static_cast<GstMapFlags>(GST_MAP_CUDA);
-}
+}  // namespace
 
 gpointer GstOcellusCuda::handle_of(GstContext* context) {
   if (g_strcmp0(gst_context_get_context_type(context), GST_CUDA_CONTEXT_TYPE) != 0) return nullptr;
@@ -139,146 +258,7 @@ gpointer GstOcellusCuda::handle_of(GstContext* context) {
 }
 
 Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
-  const Driver* const loaded = driver();
-  if (loaded == nullptr) {
-    return tl::unexpected(make_error(Status::kBackendUnavailable, GST_OCELLUS_CUDA_FEATURE
-                                     " cannot be used: GStreamer could not load the CUDA driver"));
-  }
-  CUcontext primary = nullptr;
-  if (const CUresult result = loaded->retain_primary(&primary, device); result != CUDA_SUCCESS)
-    return tl::unexpected(make_driver_error("cuDevicePrimaryCtxRetain", result));
-  auto handles = std::make_unique<Handles>();
-  handles->device = device;
-  handles->context = gst_cuda_context_new_wrapped(primary, device);
-  if (handles->context == nullptr) {
-    loaded->release_primary(device);
-    return tl::unexpected(make_error(Status::kBackendUnavailable,
-                                     GST_OCELLUS_CUDA_FEATURE
-                                     " cannot be used: GStreamer refused the context of cuda:%d",
-                                     device));
-  }
-  // GLib calls the destroy function only for pointers that are not null.
-  g_object_set_data_full(G_OBJECT(handles->context), "ocellus-primary-context",
-                         GINT_TO_POINTER(device + 1), release_primary_context);
-  gst_cuda_context_push(handles->context);
-  // The stream must not wait for the default stream, which holds work of other elements.
-  CUresult made = CuStreamCreate(&handles->stream, CU_STREAM_NON_BLOCKING);
-  if (made == CUDA_SUCCESS) made = CuStreamCreate(&handles->results, CU_STREAM_NON_BLOCKING);
-  gst_cuda_context_pop(nullptr);
-  if (made != CUDA_SUCCESS) return tl::unexpected(make_driver_error("cuStreamCreate", made));
-  return std::shared_ptr<GstOcellusCuda>(new GstOcellusCuda(std::move(handles)));
-}
-
-GstOcellusCuda::GstOcellusCuda(std::unique_ptr<Handles> handles) : handles_(std::move(handles)) {}
-GstOcellusCuda::~GstOcellusCuda() = default;
-
-int GstOcellusCuda::device() const noexcept {
-  return handles_->device;
-}
-
-gpointer GstOcellusCuda::handle() const noexcept {
-  return handles_->primary();
-}
-
-GstContext* GstOcellusCuda::new_context() const {
-  return gst_context_new_cuda_context(handles_->context);
-}
-
-GstBufferPool* GstOcellusCuda::new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const {
-  GstVideoInfo video;
-  if (!gst_video_info_from_caps(&video, caps)) return nullptr;
-  GstBufferPool* pool = gst_cuda_buffer_pool_new(handles_->context);
-  GstStructure* config = gst_buffer_pool_get_config(pool);
-  gst_buffer_pool_config_set_params(config, caps, static_cast<guint>(GST_VIDEO_INFO_SIZE(&video)),
-                                    min, max);
-  gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-  if (!gst_buffer_pool_set_config(pool, config)) {
-    gst_object_unref(pool);
-    return nullptr;
-  }
-  // The pool adds the row padding to the size that it was given.
-  config = gst_buffer_pool_get_config(pool);
-  gst_buffer_pool_config_get_params(config, nullptr, bytes, nullptr, nullptr);
-  gst_structure_free(config);
-  return pool;
-}
-
-bool GstOcellusCuda::is_pool_ours(GstBufferPool* pool) const {
-  return GST_IS_CUDA_BUFFER_POOL(pool) &&
-         gst_cuda_context_get_handle(GST_CUDA_BUFFER_POOL_CAST(pool)->context) == handle();
-}
-
-GstOcellusCuda::Place GstOcellusCuda::place_of(GstBuffer* picture) const {
-  Place place;
-  const GstCudaMemory* const memory = cuda_memory_of(picture);
-  if (memory == nullptr) return place;
-  place.in_cuda = true;
-  place.ours = gst_cuda_context_get_handle(memory->context) == handle();
-  place.stale = GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_UPLOAD);
-  return place;
-}
-
-// In GStreamer 1.22 a picture is ready when it arrives. Since 1.24 a stream may still be writing
-// it.
-CUstream GstOcellusCuda::Handles::ready_after(GstBuffer* picture, CUstream idle) const {
-#if GST_CHECK_VERSION(1, 24, 0)
-  GstCudaMemory* const memory = cuda_memory_of(picture);
-  if (GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC)) {
-    GstCudaStream* const writer = gst_cuda_memory_get_stream(memory);
-    if (writer != nullptr && gst_cuda_context_get_handle(writer->context) == primary())
-      return gst_cuda_stream_get_handle(writer);
-    gst_cuda_memory_sync(memory);
-  }
-#else
-  static_cast<void>(picture);
-#endif
-  return idle;
-}
-
-ocellus::StreamHandle GstOcellusCuda::ready_after(GstBuffer* picture) const {
-  return handles_->ready_after(picture, handles_->stream);
-}
-
-ocellus::StreamHandle GstOcellusCuda::writable_after(GstBuffer* result) const {
-  return handles_->ready_after(result, handles_->results);
-}
-
-Expected<ocellus::StreamHandle> GstOcellusCuda::fetch(GstBuffer* picture, const void* from,
-                                                      gsize from_stride, void* to, gsize to_stride,
-                                                      gsize row_bytes, gsize rows) const {
-  GstCudaMemory* const memory = cuda_memory_of(picture);
-#if GST_CHECK_VERSION(1, 24, 0)
-  gst_cuda_memory_sync(memory);
-#endif
-  CUDA_MEMCPY3D_PEER copy{};
-  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.srcDevice = reinterpret_cast<CUdeviceptr>(from);
-  copy.srcContext = static_cast<CUcontext>(gst_cuda_context_get_handle(memory->context));
-  copy.srcPitch = from_stride;
-  copy.srcHeight = rows;
-  copy.dstMemoryType = CU_MEMORYTYPE_DEVICE;
-  copy.dstDevice = reinterpret_cast<CUdeviceptr>(to);
-  copy.dstContext = handles_->primary();
-  copy.dstPitch = to_stride;
-  copy.dstHeight = rows;
-  copy.WidthInBytes = row_bytes;
-  copy.Height = rows;
-  copy.Depth = 1;
-  const Expected<void> begun = handles_->call(
-      "cuMemcpy3DPeerAsync", [&] { return driver()->copy_between(&copy, handles_->stream); });
-  if (!begun) return tl::unexpected(begun.error());
-  return static_cast<ocellus::StreamHandle>(handles_->stream);
-}
-
-Expected<void> GstOcellusCuda::fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
-                                    guint8 value) const {
-  return handles_->call("cuMemsetD2D8Async", [&] {
-    return driver()->set_rows(reinterpret_cast<CUdeviceptr>(to), to_stride, value, row_bytes, rows,
-                              handles_->stream);
-  });
-}
-
-Expected<void> GstOcellusCuda::finish() const {
-  return handles_->call("cuStreamSynchronize",
-                        [&] { return CuStreamSynchronize(handles_->stream); });
+  auto cuda = std::make_shared<Cuda>(device);
+  if (const Expected<void> opened = cuda->open(); !opened) return tl::unexpected(opened.error());
+  return cuda;
 }

@@ -5,7 +5,7 @@
 // context is copied into memory of the engine, and the copy is counted.
 //
 // This header uses no CUDA type. In builds without GStreamer's CUDA library (OCELLUS_GST_CUDA in
-// CMake), `open` returns an error and no other member is called.
+// CMake), `open` returns an error.
 #pragma once
 
 #include <gst/video/video.h>
@@ -30,57 +30,57 @@ class GstOcellusCuda {
   };
 
   /// Whether this build has GStreamer's CUDA library.
-  static bool built() noexcept;
+  static constexpr bool built() {
+#ifdef OCELLUS_GST_CUDA
+    return true;
+#else
+    return false;
+#endif
+  }
   /// Whether the first structure of `caps` is for CUDA memory.
   static bool is_feature_of(const GstCaps* caps);
   /// Returns the caps without the structures for CUDA memory. Takes ownership of `caps`.
   static GstCaps* without_feature(GstCaps* caps);
-  /// The flag of gst_memory_map() that requests a device address.
-  static GstMapFlags map_flag() noexcept;
   /// Returns the handle of the CUDA context in a GstContext; null for other context types.
   static gpointer handle_of(GstContext* context);
 
   /// Returns the primary context of a device. Loads the driver. Errors: Unsupported (not built),
   /// BackendUnavailable.
   static ocellus::Expected<std::shared_ptr<GstOcellusCuda>> open(int device);
-  ~GstOcellusCuda();
-  GstOcellusCuda(const GstOcellusCuda&) = delete;
-  GstOcellusCuda& operator=(const GstOcellusCuda&) = delete;
+  virtual ~GstOcellusCuda() = default;
 
-  int device() const noexcept;
+  virtual int device() const = 0;
   /// Handle of the primary context.
-  gpointer handle() const noexcept;
+  virtual gpointer handle() const = 0;
   /// Returns the GstContext for neighbors, as a new reference.
-  GstContext* new_context() const;
+  virtual GstContext* new_context() const = 0;
 
   /// Returns an inactive pool of pictures in the primary context, and in `bytes` the size of one
   /// buffer. Null if device memory is exhausted.
-  GstBufferPool* new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const;
+  virtual GstBufferPool* new_pool(GstCaps* caps, guint min, guint max, guint* bytes) const = 0;
   /// Whether the pool allocates in the primary context.
-  bool is_pool_ours(GstBufferPool* pool) const;
+  virtual bool is_pool_ours(GstBufferPool* pool) const = 0;
 
-  Place place_of(GstBuffer* picture) const;
+  /// The flag of gst_memory_map() that requests a device address.
+  virtual GstMapFlags map_flag() const = 0;
+  virtual Place place_of(GstBuffer* picture) const = 0;
   /// For a mapped picture in the primary context: the picture is ready after the work in the
   /// returned stream.
-  ocellus::StreamHandle ready_after(GstBuffer* picture) const;
+  virtual ocellus::StreamHandle ready_after(GstBuffer* picture) const = 0;
   /// The same for a mapped picture that the operator writes. The library makes this stream wait for
   /// the result, so no stream of `fetch` and `fill` is given.
-  ocellus::StreamHandle writable_after(GstBuffer* result) const;
+  virtual ocellus::StreamHandle writable_after(GstBuffer* result) const = 0;
   /// Copies rows of a mapped picture of another context or device into device memory of this
   /// context. Does not wait. The copy is complete after the work in the returned stream.
-  ocellus::Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from,
-                                                 gsize from_stride, void* to, gsize to_stride,
-                                                 gsize row_bytes, gsize rows) const;
+  virtual ocellus::Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from,
+                                                         gsize from_stride, void* to,
+                                                         gsize to_stride, gsize row_bytes,
+                                                         gsize rows) const = 0;
   /// Sets rows of device memory of this context to one byte value. Does not wait.
-  ocellus::Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
-                               guint8 value) const;
+  virtual ocellus::Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
+                                       guint8 value) const = 0;
   /// Waits for all work that `fetch` and `fill` started.
-  ocellus::Expected<void> finish() const;
-
- private:
-  struct Handles;
-  explicit GstOcellusCuda(std::unique_ptr<Handles> handles);
-  std::unique_ptr<Handles> handles_;
+  virtual ocellus::Expected<void> finish() const = 0;
 };
 
 inline bool GstOcellusCuda::is_feature_of(const GstCaps* caps) {

@@ -1,6 +1,5 @@
-#include "base/gstocellusnegotiation.h"
-
-#include "apps/common/interlaced.h"
+// Negotiation of caps, latency and allocation with the neighbors of an element.
+#include "apps/common/gst_video.h"
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
 
@@ -15,79 +14,72 @@ namespace gst_ocellus {
 // ---- caps
 
 // Creates context, engine, operator and pools for these caps.
-static Expected<void> create_operator(GstOcellusBase* self, const VideoCaps& caps) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  const Expected<EngineConfig> config = engine_config(self);
+Expected<void> Stream::create_operator(const VideoCaps& caps) {
+  const Expected<EngineConfig> config = state.engine_config();
   if (!config) return tl::unexpected(config.error());
   if (caps.cuda) {
-    if (const auto cuda = priv->context.open(*config); !cuda) return tl::unexpected(cuda.error());
+    if (const auto cuda = state.context.open(*config); !cuda) return tl::unexpected(cuda.error());
   }
   // When downstream renegotiates, the same caps arrive again. The temporal state is kept.
-  if (priv->op.exists() && is_same_picture(caps, priv->caps)) return {};
-  reset_stream(self);
-  return priv->op.create(*config, caps);
+  if (op_.exists() && is_same_picture(caps, caps_)) return {};
+  reset();
+  return op_.create(*config, caps);
 }
 
-gboolean set_caps(GstOcellusBase* self, GstCaps* incaps) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+gboolean Stream::set_caps(GstCaps* incaps) {
   VideoCaps caps;
   caps.caps.reset(gst_caps_ref(incaps), gst_caps_unref);
   if (!gst_video_info_from_caps(&caps.video, incaps)) {
-    GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("The element does not support these caps."),
+    GST_ELEMENT_ERROR(element_, STREAM, FORMAT, ("The element does not support these caps."),
                       ("%" GST_PTR_FORMAT, static_cast<gpointer>(incaps)));
     return FALSE;
   }
   if (ocellus::app::is_interlaced(caps.video, nullptr)) {
-    post_bad_buffer(self, make_interlaced_error(caps.video));
+    post_bad_buffer(element_, make_interlaced_error(caps.video));
     return FALSE;
   }
   caps.cuda = GstOcellusCuda::is_feature_of(incaps);
-  if (const Expected<void> made = create_operator(self, caps); !made) {
-    post_error(self, made.error());
+  if (const Expected<void> made = create_operator(caps); !made) {
+    post_error(element_, made.error());
     return FALSE;
   }
-  priv->caps = caps;
-  priv->pools.forget_downstreams();
-  GST_OBJECT_LOCK(self);
-  priv->hold = priv->align ? static_cast<guint>(priv->op.info().delay_frames) : 0;
-  GST_OBJECT_UNLOCK(self);
-  priv->held.reserve(priv->hold + 1);
+  caps_ = caps;
+  pools_.forget_downstreams();
+  hold_ = state.get(state.properties.align) ? static_cast<guint>(op_.info().delay_frames) : 0;
+  held_.reserve(hold_ + 1);
   // Without a frame rate the latency is measured as frames arrive.
-  const guint kept = frames_kept(priv);
+  const guint kept = frames_kept();
   if (kept == 0 || GST_VIDEO_INFO_FPS_N(&caps.video) > 0)
-    set_latency(self, frames_time(caps.video, kept));
+    state.set_latency(frames_time(caps.video, kept));
   return TRUE;
 }
 
-void prepare_for_caps(GstOcellusBase* self, GstCaps* caps) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  GstCaps* before = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(self));
+void Stream::prepare_for_caps(GstCaps* caps) {
+  GstCaps* before = gst_pad_get_current_caps(GST_BASE_TRANSFORM_SINK_PAD(element_));
   const bool same = before != nullptr && gst_caps_is_equal(before, caps);
   gst_clear_caps(&before);
   if (same) return;
   GstVideoInfo video;
-  if (gst_video_info_from_caps(&video, caps) &&
-      gst_video_info_is_equal(&video, &priv->caps.video) &&
-      GstOcellusCuda::is_feature_of(caps) == priv->caps.cuda)
-    release_pictures(self);
+  if (gst_video_info_from_caps(&video, caps) && gst_video_info_is_equal(&video, &caps_.video) &&
+      GstOcellusCuda::is_feature_of(caps) == caps_.cuda)
+    release_pictures();
   else
-    drain(self);
+    drain();
 }
 
 // ---- queries
 
-gboolean answer_latency(GstOcellusBase* self, GstQuery* query) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(self), query)) return FALSE;
+gboolean Stream::answer_latency(GstQuery* query) {
+  if (!gst_pad_peer_query(GST_BASE_TRANSFORM_SINK_PAD(element_), query)) return FALSE;
   gboolean live = FALSE;
   GstClockTime min = 0;
   GstClockTime max = 0;
   gst_query_parse_latency(query, &live, &min, &max);
-  GST_OBJECT_LOCK(self);
-  priv->live = live;
-  const GstClockTime latency = priv->latency;
-  GST_OBJECT_UNLOCK(self);
-  GST_DEBUG_OBJECT(self, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
+  GST_OBJECT_LOCK(element_);
+  state.live = live;
+  const GstClockTime latency = state.latency;
+  GST_OBJECT_UNLOCK(element_);
+  GST_DEBUG_OBJECT(element_, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
                    GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
   min = add_times(min, latency);
   if (GST_CLOCK_TIME_IS_VALID(max)) max = add_times(max, latency);
@@ -97,18 +89,17 @@ gboolean answer_latency(GstOcellusBase* self, GstQuery* query) {
 
 // ---- allocation
 
-static void remove_pools(GstQuery* query) {
+void remove_pools(GstQuery* query) {
   while (gst_query_get_n_allocation_pools(query) > 0)
     gst_query_remove_nth_allocation_pool(query, 0);
 }
 
 // Proposes downstream's pool if its pictures are in the primary context. Otherwise proposes a pool
 // of this element.
-static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps* caps,
-                                  guint extra) {
-  const Expected<EngineConfig> config = engine_config(self);
+gboolean Stream::propose_cuda_pool(GstQuery* query, GstCaps* caps, guint extra) {
+  const Expected<EngineConfig> config = state.engine_config();
   if (!config) return FALSE;
-  const auto cuda = gst_ocellus_base_get_private(self)->context.open(*config);
+  const auto cuda = state.context.open(*config);
   if (!cuda) return FALSE;
   GstBufferPool* pool = nullptr;
   guint bytes = 0;
@@ -122,7 +113,7 @@ static gboolean propose_cuda_pool(GstOcellusBase* self, GstQuery* query, GstCaps
     pool = (*cuda)->new_pool(caps, min + extra, max, &bytes);
   }
   if (pool == nullptr) {
-    GST_WARNING_OBJECT(self, "cuda:%d has no memory for a pool", (*cuda)->device());
+    GST_WARNING_OBJECT(element_, "cuda:%d has no memory for a pool", (*cuda)->device());
     return FALSE;
   }
   remove_pools(query);
@@ -144,16 +135,15 @@ static void keep_video_meta(GstQuery* query) {
 // The input pictures are pushed downstream, so upstream gets the requirements of downstream. The
 // frames that are held back, in flight or being submitted need additional buffers. If the results
 // are pushed instead, downstream's pool is used for them.
-gboolean propose_allocation(GstOcellusBase* self, GstQuery* query) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  const guint extra = frames_kept(priv) + 1;
-  gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(self), query);
+gboolean Stream::propose_allocation(GstQuery* query) {
+  const guint extra = frames_kept() + 1;
+  gst_pad_peer_query(GST_BASE_TRANSFORM_SRC_PAD(element_), query);
   keep_video_meta(query);
-  if (GST_OCELLUS_BASE_GET_CLASS(self)->produces_video) remove_pools(query);
+  if (op_.produces_video()) remove_pools(query);
   GstCaps* caps = nullptr;
   gst_query_parse_allocation(query, &caps, nullptr);
   if (caps != nullptr && GstOcellusCuda::is_feature_of(caps))
-    return propose_cuda_pool(self, query, caps, extra);
+    return propose_cuda_pool(query, caps, extra);
   const guint pools = gst_query_get_n_allocation_pools(query);
   for (guint i = 0; i < pools; ++i) {
     GstBufferPool* pool = nullptr;
@@ -167,12 +157,8 @@ gboolean propose_allocation(GstOcellusBase* self, GstQuery* query) {
   }
   if (pools == 0)
     gst_query_add_allocation_pool(
-        query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&priv->caps.video)), extra + 1, 0);
+        query, nullptr, static_cast<guint>(GST_VIDEO_INFO_SIZE(&caps_.video)), extra + 1, 0);
   return TRUE;
-}
-
-void decide_allocation(GstQuery* query) {
-  remove_pools(query);
 }
 
 }  // namespace gst_ocellus

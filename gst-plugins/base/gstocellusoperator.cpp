@@ -5,9 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "apps/common/interlaced.h"
+#include "apps/common/gst_video.h"
 #include "base/gstocellusmessages.h"
-#include "base/gstocellusstream.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
@@ -29,7 +28,6 @@ using ocellus::OperatorConfig;
 using ocellus::OperatorHandle;
 using ocellus::OperatorInfo;
 using ocellus::OperatorOutput;
-using ocellus::PlaneInfo;
 using ocellus::Status;
 using ocellus::Ticket;
 
@@ -42,34 +40,8 @@ static constexpr gsize kPinnedBytes = gsize{256} << 20;
 
 // ---- creation
 
-bool ElementOperator::produces_video() const {
-  return GST_OCELLUS_BASE_GET_CLASS(element_)->produces_video;
-}
-
 bool ElementOperator::is_on_device() const {
   return caps_.cuda && engine_->info().backend == BackendKind::kCuda;
-}
-
-// Rows and planes begin at multiples of the library's alignment.
-static gsize plane_stride(const PlaneInfo& plane) {
-  return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
-                            static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
-                        ocellus::kMemoryAlignment);
-}
-
-static gsize plane_bytes(const PlaneInfo& plane) {
-  return plane_stride(plane) * static_cast<gsize>(plane.size.height);
-}
-
-ImageView ElementOperator::plane(guint8* data, int index) const {
-  for (int p = 0; p < index; ++p) data += plane_bytes(info_.planes[static_cast<gsize>(p)]);
-  const PlaneInfo& described = info_.planes[static_cast<gsize>(index)];
-  ImageView plane;
-  plane.data = data;
-  plane.size = described.size;
-  plane.stride = static_cast<std::ptrdiff_t>(plane_stride(described));
-  plane.format = described.format;
-  return plane;
 }
 
 // Buffers of one size; none if `bytes` is 0.
@@ -88,12 +60,12 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   const Expected<EngineInfo> engine_info = Engine::probe(config);
   if (!engine_info) return tl::unexpected(engine_info.error());
-  const Options options = get_options(element_);
+  const Options options = state_.get(state_.options);
   Expected<OperatorConfig> made = options.make();
   if (!made) return tl::unexpected(made.error());
   const GstVideoInfo& video = caps.video;
   made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
-                  gst_ocellus_pixel_format(video), gst_ocellus_gray_range(video));
+                  ocellus::app::pixel_format(video), ocellus::app::gray_range(video));
   if (klass->adapt != nullptr) klass->adapt(element_, *made);
   const Expected<OperatorInfo> info = made->info();
   if (!info) return options.named(info.error());
@@ -101,11 +73,9 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   if (!footprint) return options.named(footprint.error());
 
   PoolSet::Config results;
-  results.produces_video = klass->produces_video;
+  results.produces_video = info->planes[0].follows_frame;
   results.depth = static_cast<guint>(info->depth);
-  if (!klass->produces_video)
-    for (int p = 0; p < info->plane_count; ++p)
-      results.result_bytes += plane_bytes(info->planes[static_cast<gsize>(p)]);
+  if (!results.produces_video) results.result_bytes = Results::plane_bytes(*info);
   config.memory = *footprint;
   const auto add_buffers = [&config](MemorySpace space, gsize bytes, guint count) {
     for (guint i = 0; bytes > 0 && i < count; ++i) config.memory += Buffer::footprint(space, bytes);
@@ -113,7 +83,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   gsize fetched_stride = 0;
   gsize fetched_bytes = 0;
   if (engine_info->backend == BackendKind::kCuda) {
-    if (!klass->produces_video) {
+    if (!results.produces_video) {
       results.pinned_results = static_cast<guint>(
           std::clamp(kPinnedBytes / MAX(results.result_bytes, gsize{1}), gsize{results.depth + 1},
                      gsize{results.depth + kPinnedDownstream}));
@@ -137,7 +107,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   if (!fetched) return tl::unexpected(fetched.error());
   Expected<OperatorHandle> op = made->create(*engine);
   if (!op) return options.named(op.error());
-  PoolSet pools(caps_, context_);
+  PoolSet pools(caps_, state_.context);
   if (Expected<void> pooled = pools.create(results, *engine, caps.caps.get()); !pooled)
     return pooled;
   reset();
@@ -154,9 +124,8 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
     if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
 
   // From here on, nothing fails.
-  gst_ocellus_base_get_private(element_)->results.begin(
-      klass->description->name, op->info(),
-      klass->region != nullptr ? klass->region(*made) : ocellus::Rect{}, klass->produces_video);
+  results_.begin(klass->description->name, op->info(),
+                 klass->region != nullptr ? klass->region(*made) : ocellus::Rect{});
   info_ = *info;
   fetched_ = std::move(*fetched);
   fetched_stride_ = fetched_stride;
@@ -173,7 +142,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
                   name.c_str(), got.device_name, got.simd_target, got.workers,
                   got.zero_copy ? "on" : "off", footprint->host,
                   static_cast<double>(info_.delay_frames), depth());
-  set_active_backend(element_, std::move(name));
+  state_.set_active_backend(std::move(name));
   return {};
 }
 
@@ -233,7 +202,7 @@ void ElementOperator::take_back(FrameInFlight* frame) {
   // Memory that the device may still write must not be released, even if the result is not needed.
   if (frame->chroma_on_device) {
     // If the device fails here, it also fails in the next frame, where the error is posted.
-    if (const Expected<void> written = context_.get()->finish(); !written)
+    if (const Expected<void> written = state_.context.get()->finish(); !written)
       GST_DEBUG_OBJECT(element_, "chroma could not be written: %s", written.error().text);
     frame->chroma_on_device = false;
   }
@@ -292,7 +261,7 @@ Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint 
   }
 
   // Only the meta has the row stride, because CUDA memory is padded.
-  const GstOcellusCuda* cuda = context_.get();
+  const GstOcellusCuda* cuda = state_.context.get();
   const GstOcellusCuda::Place place = cuda->place_of(picture);
   if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
       gst_buffer_get_video_meta(picture) == nullptr) {
@@ -306,7 +275,7 @@ Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint 
   }
   const bool on_device = is_on_device();
   const auto flags =
-      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? GstOcellusCuda::map_flag() : 0));
+      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? state_.context.get()->map_flag() : 0));
   *copied = !on_device || place.stale;
   if (Expected<void> mapped = input->map(picture, caps_.video, planes, flags); !mapped)
     return mapped;
@@ -343,14 +312,14 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
     }
     for (int p = 0; p < info_.plane_count; ++p) {
       ImageView& view = output->planes[static_cast<gsize>(p)];
-      view = plane(frame->result_map.data, p);
+      view = results_.plane(frame->result_map.data, p);
       view.space = gst_ocellus_result_space(frame->result);
     }
     return {};
   }
   const bool on_device = is_on_device();
   const auto flags =
-      static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? GstOcellusCuda::map_flag() : 0));
+      static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? state_.context.get()->map_flag() : 0));
   if (Expected<void> mapped =
           frame->target.map(frame->result, caps_.video,
                             static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), flags);
@@ -360,10 +329,10 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
   first.data = frame->target.plane(0);
   first.size = info_.planes[0].size;
   first.stride = frame->target.stride(0);
-  first.format = gst_ocellus_pixel_format(caps_.video);
+  first.format = ocellus::app::pixel_format(caps_.video);
   if (on_device) {
     first.space = MemorySpace::kCuda;
-    first.stream = context_.get()->writable_after(frame->result);
+    first.stream = state_.context.get()->writable_after(frame->result);
   }
   return {};
 }
@@ -383,11 +352,11 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
       frame->chroma_on_device = true;
       Expected<void> queued;
       if (keep) {
-        const auto copied =
-            context_.get()->fetch(frame->task.picture, from, from_stride, to, stride, bytes, rows);
+        const auto copied = state_.context.get()->fetch(frame->task.picture, from, from_stride, to,
+                                                        stride, bytes, rows);
         if (!copied) queued = tl::unexpected(copied.error());
       } else {
-        queued = context_.get()->fill(to, stride, bytes, rows, kNeutral);
+        queued = state_.context.get()->fill(to, stride, bytes, rows, kNeutral);
       }
       if (!queued) return queued;
       continue;
@@ -437,7 +406,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   }
 
   frame.size = {GST_VIDEO_INFO_WIDTH(&caps_.video), GST_VIDEO_INFO_HEIGHT(&caps_.video)};
-  frame.format = gst_ocellus_pixel_format(caps_.video);
+  frame.format = ocellus::app::pixel_format(caps_.video);
   frame.sequence = next->task.sequence;
   // GST_CLOCK_TIME_NONE is returned unchanged.
   frame.timestamp_ns = static_cast<gint64>(GST_BUFFER_PTS(picture));
@@ -454,8 +423,19 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   if (produces_video()) {
     if (Expected<void> colored = write_chroma(next, keep_chroma); !colored) return colored;
   }
-  if (copied) get_statistics(element_).count_copy();
+  if (copied) state_.statistics.count_copy();
   return {};
+}
+
+// For a buffer that does not match the caps, or that is in the memory of a lost device.
+void ElementOperator::post_bad_picture(const Error& error) {
+  if (!caps_.cuda || !state_.fallen_back()) return post_bad_buffer(element_, error);
+  GST_ELEMENT_ERROR(
+      element_, RESOURCE, FAILED,
+      ("The device was lost, and the frames are in its memory (" GST_OCELLUS_CUDA_FEATURE
+       "), which the CPU cannot read. Put the element cudadownload before this element, "
+       "so that on-device-loss=cpu can continue."),
+      ("%s", error.text));
 }
 
 // Submits the newest frame of the ring. Returns GST_FLOW_ERROR after posting an error.
@@ -477,7 +457,7 @@ GstFlowReturn ElementOperator::submit_newest() {
                         (error.status == Status::kOutOfMemory &&
                          GST_PAD_IS_FLUSHING(GST_BASE_TRANSFORM_SRC_PAD(element_)));
   if (bad_picture)
-    post_bad_picture(element_, error);
+    post_bad_picture(error);
   else if (!flushing)
     post_error(element_, error);
   FrameInFlight& newest = frame(count_ - 1);
@@ -522,7 +502,7 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
       done = look(oldest, deadline);
     }
     if (done && oldest.chroma_on_device) {
-      if (const Expected<void> written = context_.get()->finish(); !written)
+      if (const Expected<void> written = state_.context.get()->finish(); !written)
         done = tl::unexpected(written.error());
       else
         oldest.chroma_on_device = false;
@@ -547,12 +527,14 @@ Outcome ElementOperator::wait_oldest(Deadline deadline, FrameInfo* info) {
 // empty temporal state and the frames in flight. kFailed: an error has been posted.
 // kStopped: the element stops or flushes.
 ElementOperator::Recovery ElementOperator::recover(const Error& error) {
-  if (!begin_fallback(element_)) return Recovery::kNotAllowed;
+  if (!state_.begin_fallback()) return Recovery::kNotAllowed;
+  // The memory of the newest result belongs to the lost device.
+  results_.forget_newest();
   std::array<FrameTask, ocellus::kMaxDepth> tasks;
   const guint count = count_;
   for (guint i = 0; i < count; ++i) tasks[i] = std::exchange(frame(i).task, FrameTask{});
 
-  Expected<EngineConfig> config = engine_config(element_);
+  Expected<EngineConfig> config = state_.engine_config();
   const Expected<void> made =
       config ? create(*config, caps_) : Expected<void>(tl::unexpected(config.error()));
   guint submitted = 0;

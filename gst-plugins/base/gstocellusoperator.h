@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/gstocellusbase.h"
-#include "base/gstocelluscontext.h"
 #include "base/gstocelluspicture.h"
 #include "base/gstocelluspoolset.h"
+#include "base/gstocellusresults.h"
+#include "base/gstocellusstate.h"
 #include "base/gstocellustime.h"
 #include "ocellus/buffer.h"
 #include "ocellus/engine.h"
@@ -56,9 +56,9 @@ enum class Outcome {
 
 class ElementOperator {
  public:
-  ElementOperator(GstOcellusBase* element, const VideoCaps& caps, CudaContext& context,
-                  PoolSet& pools)
-      : element_(element), caps_(caps), context_(context), pools_(pools) {}
+  /// `results`: of the operator that exists.
+  ElementOperator(State& state, const VideoCaps& caps, PoolSet& pools, Results& results)
+      : element_(state.element()), state_(state), caps_(caps), pools_(pools), results_(results) {}
   ~ElementOperator() { destroy(); }
   ElementOperator(const ElementOperator&) = delete;
   ElementOperator& operator=(const ElementOperator&) = delete;
@@ -74,10 +74,9 @@ class ElementOperator {
 
   /// Description of the operator, or of the last one if it was destroyed.
   const ocellus::OperatorInfo& info() const { return info_; }
+  /// Whether the result is a picture with the caps of the input, which is pushed in its place.
+  bool produces_video() const { return info_.planes[0].follows_frame; }
   guint depth() const { return static_cast<guint>(info_.depth); }
-
-  /// Returns plane `index` of a result that starts at `data`.
-  ocellus::ImageView plane(guint8* data, int index) const;
 
   /// Drops the frames in flight and the temporal state.
   void reset();
@@ -127,8 +126,8 @@ class ElementOperator {
   ocellus::Expected<ocellus::FrameInfo> look(const FrameInFlight& frame,
                                              ocellus::Deadline deadline);
   int looks_at(const FrameInFlight& frame, ocellus::Deadline deadline) const;
-  bool produces_video() const;
   bool is_on_device() const;
+  void post_bad_picture(const ocellus::Error& error);
 
   /// Lets one thread call the operator. A thread that waits for it is the next one, also if the
   /// other thread asks again at once.
@@ -144,9 +143,10 @@ class ElementOperator {
   };
 
   GstOcellusBase* element_;
+  State& state_;
   const VideoCaps& caps_;
-  CudaContext& context_;
   PoolSet& pools_;
+  Results& results_;
   std::optional<ocellus::Engine> engine_;
   std::mutex next_;   // of the thread that takes `mutex_` next
   std::mutex mutex_;  // guards op_ and its calls

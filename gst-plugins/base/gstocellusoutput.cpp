@@ -1,5 +1,5 @@
-#include "base/gstocellusoutput.h"
-
+// Output buffers: an empty buffer of the element gets the memory of a picture and a result. The
+// messages that go with them.
 #include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
 
@@ -9,93 +9,135 @@ namespace gst_ocellus {
 
 // Returns a picture that may be written: the picture itself if nobody else uses it, otherwise a
 // copy. Takes and returns a reference.
-static GstBuffer* make_drawable(GstOcellusBase* self, GstBuffer* picture) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
+GstBuffer* Stream::make_drawable(GstBuffer* picture) {
   if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
-  GstBuffer* copy = priv->pools.acquire_picture();
+  GstBuffer* copy = pools_.acquire_picture();
   if (copy == nullptr) {
     gst_buffer_unref(picture);
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT,
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                       ("There is no memory for a copy of the picture to draw on."), (nullptr));
     return nullptr;
   }
   // Does not copy the metas that describe the memory layout: the copy has the layout of the caps.
   gst_buffer_copy_into(copy, picture, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
-  const Expected<void> copied = gst_ocellus_copy_picture(picture, copy, priv->caps.video);
+  const Expected<void> copied = gst_ocellus_copy_picture(picture, copy, caps_.video);
   gst_buffer_unref(picture);
   if (!copied) {
     gst_buffer_unref(copy);
-    post_bad_buffer(self, copied.error());
+    post_bad_buffer(element_, copied.error());
     return nullptr;
   }
   // In CUDA memory, drawing itself copies the picture to the host and back, and is counted in
   // draw_result.
-  if (!priv->caps.cuda) priv->statistics.count_copy();
+  if (!caps_.cuda) state.statistics.count_copy();
   return copy;
 }
 
 // Draws the result of `buffer` over the picture. Takes and returns a reference. Returns null after
 // posting an error.
-static GstBuffer* draw_result(GstOcellusBase* self, GstBuffer* picture, GstBuffer* buffer) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  picture = make_drawable(self, picture);
+GstBuffer* Stream::draw_result(GstBuffer* picture, GstBuffer* buffer) {
+  picture = make_drawable(picture);
   if (picture == nullptr) return nullptr;
   GstOcellusPicture planes;
   const auto readwrite = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_WRITE);
-  const Expected<void> mapped =
-      planes.map(picture, priv->caps.video,
-                 static_cast<int>(GST_VIDEO_INFO_N_PLANES(&priv->caps.video)), readwrite);
+  const Expected<void> mapped = planes.map(
+      picture, caps_.video, static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), readwrite);
   if (!mapped) {
     gst_buffer_unref(picture);
-    post_bad_buffer(self, mapped.error());
+    post_bad_buffer(element_, mapped.error());
     return nullptr;
   }
-  const ocellus::OverlayImage image = planes.overlay(priv->caps.video);
-  if (const auto draw = GST_OCELLUS_BASE_GET_CLASS(self)->draw; draw != nullptr)
-    draw(self, buffer, image);
+  const ocellus::OverlayImage image = planes.overlay(caps_.video);
+  if (const auto draw = GST_OCELLUS_BASE_GET_CLASS(element_)->draw; draw != nullptr)
+    draw(element_, buffer, image);
   else
-    priv->results.draw(gst_ocellus_meta_of(buffer), image);
-  if (priv->caps.cuda) priv->statistics.count_copy();
+    results_.draw(gst_ocellus_meta_of(buffer), image);
+  if (caps_.cuda) state.statistics.count_copy();
   return picture;
 }
 
-GstBuffer* wrap_output(GstOcellusBase* self, GstBuffer* picture, const GstOcellusResult* result) {
-  GstOcellusBasePrivate* priv = gst_ocellus_base_get_private(self);
-  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
-  GstBuffer* buffer = priv->pools.acquire_empty();
+GstBuffer* Stream::wrap_output(GstBuffer* picture, const GstOcellusResult* result) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
+  GstBuffer* buffer = pools_.acquire_empty();
   if (buffer == nullptr) {
     gst_buffer_unref(picture);
-    GST_ELEMENT_ERROR(self, RESOURCE, NO_SPACE_LEFT, ("There is no memory for an output buffer."),
-                      (nullptr));
+    GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
+                      ("There is no memory for an output buffer."), (nullptr));
     return nullptr;
   }
   if (result != nullptr) {
-    if (!priv->results.attach(self, priv->op, buffer, *result)) {
+    if (!results_.attach(element_, buffer, *result)) {
       gst_buffer_unref(picture);
       gst_buffer_unref(buffer);
-      GST_ELEMENT_ERROR(self, RESOURCE, FAILED,
+      GST_ELEMENT_ERROR(element_, RESOURCE, FAILED,
                         ("The memory of the result's planes cannot be mapped."), (nullptr));
       return nullptr;
     }
-    if (klass->add_result != nullptr) klass->add_result(self, buffer);
-    if (get_settings(self).draw) {
-      picture = draw_result(self, picture, buffer);
+    if (klass->add_result != nullptr) klass->add_result(element_, buffer);
+    if (state.get(state.properties.draw)) {
+      picture = draw_result(picture, buffer);
       if (picture == nullptr) {
         gst_buffer_unref(buffer);
         return nullptr;
       }
     }
   }
-  if (result != nullptr && klass->produces_video) {
+  if (result != nullptr && op_.produces_video()) {
     gst_ocellus_pool_wrap(buffer, gst_buffer_ref(result->data));
     gst_ocellus_pool_describe(buffer, picture);
     gst_buffer_unref(picture);
   } else if (gst_ocellus_pool_wrap(buffer, picture)) {
-    priv->statistics.count_copy();
+    state.statistics.count_copy();
   }
-  if (priv->mark_discont) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
-  priv->mark_discont = false;
+  if (mark_discont_) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+  mark_discont_ = false;
   return buffer;
+}
+
+// ---- messages
+
+// A stream in bytes has neither, nor has a frame that comes before its segment.
+struct StreamTimes {
+  GstClockTime running = GST_CLOCK_TIME_NONE;
+  GstClockTime stream = GST_CLOCK_TIME_NONE;
+};
+
+static StreamTimes stream_times(GstOcellusBase* self, GstClockTime pts) {
+  const GstSegment* segment = &GST_BASE_TRANSFORM(self)->segment;
+  if (segment->format != GST_FORMAT_TIME) return {};
+  return {gst_segment_to_running_time(segment, GST_FORMAT_TIME, pts),
+          gst_segment_to_stream_time(segment, GST_FORMAT_TIME, pts)};
+}
+
+void Stream::post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion) {
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const StreamTimes times = stream_times(element_, pts);
+  const Statistics::Counts counts = state.statistics.counts();
+  GstMessage* message =
+      gst_message_new_qos(GST_OBJECT(element_), state.get(state.live), times.running, times.stream,
+                          pts, GST_BUFFER_DURATION(buffer));
+  gst_message_set_qos_values(message, jitter, proportion, 1000000);
+  gst_message_set_qos_stats(message, GST_FORMAT_BUFFERS, counts.frames, counts.dropped);
+  gst_element_post_message(GST_ELEMENT(element_), message);
+}
+
+void Stream::post_frame(GstBuffer* buffer, GstClockTime arrival_to_result) {
+  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
+  const Properties settings = state.get(state.properties);
+  const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  // Asked in any case, because the text is compared with that of the next frame.
+  const bool wanted = results_.wants_message(meta, settings.messages);
+  if (!wanted && !settings.post_messages) return;
+  const GstClockTime pts = GST_BUFFER_PTS(buffer);
+  const StreamTimes times = stream_times(element_, pts);
+  GstStructure* structure = gst_structure_new(
+      klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
+      times.stream, "running-time", G_TYPE_UINT64, times.running, "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
+  results_.describe(meta, structure);
+  if (klass->describe != nullptr) klass->describe(element_, buffer, structure);
+  gst_element_post_message(GST_ELEMENT(element_),
+                           gst_message_new_element(GST_OBJECT(element_), structure));
 }
 
 }  // namespace gst_ocellus

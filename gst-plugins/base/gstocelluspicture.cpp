@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/gstocellusvideo.h"
+#include "apps/common/gst_video.h"
 
 using ocellus::Expected;
 using ocellus::make_error;
@@ -105,7 +105,7 @@ void GstOcellusPicture::unmap() {
 }
 
 gsize GstOcellusPicture::row_bytes(const GstVideoInfo& video, int plane) {
-  const ocellus::PixelFormat format = gst_ocellus_pixel_format(video);
+  const ocellus::PixelFormat format = ocellus::app::pixel_format(video);
   if (ocellus::has_color(format))
     return static_cast<gsize>(ocellus::row_bytes(format, GST_VIDEO_INFO_WIDTH(&video)));
   // In the formats with planes, component i is the first component of plane i.
@@ -120,7 +120,7 @@ gint GstOcellusPicture::rows(const GstVideoInfo& video, int plane) {
 ocellus::OverlayImage GstOcellusPicture::overlay(const GstVideoInfo& video) const {
   using Format = ocellus::OverlayImage::Format;
   ocellus::OverlayImage image;
-  switch (gst_ocellus_pixel_format(video)) {
+  switch (ocellus::app::pixel_format(video)) {
     case ocellus::PixelFormat::kGray16:
       image.format = Format::kGray16;
       break;

@@ -4,28 +4,15 @@
 #include <cstring>
 
 #include "base/gstocellusmessages.h"
-#include "base/gstocellusoperator.h"
 #include "ocellus/character_draw.h"
 
 using ocellus::FieldRole;
 using ocellus::FieldType;
 using ocellus::PixelFormat;
+using ocellus::PlaneInfo;
 using ocellus::RecordField;
 using ocellus::RecordItems;
 using ocellus::Rect;
-
-GType gst_ocellus_messages_get_type(void) {
-  static const GEnumValue values[] = {
-      {GST_OCELLUS_MESSAGES_NONE, "No messages", "none"},
-      {GST_OCELLUS_MESSAGES_CHANGES,
-       "For the first frame, and for a frame whose result differs from the frame before",
-       "changes"},
-      {GST_OCELLUS_MESSAGES_ALL, "For every frame with a result", "all"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static("GstOcellusMessages", values);
-  return type;
-}
 
 namespace gst_ocellus {
 namespace {
@@ -61,7 +48,7 @@ void Results::clear() {
 }
 
 void Results::begin(const char* operator_name, const ocellus::OperatorInfo& info,
-                    const Rect& region, bool is_video) {
+                    const Rect& region) {
   clear();
   described_ = new_result_info(operator_name, info);
   info_ = info;
@@ -72,15 +59,44 @@ void Results::begin(const char* operator_name, const ocellus::OperatorInfo& info
     info_.class_names = class_names_.get();
   }
   region_ = region.empty() ? Rect{0, 0, info.size.width, info.size.height} : region;
-  is_video_ = is_video;
   has_text_ = false;
 }
 
-void Results::set_planes(const ElementOperator& op, GstOcellusMeta* meta, guint8* data) const {
+// Rows and planes begin at multiples of the library's alignment.
+static gsize stride_of(const PlaneInfo& plane) {
+  return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
+                            static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
+                        ocellus::kMemoryAlignment);
+}
+
+static gsize bytes_before(const ocellus::OperatorInfo& info, int plane) {
+  gsize bytes = 0;
+  for (int p = 0; p < plane; ++p) {
+    const PlaneInfo& described = info.planes[static_cast<gsize>(p)];
+    bytes += stride_of(described) * static_cast<gsize>(described.size.height);
+  }
+  return bytes;
+}
+
+gsize Results::plane_bytes(const ocellus::OperatorInfo& info) {
+  return bytes_before(info, info.plane_count);
+}
+
+ocellus::ImageView Results::plane(guint8* data, int index) const {
+  const PlaneInfo& described = info_.planes[static_cast<gsize>(index)];
+  ocellus::ImageView plane;
+  plane.data = data + bytes_before(info_, index);
+  plane.size = described.size;
+  plane.stride = static_cast<std::ptrdiff_t>(stride_of(described));
+  plane.format = described.format;
+  return plane;
+}
+
+void Results::set_planes(GstOcellusMeta* meta, guint8* data) const {
   meta->n_planes = static_cast<guint>(info_.plane_count);
   for (int p = 0; p < info_.plane_count; ++p) {
-    const ocellus::PlaneInfo& described = info_.planes[static_cast<gsize>(p)];
-    const ocellus::ImageView view = op.plane(data, p);
+    const PlaneInfo& described = info_.planes[static_cast<gsize>(p)];
+    const ocellus::ImageView view = plane(data, p);
     const bool is_picture = view.size.width == region_.width && view.size.height == region_.height;
     meta->planes[p] = {described.name,
                        type_of(described.format),
@@ -110,15 +126,15 @@ void Results::set_text(GstOcellusMeta* meta) const {
   for (guint part = 0; part < n_parts; ++part) meta->parts[part] = add(static_cast<int>(part));
 }
 
-bool Results::attach(GstOcellusBase* self, const ElementOperator& op, GstBuffer* buffer,
+bool Results::attach(GstOcellusBase* self, GstBuffer* buffer,
                      const GstOcellusResult& result) const {
   GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
   gst_ocellus_meta_clear(meta);
-  if (!is_video_) {
+  if (!info_.planes[0].follows_frame) {
     GstMapInfo map;
     if (!gst_buffer_map(result.data, &map, GST_MAP_READ)) return false;
     // Host memory, ordinary or pinned, keeps its address after unmapping.
-    set_planes(op, meta, map.data);
+    set_planes(meta, map.data);
     gst_buffer_unmap(result.data, &map);
     meta->data = gst_buffer_ref(result.data);
   }
@@ -212,6 +228,19 @@ void Results::describe(const GstOcellusMeta* meta, GstStructure* message) const 
   for (int i = 0; i < items.count(); ++i)
     append_with_box(&array, structure_of(items, meta->record, i), items.box(i));
   gst_structure_take_value(message, info_.record->items, &array);
+}
+
+void Results::remember(const GstOcellusResult& result) {
+  GstBuffer* data = newest_.data;
+  gst_buffer_replace(&data, result.data);
+  newest_ = result;
+  newest_.data = data;
+}
+
+GstOcellusResult Results::newest() const {
+  GstOcellusResult result = newest_;
+  result.reused = true;
+  return result;
 }
 
 bool Results::wants_message(const GstOcellusMeta* meta, GstOcellusMessages messages) {

@@ -8,17 +8,6 @@
 #include "ocellus/frame.h"
 #include "ocellus/status.h"
 
-/// Returns the library's pixel format of the first plane: luma, or pixels with color.
-ocellus::PixelFormat gst_ocellus_pixel_format(const GstVideoInfo& video);
-
-/// Returns the range of the colorimetry. GStreamer accepts any number there; a number that is not
-/// in the enumeration becomes UNKNOWN.
-GstVideoColorRange gst_ocellus_color_range(const GstVideoInfo& video);
-
-/// Returns the black and white levels of the caps. Without a colorimetry, GStreamer treats gray
-/// formats as full range and the others as limited range.
-ocellus::GrayRange gst_ocellus_gray_range(const GstVideoInfo& video);
-
 namespace gst_ocellus {
 
 /// Format and memory of the pictures of a stream.

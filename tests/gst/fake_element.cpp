@@ -167,6 +167,7 @@ static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
   info.size = config.size;
   info.format = config.format;
   info.planes[0] = {"result", info.size, info.format, false};
+  info.planes[0].follows_frame = script.pictures;
   if (!script.pictures)
     info.planes[0] = {"result",
                       {static_cast<int>(script.result_bytes), script.result_rows},
@@ -226,19 +227,6 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
 }
 static void ocellus_fake_init(OcellusFake*) {}
 
-struct OcellusFakePicture {
-  OcellusFake parent_instance;
-};
-struct OcellusFakePictureClass {
-  OcellusFakeClass parent_class;
-};
-GType ocellus_fake_picture_get_type(void);
-G_DEFINE_TYPE(OcellusFakePicture, ocellus_fake_picture, ocellus_fake_get_type())
-static void ocellus_fake_picture_class_init(OcellusFakePictureClass* klass) {
-  GST_OCELLUS_BASE_CLASS(klass)->produces_video = TRUE;
-}
-static void ocellus_fake_picture_init(OcellusFakePicture*) {}
-
 // An element whose results have only the tables of its operator.
 struct OcellusFakeTable {
   GstOcellusBase parent_instance;
@@ -268,8 +256,7 @@ FakeResult fake_result(GstBuffer* buffer) {
 }
 
 GstElement* make_fake() {
-  GType type = script.pictures ? ocellus_fake_picture_get_type() : ocellus_fake_get_type();
-  if (script.describe) type = ocellus_fake_table_get_type();
+  const GType type = script.describe ? ocellus_fake_table_get_type() : ocellus_fake_get_type();
   auto* element = GST_ELEMENT(g_object_new(type, nullptr));
   if (!script.describe) g_object_set(element, "align", FALSE, nullptr);
   if (script.learns) g_object_set(element, "save-location", "model", nullptr);

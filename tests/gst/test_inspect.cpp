@@ -120,8 +120,7 @@ TEST(Inspect, CellularNetworks) {
        {std::pair{halftone, std::vector<const char*>{"Ocellus halftone", "GstOcellusHalftone"}},
         std::pair{cnn, std::vector<const char*>{"Ocellus cellular network", "GstOcellusCnn"}}}) {
     for (const char* name : names) EXPECT_NE(text.find(name), std::string::npos) << text;
-    for (const char* line :
-         {"Filter/Effect/Video", "+----GstOcellusBase", "+----GstOcellusCellularNetwork", kFormats})
+    for (const char* line : {"Filter/Effect/Video", "+----GstOcellusBase", kFormats})
       EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
     EXPECT_EQ(property(text, "draw"), "") << "the element must not have the property draw";
     expect_properties(

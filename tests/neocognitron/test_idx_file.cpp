@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "apps/io/class_names.h"
 #include "apps/io/idx_file.h"
 #include "support/files.h"
 #include "support/idx_files.h"

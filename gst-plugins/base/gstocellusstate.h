@@ -1,0 +1,102 @@
+// The properties of an element, and the state of its stream that other threads read.
+#pragma once
+
+#include <string>
+
+#include "base/gstocellusbase.h"
+#include "base/gstocelluscontext.h"
+#include "base/gstocellusoptions.h"
+#include "base/gstocellusstatistics.h"
+
+G_BEGIN_DECLS
+
+typedef enum {
+  GST_OCELLUS_MESSAGES_NONE,
+  GST_OCELLUS_MESSAGES_CHANGES,  ///< for the first frame, and when the text has changed
+  GST_OCELLUS_MESSAGES_ALL,
+} GstOcellusMessages;
+
+#define GST_TYPE_OCELLUS_MESSAGES (gst_ocellus_messages_get_type())
+GType gst_ocellus_messages_get_type(void);
+
+G_END_DECLS
+
+namespace gst_ocellus {
+
+/// The properties but those of the option tables and the file of options.
+struct Properties {
+  std::string backend = "auto";
+  int threads = 0;
+  guint64 budget = 0;  ///< nanoseconds; 0 means no limit
+  GstOcellusOnMiss on_miss = GST_OCELLUS_ON_MISS_POST;
+  GstOcellusOnDeviceLoss on_device_loss = GST_OCELLUS_ON_DEVICE_LOSS_ERROR;
+  bool post_messages = false;
+  bool align = true;  ///< of elements with this property
+  bool draw = false;
+  GstOcellusMessages messages = GST_OCELLUS_MESSAGES_CHANGES;
+  std::string save_location;
+};
+
+/// Any thread, except where a function says otherwise.
+class State {
+ public:
+  State(GstOcellusBase* element, const ocellus::OperatorDescription& description)
+      : options(description), context(GST_ELEMENT(element)), element_(element) {}
+
+  // Guarded by the object lock.
+  Options options;
+  ocellus::EngineConfig engine;  // its options
+  Properties properties;
+  bool live = false;
+  GstClockTime latency = 0;
+  GstClockTime earliest_time = GST_CLOCK_TIME_NONE;
+
+  // These have their own locks.
+  Statistics statistics;
+  CudaContext context;
+
+  GstOcellusBase* element() const { return element_; }
+
+  /// Sets and reads a member under the object lock.
+  template <typename Value>
+  void set(Value& member, const Value& value) {
+    GST_OBJECT_LOCK(element_);
+    member = value;
+    GST_OBJECT_UNLOCK(element_);
+  }
+  template <typename Value>
+  Value get(const Value& member) const {
+    GST_OBJECT_LOCK(element_);
+    const Value value = member;
+    GST_OBJECT_UNLOCK(element_);
+    return value;
+  }
+
+  ocellus::Expected<ocellus::EngineConfig> engine_config() const;
+  void set_active_backend(std::string name);
+  std::string active_backend() const { return get(active_backend_); }
+  void set_latency(GstClockTime latency);
+  /// Whether the element accepts pictures in CUDA memory. Before the start it is derived from the
+  /// settings.
+  bool takes_cuda_memory() const;
+
+  /// `options`: with their file read.
+  void start(Options&& options, bool on_cuda);
+  void stop();
+
+  /// Called when the device is lost. Returns true if the settings allow to continue on the CPU.
+  /// `engine_config` then selects the CPU, until `forget_fallback`. Streaming thread.
+  bool begin_fallback();
+  void forget_fallback() { set(fallen_back_, false); }
+  bool fallen_back() const { return get(fallen_back_); }
+
+ private:
+  GstOcellusBase* element_;
+  // Guarded by the object lock.
+  bool started_ = false;
+  bool on_cuda_ = false;      // if started: the engine is on a CUDA device
+  bool fallen_back_ = false;  // the device was lost: use the CPU until the next start
+  std::string active_backend_;
+};
+
+}  // namespace gst_ocellus
