@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/operator_instance.h"
+#include "ocellus/operator.h"
 
 namespace ocellus::cuda {
 

@@ -81,7 +81,7 @@ PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcep
 }
 
 PlacedCpu::~PlacedCpu() {
-  if (engine_) engine_->give_back_host(piece_);
+  if (engine_) engine_->give_back(MemorySpace::kHost, piece_);
 }
 
 std::size_t PlacedCpu::bytes(const PlacedPlan& plan, int device) noexcept {
@@ -93,7 +93,7 @@ std::size_t PlacedCpu::bytes(const PlacedPlan& plan, int device) noexcept {
 Expected<void> PlacedCpu::create(const PlacedPlan& plan, int device, const EngineRef& engine,
                                  const PlacedWinners& winners,
                                  const WorkerScratch& scratch) noexcept {
-  OCELLUS_TRY_ASSIGN(piece, engine->take_host(bytes(plan, device)));
+  OCELLUS_TRY_ASSIGN(piece, engine->take(MemorySpace::kHost, bytes(plan, device)));
   engine_ = engine;
   piece_ = *piece;
   scratch_ = scratch;

@@ -46,13 +46,7 @@ class Painter {
   /// A square of `side` pixels whose center is (x, y), or the pixel up and left of the center when
   /// `side` is even. What lies outside the image is cut off.
   void square(int x, int y, int side, const Yuv& color) const noexcept {
-    const int left = std::max(0, x - (side - 1) / 2);
-    const int top = std::max(0, y - (side - 1) / 2);
-    const int right = std::min(image_.size.width, x - (side - 1) / 2 + side);
-    const int bottom = std::min(image_.size.height, y - (side - 1) / 2 + side);
-    for (int row = top; row < bottom; ++row) {
-      for (int column = left; column < right; ++column) pixel(column, row, color);
-    }
+    rectangle({x - (side - 1) / 2, y - (side - 1) / 2, side, side}, color);
   }
 
   /// A filled rectangle. What lies outside the image is cut off. The sides may be 0 or negative.
