@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "ocellus/operator.h"
+#include "core/operator_instance.h"
 
 namespace ocellus::cuda {
 
