@@ -310,29 +310,19 @@ CudaDevice::~CudaDevice() {
   static_cast<void>(kCudaCalls.release_primary_context.function(number_));
 }
 
-Expected<void*> CudaDevice::take(Block& block, const char* kind, std::size_t bytes) noexcept {
+Expected<void*> CudaDevice::take(MemorySpace space, std::size_t bytes) noexcept {
+  Block& block = block_of(space);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto offset = block.pieces.take(bytes)) return static_cast<void*>(block.base + *offset);
-  return tl::unexpected(block.pieces.no_room(kind, bytes));
+  return tl::unexpected(
+      block.pieces.no_room(space == MemorySpace::kCuda ? "device" : "pinned", bytes));
 }
 
-void CudaDevice::give_back(Block& block, void* piece) noexcept {
+void CudaDevice::give_back(MemorySpace space, void* piece) noexcept {
   if (piece == nullptr || abandoned()) return;
+  Block& block = block_of(space);
   const std::lock_guard<std::mutex> lock(mutex_);
   block.pieces.give_back(static_cast<std::size_t>(static_cast<char*>(piece) - block.base));
-}
-
-Expected<void*> CudaDevice::take_device(std::size_t bytes) noexcept {
-  return take(device_, "device", bytes);
-}
-void CudaDevice::give_back_device(void* piece) noexcept {
-  give_back(device_, piece);
-}
-Expected<void*> CudaDevice::take_pinned(std::size_t bytes) noexcept {
-  return take(pinned_, "pinned", bytes);
-}
-void CudaDevice::give_back_pinned(void* piece) noexcept {
-  give_back(pinned_, piece);
 }
 
 Expected<void> CudaDevice::copy(void* to, const void* from, std::size_t bytes,

@@ -50,10 +50,8 @@ class CudaDevice final : public Device {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
-  Expected<void*> take_device(std::size_t bytes) noexcept override;
-  void give_back_device(void* piece) noexcept override;
-  Expected<void*> take_pinned(std::size_t bytes) noexcept override;
-  void give_back_pinned(void* piece) noexcept override;
+  Expected<void*> take(MemorySpace space, std::size_t bytes) noexcept override;
+  void give_back(MemorySpace space, void* piece) noexcept override;
   Expected<void> write(void* to, const void* from, std::size_t bytes) noexcept override;
   Expected<void> read(void* to, const void* from, std::size_t bytes) noexcept override;
   Expected<std::unique_ptr<detail::CopyStream>> make_copy_stream(int marks) noexcept override;
@@ -117,8 +115,9 @@ class CudaDevice final : public Device {
   Expected<void> start(const EngineConfig& config) noexcept;
   Expected<void> take_block(Scope& cuda, std::size_t bytes) noexcept;
   Expected<void> take_pinned_block(Scope& cuda, std::size_t bytes) noexcept;
-  Expected<void*> take(Block& block, const char* kind, std::size_t bytes) noexcept;
-  void give_back(Block& block, void* piece) noexcept;
+  Block& block_of(MemorySpace space) noexcept {
+    return space == MemorySpace::kCuda ? device_ : pinned_;
+  }
   Expected<void> copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) noexcept;
   void lose(const Error& error) noexcept;
 

@@ -78,8 +78,8 @@ CudaOperator::~CudaOperator() {
   }
   device_->log_loss();
   if (stream_set_ >= 0) device_->give_back_stream_set(stream_set_);
-  device_->give_back_device(device_piece_);
-  device_->give_back_pinned(pinned_piece_);
+  device_->give_back(MemorySpace::kCuda, device_piece_);
+  device_->give_back(MemorySpace::kPinned, pinned_piece_);
 }
 
 // ---- memory
@@ -114,23 +114,15 @@ void CudaOperator::place_device(LayoutBuilder& builder) noexcept {
   layout(builder);
 }
 
-std::size_t CudaOperator::pinned_bytes() noexcept {
+std::size_t CudaOperator::bytes_of(Place place) noexcept {
   LayoutBuilder counting(nullptr, kDeviceAlignment);
-  place_pinned(counting);
-  return counting.bytes();
-}
-
-std::size_t CudaOperator::device_bytes() noexcept {
-  LayoutBuilder counting(nullptr, kDeviceAlignment);
-  place_device(counting);
+  (this->*place)(counting);
   return counting.bytes();
 }
 
 Footprint CudaOperator::footprint() noexcept {
-  Footprint footprint;
-  footprint.pinned = pinned_bytes();
-  footprint.device = device_bytes();
-  return footprint;
+  return {.pinned = bytes_of(&CudaOperator::place_pinned),
+          .device = bytes_of(&CudaOperator::place_device)};
 }
 
 // ---- creation
@@ -139,9 +131,11 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   TraceRange::prepare();
   const TraceRange range(name(), "create", 0);
   device_ = static_cast<CudaDevice*>(engine.device());
-  OCELLUS_TRY_ASSIGN(device_piece, device_->take_device(device_bytes()));
+  OCELLUS_TRY_ASSIGN(device_piece,
+                     device_->take(MemorySpace::kCuda, bytes_of(&CudaOperator::place_device)));
   device_piece_ = *device_piece;
-  OCELLUS_TRY_ASSIGN(pinned_piece, device_->take_pinned(pinned_bytes()));
+  OCELLUS_TRY_ASSIGN(pinned_piece,
+                     device_->take(MemorySpace::kPinned, bytes_of(&CudaOperator::place_pinned)));
   pinned_piece_ = *pinned_piece;
   LayoutBuilder on_device(device_piece_, kDeviceAlignment);
   place_device(on_device);

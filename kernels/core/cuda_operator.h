@@ -45,8 +45,6 @@ class CudaOperator : public OperatorInstance {
  public:
   ~CudaOperator() override;
 
-  const char* backend() const noexcept final { return "cuda"; }
-  bool takes_device_memory() const noexcept final { return true; }
   Footprint footprint() noexcept final;
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;
@@ -239,8 +237,9 @@ class CudaOperator : public OperatorInstance {
   const StagedPlane& staged_result(const Slot& slot, int plane) const noexcept {
     return plane == 0 && has_color(slot.out.planes[0].format) ? staged_picture_ : staged(plane);
   }
-  std::size_t pinned_bytes() noexcept;
-  std::size_t device_bytes() noexcept;
+  using Place = void (CudaOperator::*)(LayoutBuilder&) noexcept;
+  /// The bytes that `place` lays out.
+  std::size_t bytes_of(Place place) noexcept;
   /// The part of creation that uses the creation stream. `bytes` is the size of the device memory.
   Expected<void> build(Scope& cuda, std::size_t bytes) noexcept;
   Expected<void> synchronize(Scope& cuda) noexcept;

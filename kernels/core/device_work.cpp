@@ -16,8 +16,8 @@ DeviceWork::~DeviceWork() {
     }
     device_->give_back_stream_set(stream_set_);
   }
-  device_->give_back_device(device_piece_);
-  device_->give_back_pinned(pinned_piece_);
+  device_->give_back(MemorySpace::kCuda, device_piece_);
+  device_->give_back(MemorySpace::kPinned, pinned_piece_);
 }
 
 Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
@@ -25,11 +25,11 @@ Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
   who_ = who;
   engine_ = detail::EngineAccess::share(engine);
   device_ = static_cast<CudaDevice*>(engine_->device());
-  OCELLUS_TRY_ASSIGN(device_piece, device_->take_device(bytes.device));
+  OCELLUS_TRY_ASSIGN(device_piece, device_->take(MemorySpace::kCuda, bytes.device));
   device_piece_ = *device_piece;
   device_bytes_ = bytes.device;
   if (bytes.pinned > 0) {
-    OCELLUS_TRY_ASSIGN(pinned_piece, device_->take_pinned(bytes.pinned));
+    OCELLUS_TRY_ASSIGN(pinned_piece, device_->take(MemorySpace::kPinned, bytes.pinned));
     pinned_piece_ = *pinned_piece;
   }
   stream_set_ = device_->take_stream_set();

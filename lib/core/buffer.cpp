@@ -15,19 +15,10 @@ constexpr std::size_t kDevicePiece = 256;
 }  // namespace
 
 Footprint Buffer::footprint(MemorySpace space, std::size_t bytes) noexcept {
-  Footprint footprint;
-  switch (space) {
-    case MemorySpace::kHost:
-      footprint.host = detail::align_up(bytes);
-      break;
-    case MemorySpace::kPinned:
-      footprint.pinned = detail::align_up(bytes, kDevicePiece);
-      break;
-    case MemorySpace::kCuda:
-      footprint.device = detail::align_up(bytes, kDevicePiece);
-      break;
-  }
-  return footprint;
+  const bool host = space == MemorySpace::kHost;
+  const std::size_t piece = detail::align_up(bytes, host ? kMemoryAlignment : kDevicePiece);
+  if (host) return {.host = piece};
+  return space == MemorySpace::kPinned ? Footprint{.pinned = piece} : Footprint{.device = piece};
 }
 
 Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t bytes) noexcept {
@@ -40,9 +31,7 @@ Expected<Buffer> Buffer::create(Engine& engine, MemorySpace space, std::size_t b
                            "host memory only",
                            space == MemorySpace::kCuda ? "cuda" : "pinned");
   }
-  OCELLUS_TRY_ASSIGN(data, space == MemorySpace::kHost     ? state.take_host(bytes)
-                           : space == MemorySpace::kPinned ? state.device()->take_pinned(bytes)
-                                                           : state.device()->take_device(bytes));
+  OCELLUS_TRY_ASSIGN(data, state.take(space, bytes));
   return Buffer(detail::EngineAccess::share(engine).release(), space, *data, bytes);
 }
 
@@ -74,17 +63,7 @@ void Buffer::give_back() noexcept {
   if (data_ == nullptr) return;
   const detail::EngineRef share = detail::EngineRef::adopt(std::exchange(engine_, nullptr));
   if (share->is_child()) share->abandon();
-  switch (space_) {
-    case MemorySpace::kHost:
-      share->give_back_host(data_);
-      break;
-    case MemorySpace::kPinned:
-      share->device()->give_back_pinned(data_);
-      break;
-    case MemorySpace::kCuda:
-      share->device()->give_back_device(data_);
-      break;
-  }
+  share->give_back(space_, data_);
   data_ = nullptr;
 }
 

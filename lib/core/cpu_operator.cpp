@@ -22,7 +22,7 @@ CpuOperator::CpuOperator(const OperatorInfo& info, int workers) noexcept
     : info_(info), workers_(workers), history_(info.support_frames) {}
 
 CpuOperator::~CpuOperator() {
-  if (engine_ != nullptr) engine_->give_back_host(piece_);
+  if (engine_ != nullptr) engine_->give_back(MemorySpace::kHost, piece_);
 }
 
 void CpuOperator::place(LayoutBuilder& builder) noexcept {
@@ -49,13 +49,11 @@ std::size_t CpuOperator::bytes() noexcept {
 }
 
 Footprint CpuOperator::footprint() noexcept {
-  Footprint footprint;
-  footprint.host = bytes();
-  return footprint;
+  return {.host = bytes()};
 }
 
 Expected<void> CpuOperator::start(EngineState& engine) noexcept {
-  OCELLUS_TRY_ASSIGN(piece, engine.take_host(bytes()));
+  OCELLUS_TRY_ASSIGN(piece, engine.take(MemorySpace::kHost, bytes()));
   engine_ = &engine;
   piece_ = *piece;
   LayoutBuilder builder(piece_);

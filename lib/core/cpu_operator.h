@@ -18,8 +18,6 @@ class CpuOperator : public OperatorInstance {
  public:
   ~CpuOperator() override;
 
-  const char* backend() const noexcept final { return "cpu"; }
-  bool takes_device_memory() const noexcept final { return false; }
   Footprint footprint() noexcept final;
   Expected<void> start(EngineState& engine) noexcept final;
   Expected<void> submit(int slot, const Frame& in, const OperatorOutput& out) noexcept final;

@@ -73,11 +73,10 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  /// Returns a piece of the block, aligned to kDeviceAlignment. Errors: OutOfMemory.
-  virtual Expected<void*> take_device(std::size_t bytes) noexcept = 0;
-  virtual void give_back_device(void* piece) noexcept = 0;
-  virtual Expected<void*> take_pinned(std::size_t bytes) noexcept = 0;
-  virtual void give_back_pinned(void* piece) noexcept = 0;
+  /// Returns a piece of the block in kPinned or kCuda memory, aligned to kDeviceAlignment. Errors:
+  /// OutOfMemory.
+  virtual Expected<void*> take(MemorySpace space, std::size_t bytes) noexcept = 0;
+  virtual void give_back(MemorySpace space, void* piece) noexcept = 0;
 
   /// Copies between the host and a piece of device memory, and waits for the copy. Errors:
   /// DeviceLost, System.

@@ -147,13 +147,15 @@ void EngineState::abandon() noexcept {
   if (device_) device_->abandon();
 }
 
-Expected<void*> EngineState::take_host(std::size_t bytes) noexcept {
+Expected<void*> EngineState::take(MemorySpace space, std::size_t bytes) noexcept {
+  if (space != MemorySpace::kHost) return device_->take(space, bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (void* piece = host_.take(bytes)) return piece;
   return tl::unexpected(host_.no_room("host", bytes));
 }
 
-void EngineState::give_back_host(void* piece) noexcept {
+void EngineState::give_back(MemorySpace space, void* piece) noexcept {
+  if (space != MemorySpace::kHost) return device_->give_back(space, piece);
   // In a child, the mutex may still be locked by a thread of the parent.
   if (is_child()) return;
   const std::lock_guard<std::mutex> lock(mutex_);

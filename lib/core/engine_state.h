@@ -33,8 +33,9 @@ class EngineState {
   bool is_child() const noexcept { return process_.is_child(); }
   /// For a child process: destructors will not wait for anything.
   void abandon() noexcept;
-  Expected<void*> take_host(std::size_t bytes) noexcept;
-  void give_back_host(void* piece) noexcept;
+  /// Pieces of the blocks. Errors: OutOfMemory.
+  Expected<void*> take(MemorySpace space, std::size_t bytes) noexcept;
+  void give_back(MemorySpace space, void* piece) noexcept;
   MemoryUse memory_use() const noexcept;
 
  private:

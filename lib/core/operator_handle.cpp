@@ -217,11 +217,11 @@ Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> made) noex
 
 Check OperatorState::check_spaces(const Frame& in, const OperatorOutput& out) const noexcept {
   const MemorySpace out_space = out.planes[0].space;
-  if (!instance->takes_device_memory() &&
+  if (engine->info().backend == BackendKind::kCpu &&
       (in.space == MemorySpace::kCuda || out_space == MemorySpace::kCuda)) {
     return invalid_argument(
-        "frame is in %s and output in %s memory; the backend %s reads and writes host memory",
-        space_name(in.space), space_name(out_space), instance->backend());
+        "frame is in %s and output in %s memory; the backend cpu reads and writes host memory",
+        space_name(in.space), space_name(out_space));
   }
   return {};
 }

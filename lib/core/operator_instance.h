@@ -26,10 +26,6 @@ class OperatorInstance {
   OperatorInstance(const OperatorInstance&) = delete;
   OperatorInstance& operator=(const OperatorInstance&) = delete;
 
-  virtual const char* backend() const noexcept = 0;
-  /// True if the instance reads frames from and writes results to MemorySpace::kCuda.
-  virtual bool takes_device_memory() const noexcept = 0;
-
   /// Bytes that `start` takes from the engine.
   virtual Footprint footprint() noexcept = 0;
   /// Called once, before the first frame.

@@ -30,7 +30,7 @@ CpuArrays place(const PlacedPlan& plan, int device, LayoutBuilder& builder) noex
 }  // namespace
 
 PlacedCpu::~PlacedCpu() {
-  if (engine_) engine_->give_back_host(piece_);
+  if (engine_) engine_->give_back(MemorySpace::kHost, piece_);
 }
 
 std::size_t PlacedCpu::bytes(const PlacedPlan& plan, int device) noexcept {
@@ -42,7 +42,7 @@ std::size_t PlacedCpu::bytes(const PlacedPlan& plan, int device) noexcept {
 Expected<void> PlacedCpu::create(const PlacedPlan& plan, int device, const EngineRef& engine,
                                  const PlacedWinners& winners,
                                  const WorkerScratch& scratch) noexcept {
-  OCELLUS_TRY_ASSIGN(memory, engine->take_host(bytes(plan, device)));
+  OCELLUS_TRY_ASSIGN(memory, engine->take(MemorySpace::kHost, bytes(plan, device)));
   engine_ = engine;
   piece_ = *memory;
   LayoutBuilder builder(piece_, kPieceAlignment);

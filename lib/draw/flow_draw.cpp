@@ -210,8 +210,8 @@ void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const 
   }
 }
 
-/// A disc whose color at each point is that of the motion from its center to there, and the motion
-/// at its rim, on a dark panel.
+/// A disc on a dark panel. The color at each point is that of the motion from the center to there.
+/// A text names the motion at the rim.
 void draw_legend(float max_motion, const OverlayImage& image) noexcept {
   constexpr int kMargin = 4;
   const int side = std::min(image.size.width, image.size.height);

@@ -19,8 +19,6 @@ class Failing final : public detail::OperatorInstance {
   }
   ~Failing() override { --failing_control().living; }
 
-  const char* backend() const noexcept override { return "cpu"; }
-  bool takes_device_memory() const noexcept override { return false; }
   Footprint footprint() noexcept override { return {}; }
   Expected<void> start(detail::EngineState&) noexcept override { return {}; }
 

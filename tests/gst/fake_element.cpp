@@ -37,8 +37,6 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
     if (started_) ++script.destructions;
   }
 
-  const char* backend() const noexcept override { return "cpu"; }
-  bool takes_device_memory() const noexcept override { return false; }
   ocellus::Footprint footprint() noexcept override { return {}; }
   Expected<void> start(ocellus::detail::EngineState&) noexcept override {
     if (script.fail_create == script.creations)

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bench/papers/halftone/paper_kernels.h"
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "halftone/backend.h"
 #include "kernels/core/cuda_operator.h"
 
@@ -210,35 +210,28 @@ std::unique_ptr<detail::OperatorInstance> make_kernels(const CellularNetworkPlan
 }
 
 }  // namespace
-
-Expected<OperatorInfo> PaperCellularNetwork::info_for(
-    const PaperCellularNetworkConfig& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  return paper_info(*plan);
-}
-
-Expected<Footprint> PaperCellularNetwork::footprint(
-    const EngineInfo&, const PaperCellularNetworkConfig& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(make_kernels(*plan, config.schedule));
-}
-
-Expected<PaperCellularNetwork> PaperCellularNetwork::create(
-    Engine& engine, const PaperCellularNetworkConfig& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  std::unique_ptr<PaperCellularNetworkConfig> kept(new (std::nothrow)
-                                                       PaperCellularNetworkConfig(config));
-  if (!kept) return detail::no_memory_for_operator();
-  Expected<OperatorHandle> made =
-      detail::make_operator(engine, paper_info(*plan), make_kernels(*plan, config.schedule));
-  if (!made) return tl::unexpected(made.error());
-  return PaperCellularNetwork(std::move(*made), std::move(kept));
-}
-
 }  // namespace ocellus::paper
+
+namespace ocellus {
+
+template <>
+struct detail::OperatorTraits<paper::PaperCellularNetworkConfig> {
+  using Config = paper::PaperCellularNetworkConfig;
+
+  static Expected<CellularNetworkPlan> plan(const Config& config) noexcept {
+    return paper::check(make_plan(config), config.schedule);
+  }
+  static OperatorInfo info(const CellularNetworkPlan& plan) noexcept {
+    return paper::paper_info(plan);
+  }
+  static auto cpu(const CellularNetworkPlan& plan, int, const Config& config) noexcept {
+    return paper::make_kernels(plan, config.schedule);
+  }
+  static auto cuda(const CellularNetworkPlan& plan, const Config& config) noexcept {
+    return paper::make_kernels(plan, config.schedule);
+  }
+};
+
+template class Operator<paper::PaperCellularNetwork, paper::PaperCellularNetworkConfig>;
+
+}  // namespace ocellus

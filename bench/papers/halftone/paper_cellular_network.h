@@ -8,11 +8,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 
+#include "bench/papers/core/cuda_only.h"
 #include "ocellus/cellular_network.h"
-#include "ocellus/engine.h"
 
 namespace ocellus::paper {
 
@@ -37,25 +35,10 @@ struct PaperCellularNetworkConfig : CellularNetworkConfig {
 
 /// The operator with the paper's kernels. Graphs, streams and copies are those of CellularNetwork.
 /// It has no record.
-class PaperCellularNetwork : public OperatorHandle {
- public:
-  /// Errors: those of CellularNetwork. Unsupported for anything other than one stage with a 3x3
-  /// template in nine colors, two levels and fixed cells of 0 outside the image. The stage always
-  /// runs `max_sweeps` sweeps and does not stop at a fixed point.
-  static Expected<OperatorInfo> info_for(const PaperCellularNetworkConfig& config) noexcept;
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const PaperCellularNetworkConfig& config) noexcept;
-  static Expected<PaperCellularNetwork> create(Engine& engine,
-                                               const PaperCellularNetworkConfig& config) noexcept;
-
-  const PaperCellularNetworkConfig& config() const noexcept { return *config_; }
-
- private:
-  PaperCellularNetwork(OperatorHandle handle,
-                       std::unique_ptr<PaperCellularNetworkConfig> config) noexcept
-      : OperatorHandle(std::move(handle)), config_(std::move(config)) {}
-
-  std::unique_ptr<PaperCellularNetworkConfig> config_;
-};
+///
+/// Errors: those of CellularNetwork. Unsupported for anything other than one stage with a 3x3
+/// template in nine colors, two levels and fixed cells of 0 outside the image. The stage always
+/// runs `max_sweeps` sweeps and does not stop at a fixed point.
+class PaperCellularNetwork : public CudaOnly<PaperCellularNetwork, PaperCellularNetworkConfig> {};
 
 }  // namespace ocellus::paper

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/papers/optical_flow/paper_kernels.h"
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "image/pixel_rows.h"
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/window_launch.h"
@@ -225,46 +225,35 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   return plan;
 }
 
-std::unique_ptr<detail::OperatorInstance> make_kernels(const OpticalFlowPlan& plan,
-                                                       const Schedule& schedule,
-                                                       const KernelConfig* kernels) noexcept {
-  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow)
-                                                       PaperKernels(plan, schedule, kernels));
+template <typename Config>
+std::unique_ptr<detail::OperatorInstance> make_kernels(
+    const OpticalFlowPlan& plan, const WithSchedule<Config>& config) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(
+      new (std::nothrow) PaperKernels(plan, config.schedule, &config.kernels));
 }
 
 }  // namespace
-
-template <typename Config>
-Expected<OperatorInfo> PaperOperator<Config>::info_for(
-    const WithSchedule<Config>& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  return info_of(*plan);
-}
-
-template <typename Config>
-Expected<Footprint> PaperOperator<Config>::footprint(const EngineInfo&,
-                                                     const WithSchedule<Config>& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(make_kernels(*plan, config.schedule, nullptr));
-}
-
-template <typename Config>
-Expected<PaperOperator<Config>> PaperOperator<Config>::create(
-    Engine& engine, const WithSchedule<Config>& config) noexcept {
-  const auto plan = check(detail::make_plan(config), config.schedule);
-  if (!plan) return tl::unexpected(plan.error());
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  Expected<OperatorHandle> made = detail::make_operator(
-      engine, info_of(*plan), make_kernels(*plan, config.schedule, &config.kernels));
-  if (!made) return tl::unexpected(made.error());
-  return PaperOperator(std::move(*made), config);
-}
-
-template class PaperOperator<OpticalFlowConfig>;
-template class PaperOperator<SpatioTemporalFilterConfig>;
-
 }  // namespace ocellus::paper
+
+namespace ocellus {
+
+template <typename Config>
+struct detail::OperatorTraits<paper::WithSchedule<Config>> {
+  static Expected<OpticalFlowPlan> plan(const paper::WithSchedule<Config>& config) noexcept {
+    return paper::check(make_plan(config), config.schedule);
+  }
+  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return info_of(plan); }
+  static auto cpu(const OpticalFlowPlan& plan, int,
+                  const paper::WithSchedule<Config>& config) noexcept {
+    return paper::make_kernels(plan, config);
+  }
+  static auto cuda(const OpticalFlowPlan& plan,
+                   const paper::WithSchedule<Config>& config) noexcept {
+    return paper::make_kernels(plan, config);
+  }
+};
+
+template class Operator<paper::PaperFlow, paper::WithSchedule<OpticalFlowConfig>>;
+template class Operator<paper::PaperFilter, paper::WithSchedule<SpatioTemporalFilterConfig>>;
+
+}  // namespace ocellus

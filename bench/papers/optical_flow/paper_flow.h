@@ -11,9 +11,8 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
+#include "bench/papers/core/cuda_only.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/spatio_temporal_filter.h"
 
@@ -48,25 +47,10 @@ struct WithSchedule : Config {
 
 /// The operators with the paper's kernels for the convolutions. Graphs, streams, copies, window and
 /// solution are those of the library, so that only the schedules of the convolutions are compared.
+/// Errors: those of the operator. Unsupported for anything other than per-pixel kernels of one term
+/// in float storage over the whole image.
 template <typename Config>
-class PaperOperator : public OperatorHandle {
- public:
-  /// Errors: those of the operator. Unsupported for anything other than per-pixel kernels of one
-  /// term in float storage over the whole image.
-  static Expected<OperatorInfo> info_for(const WithSchedule<Config>& config) noexcept;
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const WithSchedule<Config>& config) noexcept;
-  static Expected<PaperOperator> create(Engine& engine,
-                                        const WithSchedule<Config>& config) noexcept;
-
-  const WithSchedule<Config>& config() const noexcept { return config_; }
-
- private:
-  PaperOperator(OperatorHandle handle, const WithSchedule<Config>& config) noexcept
-      : OperatorHandle(std::move(handle)), config_(config) {}
-
-  WithSchedule<Config> config_;
-};
+class PaperOperator : public CudaOnly<PaperOperator<Config>, WithSchedule<Config>> {};
 
 using PaperFlow = PaperOperator<OpticalFlowConfig>;
 using PaperFilter = PaperOperator<SpatioTemporalFilterConfig>;

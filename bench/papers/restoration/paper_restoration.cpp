@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/papers/restoration/paper_kernels.h"
-#include "core/failure.h"
+#include "core/operator_creation.h"
 #include "kernels/restoration/recursion_operator.h"
 
 namespace ocellus::paper {
@@ -25,10 +25,6 @@ struct Allocation {
   int blocks;
   int unused_shared_bytes;
 };
-
-Allocation allocation_of(const PaperRestorationConfig& config) noexcept {
-  return {config.allocation, config.blocks, config.unused_shared_bytes};
-}
 
 class PaperKernels final : public cuda::RecursionOperator {
  public:
@@ -129,38 +125,33 @@ Expected<RestorationPlan> check(const PaperRestorationConfig& config) noexcept {
   return plan;
 }
 
-std::unique_ptr<detail::OperatorInstance> make_kernels(const RestorationPlan& plan,
-                                                       const Allocation& allocation) noexcept {
-  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow)
-                                                       PaperKernels(plan, allocation));
+std::unique_ptr<detail::OperatorInstance> make_kernels(
+    const RestorationPlan& plan, const PaperRestorationConfig& config) noexcept {
+  return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow) PaperKernels(
+      plan, {config.allocation, config.blocks, config.unused_shared_bytes}));
 }
 
 }  // namespace
-
-Expected<OperatorInfo> PaperRestoration::info_for(const PaperRestorationConfig& config) noexcept {
-  const auto plan = check(config);
-  if (!plan) return tl::unexpected(plan.error());
-  return detail::info_of(*plan);
-}
-
-Expected<Footprint> PaperRestoration::footprint(const EngineInfo&,
-                                                const PaperRestorationConfig& config) noexcept {
-  const auto plan = check(config);
-  if (!plan) return tl::unexpected(plan.error());
-  return detail::footprint_of(make_kernels(*plan, allocation_of(config)));
-}
-
-Expected<PaperRestoration> PaperRestoration::create(Engine& engine,
-                                                    const PaperRestorationConfig& config) noexcept {
-  const auto plan = check(config);
-  if (!plan) return tl::unexpected(plan.error());
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  Expected<OperatorHandle> made = detail::make_operator(engine, detail::info_of(*plan),
-                                                        make_kernels(*plan, allocation_of(config)));
-  if (!made) return tl::unexpected(made.error());
-  return PaperRestoration(std::move(*made));
-}
-
 }  // namespace ocellus::paper
+
+namespace ocellus {
+
+template <>
+struct detail::OperatorTraits<paper::PaperRestorationConfig> {
+  using Config = paper::PaperRestorationConfig;
+
+  static Expected<RestorationPlan> plan(const Config& config) noexcept {
+    return paper::check(config);
+  }
+  static OperatorInfo info(const RestorationPlan& plan) noexcept { return info_of(plan); }
+  static auto cpu(const RestorationPlan& plan, int, const Config& config) noexcept {
+    return paper::make_kernels(plan, config);
+  }
+  static auto cuda(const RestorationPlan& plan, const Config& config) noexcept {
+    return paper::make_kernels(plan, config);
+  }
+};
+
+template class Operator<paper::PaperRestoration, paper::PaperRestorationConfig>;
+
+}  // namespace ocellus

@@ -7,9 +7,8 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
-#include "ocellus/engine.h"
+#include "bench/papers/core/cuda_only.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::paper {
@@ -33,25 +32,7 @@ struct PaperRestorationConfig : RestorationConfig {
 };
 
 /// The operator with the paper's kernels. `schedule` of the configuration has no effect.
-class PaperRestoration : public OperatorHandle {
- public:
-  /// Errors: those of Restoration, InvalidArgument for `blocks` and `unused_shared_bytes`.
-  static Expected<OperatorInfo> info_for(const PaperRestorationConfig& config) noexcept;
-  static Expected<Footprint> footprint(const EngineInfo& engine,
-                                       const PaperRestorationConfig& config) noexcept;
-  /// Unsupported on the CPU.
-  static Expected<PaperRestoration> create(Engine& engine,
-                                           const PaperRestorationConfig& config) noexcept;
-
-  using OperatorHandle::submit;
-  Expected<Ticket> submit(const Frame& in, const ImageView& image) noexcept {
-    OperatorOutput out;
-    out.planes[0] = image;
-    return OperatorHandle::submit(in, out);
-  }
-
- private:
-  explicit PaperRestoration(OperatorHandle handle) noexcept : OperatorHandle(std::move(handle)) {}
-};
+/// Errors: those of Restoration, InvalidArgument for `blocks` and `unused_shared_bytes`.
+class PaperRestoration : public CudaOnly<PaperRestoration, PaperRestorationConfig> {};
 
 }  // namespace ocellus::paper
