@@ -112,14 +112,13 @@ struct PngErrors {
 };
 
 /// State of libpng's calls: the stream, the image and the error text. libpng returns from errors by
-/// longjmp, so no object with a destructor may be created between setjmp and the last call.
+/// longjmp, so no object with a destructor may be alive between setjmp and a call.
 struct PngJob : PngErrors {
   std::FILE* stream = nullptr;
   png_structp png = nullptr;
   png_infop info = nullptr;
   png_uint_32 width = 0;
   png_uint_32 height = 0;
-  std::uint64_t raw_bytes = 0;  ///< the size before compression
   bool interlaced = false;
   int depth = 0;
   std::size_t channels = 0;
@@ -137,31 +136,6 @@ void png_warn(png_structp, png_const_charp) {}
 void png_take(png_structp png, png_bytep out, size_t size) {
   auto* const job = static_cast<PngJob*>(png_get_io_ptr(png));
   if (std::fread(out, 1, size, job->stream) != size) png_error(png, "the file ends too early");
-}
-
-bool png_read_header(PngJob& job) {
-  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
-  png_set_read_fn(job.png, &job, png_take);
-  // Reads only the chunks that determine the pixels. Other chunks, such as texts and profiles, may
-  // be large, and larger when decompressed.
-  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-  png_set_chunk_cache_max(job.png, 16);
-  png_set_chunk_malloc_max(job.png, 1 << 20);
-  png_read_info(job.png, job.info);
-  job.width = png_get_image_width(job.png, job.info);
-  job.height = png_get_image_height(job.png, job.info);
-  job.raw_bytes = std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height;
-  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
-  return true;
-}
-
-bool png_prepare(PngJob& job) {
-  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
-  png_set_expand(job.png);
-  png_read_update_info(job.png, job.info);
-  job.depth = png_get_bit_depth(job.png, job.info);
-  job.channels = png_get_channels(job.png, job.info);
-  return true;
 }
 
 /// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
@@ -200,8 +174,32 @@ void png_take_rows(PngJob& job, ImageTarget& image) {
   }
 }
 
-bool png_read_pixels(PngJob& job, ImageTarget& image) {
+/// Returns false after an error of libpng. Throws InputError for a header that claims too much.
+bool png_read(PngJob& job, const InputFile& file, ImageTarget& image) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_set_read_fn(job.png, &job, png_take);
+  // Reads only the chunks that determine the pixels. Other chunks, such as texts and profiles, may
+  // be large, and larger when decompressed.
+  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_chunk_cache_max(job.png, 16);
+  png_set_chunk_malloc_max(job.png, 1 << 20);
+  png_read_info(job.png, job.info);
+  job.width = png_get_image_width(job.png, job.info);
+  job.height = png_get_image_height(job.png, job.info);
+  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
+  check_side(file, job.width, job.height);
+  // Deflate makes at most 258 bytes from two bits.
+  constexpr std::uint64_t kMostPacking = 258 * 4;
+  check_bytes(file, job.width, job.height,
+              std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height / kMostPacking,
+              file.size());
+  png_set_expand(job.png);
+  png_read_update_info(job.png, job.info);
+  job.depth = png_get_bit_depth(job.png, job.info);
+  job.channels = png_get_channels(job.png, job.info);
+  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
+  image.make({static_cast<int>(job.width), static_cast<int>(job.height)},
+             job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8, job.channels >= 3);
   png_take_rows(job, image);
   png_read_end(job.png, nullptr);
   return true;
@@ -254,19 +252,8 @@ void read_png(InputFile& file, ImageTarget& image) {
   } guard{job};
   job.info = png_create_info_struct(job.png);
   if (job.info == nullptr) throw InputError("libpng could not allocate memory");
-  const auto check = [&](bool good) {
-    if (!good) file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
-  };
-  check(png_read_header(job));
-  check_side(file, job.width, job.height);
-  // Deflate makes at most 258 bytes from two bits.
-  constexpr std::uint64_t kMostPacking = 258 * 4;
-  check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
-  check(png_prepare(job));
-  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
-  image.make({static_cast<int>(job.width), static_cast<int>(job.height)},
-             job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8, job.channels >= 3);
-  check(png_read_pixels(job, image));
+  if (!png_read(job, file, image))
+    file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
 }
 
 struct PngWriteJob : PngErrors {
