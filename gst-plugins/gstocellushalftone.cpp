@@ -106,17 +106,8 @@ extern const GstOcellusElement gst_ocellus_halftone = {
  * picture as a second operand. They read it without the threshold, so the input must have two
  * levels: put an ocelluscnn template=threshold before the element.
  *
- * The range of luma, chroma, missed budgets, the meta and memory:CUDAMemory are the same as in
- * ocellushalftone.
- *
- * #GstOcellusCnn:depth (1 to 8, default 1) is the number of frames that the operator has at the
- * same time. With more than 1, a GPU computes one frame while the next one is uploaded and the
- * result of the previous one is downloaded. So a pipeline reaches the full rate of the device. When
- * a frame arrives, the element pushes the buffers of all frames that are done. A buffer is pushed
- * at the latest when depth - 1 more frames have arrived, and the LATENCY query includes this time.
- * #GstOcellusBase:budget counts from the arrival of a frame at the element. With a depth above 1 it
- * therefore includes the time until the next frames arrive. For a live camera that the device keeps
- * up with, a depth of 1 gives the least latency.
+ * The range of luma, chroma, missed budgets, the meta, #GstOcellusCnn:depth and memory:CUDAMemory
+ * are the same as in ocellushalftone.
  *
  * ## Launch lines
  * |[

@@ -45,13 +45,16 @@ bool on_command_line(const Option& option) {
 
 }  // namespace
 
+std::string operator_names() {
+  std::vector<const char*> names;
+  for (const OperatorDescription& description : operators()) names.push_back(description.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 const OperatorDescription& operator_description(const std::string& name) {
   const OperatorDescription* const found = find_operator(name);
   if (found != nullptr) return *found;
-  std::vector<const char*> names;
-  for (const OperatorDescription& description : operators()) names.push_back(description.name);
-  refuse(
-      fmt::format("'{}' is not an operator; the operators are: {}", name, fmt::join(names, ", ")));
+  refuse(fmt::format("'{}' is not an operator; the operators are: {}", name, operator_names()));
 }
 
 OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options) {

@@ -11,6 +11,9 @@
 
 namespace ocellus::app {
 
+/// The names of all operators, with commas between them.
+std::string operator_names();
+
 /// The operator with this name. Throws InputError that lists the known names.
 const OperatorDescription& operator_description(const std::string& name);
 

@@ -107,10 +107,4 @@ OperatorText parse_operator_text(const std::string& flag, const std::string& tex
   }
 }
 
-std::string operator_names() {
-  std::vector<const char*> names;
-  for (const OperatorDescription& description : operators()) names.push_back(description.name);
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
 }  // namespace ocellus::app

@@ -32,7 +32,4 @@ struct OperatorText {
 OperatorText parse_operator_text(const std::string& flag, const std::string& text,
                                  const OperatorOptions* of_command_line = nullptr);
 
-/// The names of all operators, with commas between them.
-std::string operator_names();
-
 }  // namespace ocellus::app

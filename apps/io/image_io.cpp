@@ -112,14 +112,13 @@ struct PngErrors {
 };
 
 /// State of libpng's calls: the stream, the image and the error text. libpng returns from errors by
-/// longjmp, so no object with a destructor may be created between setjmp and the last call.
+/// longjmp, so no object with a destructor may be alive between setjmp and a call.
 struct PngJob : PngErrors {
   std::FILE* stream = nullptr;
   png_structp png = nullptr;
   png_infop info = nullptr;
   png_uint_32 width = 0;
   png_uint_32 height = 0;
-  std::uint64_t raw_bytes = 0;  ///< the size before compression
   bool interlaced = false;
   int depth = 0;
   std::size_t channels = 0;
@@ -137,31 +136,6 @@ void png_warn(png_structp, png_const_charp) {}
 void png_take(png_structp png, png_bytep out, size_t size) {
   auto* const job = static_cast<PngJob*>(png_get_io_ptr(png));
   if (std::fread(out, 1, size, job->stream) != size) png_error(png, "the file ends too early");
-}
-
-bool png_read_header(PngJob& job) {
-  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
-  png_set_read_fn(job.png, &job, png_take);
-  // Reads only the chunks that determine the pixels. Other chunks, such as texts and profiles, may
-  // be large, and larger when decompressed.
-  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
-  png_set_chunk_cache_max(job.png, 16);
-  png_set_chunk_malloc_max(job.png, 1 << 20);
-  png_read_info(job.png, job.info);
-  job.width = png_get_image_width(job.png, job.info);
-  job.height = png_get_image_height(job.png, job.info);
-  job.raw_bytes = std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height;
-  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
-  return true;
-}
-
-bool png_prepare(PngJob& job) {
-  if (setjmp(png_jmpbuf(job.png)) != 0) return false;
-  png_set_expand(job.png);
-  png_read_update_info(job.png, job.info);
-  job.depth = png_get_bit_depth(job.png, job.info);
-  job.channels = png_get_channels(job.png, job.info);
-  return true;
 }
 
 /// Stores one row as it is read. Its pixels go to `first`, first + step, ... of the image.
@@ -200,8 +174,32 @@ void png_take_rows(PngJob& job, ImageTarget& image) {
   }
 }
 
-bool png_read_pixels(PngJob& job, ImageTarget& image) {
+/// Returns false after an error of libpng. Throws InputError for a header that claims too much.
+bool png_read(PngJob& job, const InputFile& file, ImageTarget& image) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
+  png_set_read_fn(job.png, &job, png_take);
+  // Reads only the chunks that determine the pixels. Other chunks, such as texts and profiles, may
+  // be large, and larger when decompressed.
+  png_set_keep_unknown_chunks(job.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_chunk_cache_max(job.png, 16);
+  png_set_chunk_malloc_max(job.png, 1 << 20);
+  png_read_info(job.png, job.info);
+  job.width = png_get_image_width(job.png, job.info);
+  job.height = png_get_image_height(job.png, job.info);
+  job.interlaced = png_get_interlace_type(job.png, job.info) != PNG_INTERLACE_NONE;
+  check_side(file, job.width, job.height);
+  // Deflate makes at most 258 bytes from two bits.
+  constexpr std::uint64_t kMostPacking = 258 * 4;
+  check_bytes(file, job.width, job.height,
+              std::uint64_t{png_get_rowbytes(job.png, job.info)} * job.height / kMostPacking,
+              file.size());
+  png_set_expand(job.png);
+  png_read_update_info(job.png, job.info);
+  job.depth = png_get_bit_depth(job.png, job.info);
+  job.channels = png_get_channels(job.png, job.info);
+  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
+  image.make({static_cast<int>(job.width), static_cast<int>(job.height)},
+             job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8, job.channels >= 3);
   png_take_rows(job, image);
   png_read_end(job.png, nullptr);
   return true;
@@ -254,19 +252,8 @@ void read_png(InputFile& file, ImageTarget& image) {
   } guard{job};
   job.info = png_create_info_struct(job.png);
   if (job.info == nullptr) throw InputError("libpng could not allocate memory");
-  const auto check = [&](bool good) {
-    if (!good) file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
-  };
-  check(png_read_header(job));
-  check_side(file, job.width, job.height);
-  // Deflate makes at most 258 bytes from two bits.
-  constexpr std::uint64_t kMostPacking = 258 * 4;
-  check_bytes(file, job.width, job.height, job.raw_bytes / kMostPacking, file.size());
-  check(png_prepare(job));
-  job.row.resize(std::size_t{job.width} * job.channels * (job.depth == 16 ? 2 : 1));
-  image.make({static_cast<int>(job.width), static_cast<int>(job.height)},
-             job.depth == 16 ? PixelFormat::kGray16 : PixelFormat::kGray8, job.channels >= 3);
-  check(png_read_pixels(job, image));
+  if (!png_read(job, file, image))
+    file.fail(fmt::format("damaged or truncated PNG: {}", job.message));
 }
 
 struct PngWriteJob : PngErrors {
@@ -275,15 +262,40 @@ struct PngWriteJob : PngErrors {
   std::vector<png_bytep> rows;
 };
 
-bool png_write(PngWriteJob& job, std::FILE* file, ImageSize size, int bits) {
+bool png_write(PngWriteJob& job, std::FILE* file, ImageSize size, int color_type, int bits) {
   if (setjmp(png_jmpbuf(job.png)) != 0) return false;
   png_init_io(job.png, file);
   png_set_IHDR(job.png, job.info, static_cast<png_uint_32>(size.width),
-               static_cast<png_uint_32>(size.height), bits, PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+               static_cast<png_uint_32>(size.height), bits, color_type, PNG_INTERLACE_NONE,
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (color_type == PNG_COLOR_TYPE_RGB) png_set_sRGB(job.png, job.info, PNG_sRGB_INTENT_PERCEPTUAL);
   png_set_rows(job.png, job.info, job.rows.data());
-  png_write_png(job.png, job.info, PNG_TRANSFORM_IDENTITY, nullptr);
+  png_write_png(job.png, job.info, PNG_TRANSFORM_PACKING, nullptr);
   return true;
+}
+
+/// Each sample is a byte. A file with fewer bits keeps the lowest ones.
+void write_png(const std::string& path, ImageSize size, int color_type, int bits,
+               const std::uint8_t* samples) {
+  OutputFile file(path);
+  PngWriteJob job;
+  const std::ptrdiff_t row = std::ptrdiff_t{color_type == PNG_COLOR_TYPE_RGB ? 3 : 1} * size.width;
+  for (int y = 0; y < size.height; ++y)
+    job.rows.push_back(const_cast<png_bytep>(samples + row * y));
+  job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
+                                    png_warn);
+  if (job.png == nullptr) throw InputError("libpng could not allocate memory");
+  struct Guard {
+    PngWriteJob& job;
+    ~Guard() { png_destroy_write_struct(&job.png, &job.info); }
+  } guard{job};
+  job.info = png_create_info_struct(job.png);
+  if (job.info == nullptr) throw InputError("libpng could not allocate memory");
+  if (!png_write(job, file.stream(), size, color_type, bits)) {
+    if (std::ferror(file.stream())) file.fail();
+    throw InputError(fmt::format("{}: cannot be written: {}", path, job.message));
+  }
+  file.commit();
 }
 
 // ---- JPEG ----
@@ -546,49 +558,23 @@ std::vector<std::uint8_t> read_mask(const std::string& path, const std::string& 
 }
 
 void write_png_rgb(const std::string& path, ImageSize size, const std::uint8_t* rgb) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(size.width);
-  image.height = static_cast<png_uint_32>(size.height);
-  image.format = PNG_FORMAT_RGB;
-  OutputFile file(path);
-  if (png_image_write_to_stdio(&image, file.stream(), 0, rgb, 0, nullptr) == 0) {
-    if (std::ferror(file.stream())) file.fail();
-    throw InputError(fmt::format("{}: cannot be written: {}", path, image.message));
-  }
-  file.commit();
+  write_png(path, size, PNG_COLOR_TYPE_RGB, 8, rgb);
 }
 
 namespace {
 
-/// One bit per pixel, which is 1 where the pixel is white, or black if `ones_are_black`. Rows begin
-/// with the highest bit of a byte.
-std::vector<std::uint8_t> packed_bits(const GrayImage& image, bool ones_are_black) {
+/// One bit per pixel, which is 1 where the pixel is black. Rows begin with the highest bit of a
+/// byte.
+std::vector<std::uint8_t> packed_bits(const GrayImage& image) {
   const auto width = static_cast<std::size_t>(image.size.width);
   const std::size_t row_bytes = (width + 7) / 8;
   std::vector<std::uint8_t> bits(row_bytes * static_cast<std::size_t>(image.size.height), 0);
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
     const std::size_t x = i % width;
-    if ((image.pixels[i] >= 128) != ones_are_black)
+    if (image.pixels[i] < 128)
       bits[i / width * row_bytes + x / 8] |= static_cast<std::uint8_t>(0x80u >> (x % 8));
   }
   return bits;
-}
-
-/// Pixels of 2 or 4 bits, the first in the highest bits. All are multiples of 85 or 17.
-std::vector<std::uint8_t> packed_levels(const GrayImage& image, int bits) {
-  const auto width = static_cast<std::size_t>(image.size.width);
-  const std::size_t in_byte = 8 / static_cast<std::size_t>(bits);
-  const std::size_t row_bytes = (width + in_byte - 1) / in_byte;
-  const int step = 255 / ((1 << bits) - 1);
-  std::vector<std::uint8_t> packed(row_bytes * static_cast<std::size_t>(image.size.height), 0);
-  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    const std::size_t x = i % width;
-    const auto shift = static_cast<int>((in_byte - 1 - x % in_byte)) * bits;
-    packed[i / width * row_bytes + x / in_byte] |=
-        static_cast<std::uint8_t>(image.pixels[i] / step << shift);
-  }
-  return packed;
 }
 
 void write_pnm(const std::string& path, const char* kind, ImageSize size,
@@ -618,7 +604,7 @@ void write_image_gray(const std::string& path, const GrayImage& image, int bits)
       throw InputError(fmt::format(
           "{}: a PBM file has two levels, and this result has more; use .pgm or .png", path));
     }
-    const std::vector<std::uint8_t> packed = packed_bits(image, true);
+    const std::vector<std::uint8_t> packed = packed_bits(image);
     write_pnm(path, "P4", image.size, packed.data(), packed.size());
   } else {
     write_png_gray(path, image, bits);
@@ -639,35 +625,17 @@ void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t
 }
 
 void write_png_gray(const std::string& path, const GrayImage& image, int bits) {
-  const std::size_t width = static_cast<std::size_t>(image.size.width);
   // A display of 4 or 16 grays takes 2 or 4 bits for a pixel.
   const auto has_steps = [&](int step) {
     return std::all_of(image.pixels.begin(), image.pixels.end(),
                        [step](std::uint8_t value) { return value % step == 0; });
   };
   if ((bits == 2 && !has_steps(85)) || (bits == 4 && !has_steps(17))) bits = 8;
-  const std::size_t row_bytes = (width * static_cast<std::size_t>(bits) + 7) / 8;
-  std::vector<std::uint8_t> samples = bits == 1   ? packed_bits(image, false)
-                                      : bits == 8 ? image.pixels
-                                                  : packed_levels(image, bits);
-  OutputFile file(path);
-  PngWriteJob job;
-  for (std::size_t at = 0; at < samples.size(); at += row_bytes)
-    job.rows.push_back(samples.data() + at);
-  job.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, static_cast<PngErrors*>(&job), png_fail,
-                                    png_warn);
-  if (job.png == nullptr) throw InputError("libpng could not allocate memory");
-  struct Guard {
-    PngWriteJob& job;
-    ~Guard() { png_destroy_write_struct(&job.png, &job.info); }
-  } guard{job};
-  job.info = png_create_info_struct(job.png);
-  if (job.info == nullptr) throw InputError("libpng could not allocate memory");
-  if (!png_write(job, file.stream(), image.size, bits)) {
-    if (std::ferror(file.stream())) file.fail();
-    throw InputError(fmt::format("{}: cannot be written: {}", path, job.message));
-  }
-  file.commit();
+  if (bits == 8) return write_png(path, image.size, PNG_COLOR_TYPE_GRAY, bits, image.pixels.data());
+  std::vector<std::uint8_t> levels = image.pixels;
+  const int step = bits == 1 ? 128 : 255 / ((1 << bits) - 1);
+  for (std::uint8_t& value : levels) value = static_cast<std::uint8_t>(value / step);
+  write_png(path, image.size, PNG_COLOR_TYPE_GRAY, bits, levels.data());
 }
 
 }  // namespace ocellus::app

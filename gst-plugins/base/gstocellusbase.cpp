@@ -481,7 +481,7 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
   const State& state = stream_of(object)->state;
   // Not under the lock, because this may read the header of a kernel file.
   if (id >= gst_ocellus::kFirstOption) return state.get(state.options).get(id, value);
-  if (id == PROP_STATS) return g_value_take_boxed(value, state.statistics.to_structure());
+  if (id == PROP_STATS) return g_value_take_boxed(value, state.new_statistics());
   if (id == PROP_ACTIVE_BACKEND) {
     const std::string name = state.active_backend();
     return g_value_set_string(value, name.empty() ? nullptr : name.c_str());

@@ -423,7 +423,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   if (produces_video()) {
     if (Expected<void> colored = write_chroma(next, keep_chroma); !colored) return colored;
   }
-  if (copied) state_.statistics.count_copy();
+  if (copied) state_.count(&Counts::copies);
   return {};
 }
 

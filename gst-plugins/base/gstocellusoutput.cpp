@@ -29,7 +29,7 @@ GstBuffer* Stream::make_drawable(GstBuffer* picture) {
   }
   // In CUDA memory, drawing itself copies the picture to the host and back, and is counted in
   // draw_result.
-  if (!caps_.cuda) state.statistics.count_copy();
+  if (!caps_.cuda) state.count(&Counts::copies);
   return copy;
 }
 
@@ -52,7 +52,7 @@ GstBuffer* Stream::draw_result(GstBuffer* picture, GstBuffer* buffer) {
     draw(element_, buffer, image);
   else
     results_.draw(gst_ocellus_meta_of(buffer), image);
-  if (caps_.cuda) state.statistics.count_copy();
+  if (caps_.cuda) state.count(&Counts::copies);
   return picture;
 }
 
@@ -87,7 +87,7 @@ GstBuffer* Stream::wrap_output(GstBuffer* picture, const GstOcellusResult* resul
     gst_ocellus_pool_describe(buffer, picture);
     gst_buffer_unref(picture);
   } else if (gst_ocellus_pool_wrap(buffer, picture)) {
-    state.statistics.count_copy();
+    state.count(&Counts::copies);
   }
   if (mark_discont_) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
   mark_discont_ = false;
@@ -112,7 +112,7 @@ static StreamTimes stream_times(GstOcellusBase* self, GstClockTime pts) {
 void Stream::post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion) {
   const GstClockTime pts = GST_BUFFER_PTS(buffer);
   const StreamTimes times = stream_times(element_, pts);
-  const Statistics::Counts counts = state.statistics.counts();
+  const Counts counts = state.counts();
   GstMessage* message =
       gst_message_new_qos(GST_OBJECT(element_), state.get(state.live), times.running, times.stream,
                           pts, GST_BUFFER_DURATION(buffer));

@@ -1,25 +1,12 @@
 #include "base/gstocelluspicture.h"
 
 #include <cstring>
-#include <utility>
 
 #include "apps/common/gst_video.h"
 
 using ocellus::Expected;
 using ocellus::make_error;
 using ocellus::Status;
-
-GstOcellusPicture& GstOcellusPicture::operator=(GstOcellusPicture&& other) noexcept {
-  if (this == &other) return *this;
-  unmap();
-  buffer_ = std::exchange(other.buffer_, nullptr);
-  meta_ = other.meta_;
-  mapped_ = std::exchange(other.mapped_, 0);
-  maps_ = other.maps_;
-  data_ = other.data_;
-  stride_ = other.stride_;
-  return *this;
-}
 
 Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& video, int planes,
                                       GstMapFlags flags) {

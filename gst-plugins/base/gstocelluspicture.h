@@ -17,8 +17,6 @@ class GstOcellusPicture {
  public:
   GstOcellusPicture() = default;
   ~GstOcellusPicture() { unmap(); }
-  GstOcellusPicture(GstOcellusPicture&& other) noexcept { *this = std::move(other); }
-  GstOcellusPicture& operator=(GstOcellusPicture&& other) noexcept;
   GstOcellusPicture(const GstOcellusPicture&) = delete;
   GstOcellusPicture& operator=(const GstOcellusPicture&) = delete;
 

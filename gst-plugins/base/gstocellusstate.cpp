@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/gstocellustime.h"
-
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
@@ -59,6 +57,35 @@ bool State::takes_cuda_memory() const {
   return !config || config->backend.choice != ocellus::BackendChoice::kCpu;
 }
 
+void State::count(guint64 Counts::*which) {
+  GST_OBJECT_LOCK(element_);
+  ++(counts_.*which);
+  GST_OBJECT_UNLOCK(element_);
+}
+
+void State::record_frame(Clock::duration arrival_to_result, bool missed) {
+  GST_OBJECT_LOCK(element_);
+  ++counts_.frames;
+  if (missed) ++counts_.misses;
+  histogram_.record(static_cast<gint64>(nanoseconds(arrival_to_result)));
+  GST_OBJECT_UNLOCK(element_);
+}
+
+GstStructure* State::new_statistics() const {
+  const auto percentile = [this](double percent) {
+    return static_cast<guint64>(histogram_.percentile_ns(percent));
+  };
+  GST_OBJECT_LOCK(element_);
+  GstStructure* made = gst_structure_new(
+      "ocellus-stats", "frames", G_TYPE_UINT64, counts_.frames, "misses", G_TYPE_UINT64,
+      counts_.misses, "dropped", G_TYPE_UINT64, counts_.dropped, "copies", G_TYPE_UINT64,
+      counts_.copies, "p50", G_TYPE_UINT64, percentile(50.0), "p99", G_TYPE_UINT64,
+      percentile(99.0), "max", G_TYPE_UINT64, static_cast<guint64>(histogram_.max_ns()), "overflow",
+      G_TYPE_UINT64, static_cast<guint64>(histogram_.overflow()), nullptr);
+  GST_OBJECT_UNLOCK(element_);
+  return made;
+}
+
 void State::start(Options&& read, bool on_cuda) {
   GST_OBJECT_LOCK(element_);
   options = std::move(read);
@@ -67,8 +94,9 @@ void State::start(Options&& read, bool on_cuda) {
   latency = 0;
   live = false;
   earliest_time = GST_CLOCK_TIME_NONE;
+  counts_ = {};
+  histogram_.reset();
   GST_OBJECT_UNLOCK(element_);
-  statistics.reset();
 }
 
 void State::stop() {

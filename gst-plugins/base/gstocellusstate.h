@@ -6,7 +6,8 @@
 #include "base/gstocellusbase.h"
 #include "base/gstocelluscontext.h"
 #include "base/gstocellusoptions.h"
-#include "base/gstocellusstatistics.h"
+#include "base/gstocellustime.h"
+#include "ocellus/latency_histogram.h"
 
 G_BEGIN_DECLS
 
@@ -37,6 +38,14 @@ struct Properties {
   std::string save_location;
 };
 
+/// Counts since the last start.
+struct Counts {
+  guint64 frames = 0;   ///< frames with a result or given up
+  guint64 misses = 0;   ///< missed budgets
+  guint64 dropped = 0;  ///< pictures that were not pushed
+  guint64 copies = 0;   ///< copies of pictures
+};
+
 /// Any thread, except where a function says otherwise.
 class State {
  public:
@@ -51,9 +60,7 @@ class State {
   GstClockTime latency = 0;
   GstClockTime earliest_time = GST_CLOCK_TIME_NONE;
 
-  // These have their own locks.
-  Statistics statistics;
-  CudaContext context;
+  CudaContext context;  // has its own lock
 
   GstOcellusBase* element() const { return element_; }
 
@@ -80,6 +87,15 @@ class State {
   /// settings.
   bool takes_cuda_memory() const;
 
+  /// Adds one to a count, such as &Counts::copies.
+  void count(guint64 Counts::*which);
+  /// `arrival_to_result`: for a frame that is not waited for, the time until it was given up.
+  void record_frame(Clock::duration arrival_to_result, bool missed);
+  Counts counts() const { return get(counts_); }
+  /// The value of the property `stats`: a new structure with the counts and the percentiles of the
+  /// time from arrival to result, in nanoseconds.
+  GstStructure* new_statistics() const;
+
   /// `options`: with their file read.
   void start(Options&& options, bool on_cuda);
   void stop();
@@ -97,6 +113,8 @@ class State {
   bool on_cuda_ = false;      // if started: the engine is on a CUDA device
   bool fallen_back_ = false;  // the device was lost: use the CPU until the next start
   std::string active_backend_;
+  Counts counts_;
+  ocellus::LatencyHistogram histogram_;
 };
 
 }  // namespace gst_ocellus

@@ -115,8 +115,8 @@ GstFlowReturn Stream::deliver(const Properties& settings, const FrameTask& task,
       picture != nullptr && !task.skipped && frames_kept() > 0 && is_too_late(picture, &jitter);
   const bool drop_missed = missed && settings.on_miss == GST_OCELLUS_ON_MISS_DROP;
   const bool drop = picture != nullptr && (task.skipped || late_downstream || drop_missed);
-  state.statistics.record_frame(elapsed, missed);
-  if (drop) state.statistics.count_dropped();
+  state.record_frame(elapsed, missed);
+  if (drop) state.count(&Counts::dropped);
   if (missed) {
     const GstClockTime taken = nanoseconds(elapsed);
     GST_DEBUG_OBJECT(element_,
@@ -218,7 +218,7 @@ GstFlowReturn Stream::take_picture(GstBuffer* picture, bool skipped, Clock::time
     return GST_FLOW_NOT_NEGOTIATED;
   }
   if (skipped && !op_.info().keeps_state) {
-    state.statistics.count_dropped();
+    state.count(&Counts::dropped);
     gst_buffer_unref(picture);
     return collect_done(true);
   }
