@@ -235,20 +235,6 @@ class COperatorInfo(Structure):
     ]
 
 
-class CFrame(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("stride", c_ssize_t),
-        ("format", c_int32),
-        ("memory", c_int32),
-        ("stream", c_void_p),
-        ("sequence", c_uint64),
-        ("timestamp_ns", c_int64),
-    ]
-
-
 class CPlane(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -259,6 +245,12 @@ class CPlane(Structure):
         ("memory", c_int32),
         ("stream", c_void_p),
     ]
+
+
+class CFrame(CPlane):
+    """The members of ocellus_frame begin with those of ocellus_plane."""
+
+    _fields_ = [("sequence", c_uint64), ("timestamp_ns", c_int64)]
 
 
 class CTicket(Structure):
@@ -314,25 +306,6 @@ class CMovingObjectsConfig(Structure):
         ("max_objects", c_int32),
     ]
 
-
-# By the names of ocellus_c.h, for the test that compares the layouts.
-STRUCTS: dict[str, type[Structure]] = {
-    "ocellus_error": CError,
-    "ocellus_option": COption,
-    "ocellus_operator_config": COperatorConfig,
-    "ocellus_engine_config": CEngineConfig,
-    "ocellus_engine_info": CEngineInfo,
-    "ocellus_plane_info": CPlaneInfo,
-    "ocellus_field_info": CFieldInfo,
-    "ocellus_operator_info": COperatorInfo,
-    "ocellus_frame": CFrame,
-    "ocellus_plane": CPlane,
-    "ocellus_ticket": CTicket,
-    "ocellus_frame_info": CFrameInfo,
-    "ocellus_stats": CStats,
-    "ocellus_moving_object": CMovingObject,
-    "ocellus_moving_objects_config": CMovingObjectsConfig,
-}
 
 _ENGINE = c_void_p
 _OPERATOR = c_void_p
