@@ -145,7 +145,7 @@ Footprint PaperNeocognitron::Layers::footprint() noexcept {
 
 Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
                                                 const TrainedNeocognitron& network) noexcept {
-  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
+  OCELLUS_TRY(work_.prepare(engine, footprint(), kName));
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
   layout(device, pinned);
@@ -153,11 +153,10 @@ Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
 
   Scope cuda(work_.device(), Phase::kCreating, kName);
   // The trials read all cells.
-  if (Expected<void> done = work_.start(cuda); !done) return done;
-  if (Expected<void> done = upload_network(cuda, network); !done) return done;
+  OCELLUS_TRY(work_.start(cuda));
+  OCELLUS_TRY(upload_network(cuda, network));
   if (!shares_inputs()) return {};
-  for (std::size_t i = 0; i < kStages; ++i)
-    if (Expected<void> done = try_threads(cuda, i); !done) return done;
+  for (std::size_t i = 0; i < kStages; ++i) OCELLUS_TRY(try_threads(cuda, i));
   return {};
 }
 
@@ -203,18 +202,13 @@ Expected<void> PaperNeocognitron::Layers::upload_window(Scope& cuda, WindowTap* 
 
 Expected<void> PaperNeocognitron::Layers::upload_network(
     Scope& cuda, const TrainedNeocognitron& network) noexcept {
-  if (Expected<void> done = upload_window(cuda, contrast_taps_, geometry_.contrast); !done)
-    return done;
+  OCELLUS_TRY(upload_window(cuda, contrast_taps_, geometry_.contrast));
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (Expected<void> done = upload_window(cuda, simple_[i].taps, geometry_.simple[i]); !done)
-      return done;
-    if (Expected<void> done = work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
-                                           geometry_.weights(i) * sizeof(float));
-        !done)
-      return done;
+    OCELLUS_TRY(upload_window(cuda, simple_[i].taps, geometry_.simple[i]));
+    OCELLUS_TRY(work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
+                             geometry_.weights(i) * sizeof(float)));
     if (i == kComplexStages) break;
-    if (Expected<void> done = upload_window(cuda, complex_taps_[i], geometry_.complex[i]); !done)
-      return done;
+    OCELLUS_TRY(upload_window(cuda, complex_taps_[i], geometry_.complex[i]));
   }
   std::array<int, kMaxCharacterClasses + 1> first{};
   const auto begin = network.labels.begin();
@@ -229,11 +223,9 @@ Expected<void> PaperNeocognitron::Layers::launch_simple(Scope& cuda, std::size_t
   if (shares_inputs()) return launch_neighbors(cuda, stage);
   if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
   const SimpleLayerArguments& a = simple_[stage].arguments.layer;
-  if (Expected<void> done =
-          work_.launch(cuda, strength_kernel(), dim3(blocks_for(squared(a.side_out), kCellThreads)),
-                       dim3(kCellThreads), 0, a);
-      !done)
-    return done;
+  OCELLUS_TRY(work_.launch(cuda, strength_kernel(),
+                           dim3(blocks_for(squared(a.side_out), kCellThreads)), dim3(kCellThreads),
+                           0, a));
   return work_.launch(cuda, gather_cells_kernel(),
                       dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
                       dim3(kCellThreads), 0, a);
@@ -246,11 +238,8 @@ Expected<void> PaperNeocognitron::Layers::launch_columns(Scope& cuda, std::size_
                         column_block(stage), 0, a);
   }
   for (; a.first_row < a.side_out; ++a.first_row) {
-    if (Expected<void> done =
-            work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
-                         column_block(stage), 0, a);
-        !done)
-      return done;
+    OCELLUS_TRY(work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+                             column_block(stage), 0, a));
   }
   return {};
 }
@@ -291,16 +280,13 @@ Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_
 }
 
 Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept {
-  if (Expected<void> done =
-          work_.launch(cuda, contrast_layer_kernel(),
-                       dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
-                       dim3(kCellThreads), 0, contrast_);
-      !done)
-    return done;
+  OCELLUS_TRY(work_.launch(cuda, contrast_layer_kernel(),
+                           dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
+                           dim3(kCellThreads), 0, contrast_));
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (Expected<void> done = launch_simple(cuda, i); !done) return done;
+    OCELLUS_TRY(launch_simple(cuda, i));
     if (i == kComplexStages) break;
-    if (Expected<void> done = launch_complex(cuda, i); !done) return done;
+    OCELLUS_TRY(launch_complex(cuda, i));
   }
   const ScoreArguments a{.similarities = simple_cells_[kComplexStages],
                          .scores = scores_,
@@ -314,19 +300,14 @@ Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept
 // ---- running
 
 Expected<void> PaperNeocognitron::Layers::queue_character(Scope& cuda) noexcept {
-  if (Expected<void> done = work_.record(cuda, 0); !done) return done;
-  if (Expected<void> done =
-          work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice);
-      !done)
-    return done;
-  if (Expected<void> done = work_.record(cuda, 1); !done) return done;
-  if (Expected<void> done = launch_character(cuda); !done) return done;
-  if (Expected<void> done = work_.record(cuda, 2); !done) return done;
-  if (Expected<void> done = work_.copy(cuda, pinned_scores_, scores_,
-                                       static_cast<std::size_t>(geometry_.classes) * sizeof(float),
-                                       cudaMemcpyDeviceToHost);
-      !done)
-    return done;
+  OCELLUS_TRY(work_.record(cuda, 0));
+  OCELLUS_TRY(work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice));
+  OCELLUS_TRY(work_.record(cuda, 1));
+  OCELLUS_TRY(launch_character(cuda));
+  OCELLUS_TRY(work_.record(cuda, 2));
+  OCELLUS_TRY(work_.copy(cuda, pinned_scores_, scores_,
+                         static_cast<std::size_t>(geometry_.classes) * sizeof(float),
+                         cudaMemcpyDeviceToHost));
   return work_.record(cuda, 3);
 }
 
@@ -347,15 +328,11 @@ Expected<PaperCharacterTimes> PaperNeocognitron::Layers::end(std::span<float> sc
                                     scores.size(), classes);
   }
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.finished(cuda, work_.wait_for(cuda, 3)); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(work_.finished(cuda, work_.wait_for(cuda, 3)));
   std::copy_n(pinned_scores_, classes, scores.begin());
-  const Expected<double> upload = work_.elapsed(cuda, 0, 1);
-  if (!upload) return tl::unexpected(upload.error());
-  const Expected<double> compute = work_.elapsed(cuda, 1, 2);
-  if (!compute) return tl::unexpected(compute.error());
-  const Expected<double> download = work_.elapsed(cuda, 2, 3);
-  if (!download) return tl::unexpected(download.error());
+  OCELLUS_TRY_ASSIGN(upload, work_.elapsed(cuda, 0, 1));
+  OCELLUS_TRY_ASSIGN(compute, work_.elapsed(cuda, 1, 2));
+  OCELLUS_TRY_ASSIGN(download, work_.elapsed(cuda, 2, 3));
   return PaperCharacterTimes{*upload, *compute, *download};
 }
 
@@ -364,10 +341,8 @@ Expected<void> PaperNeocognitron::Layers::compute_once(
     Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
     std::size_t stage) noexcept {
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.upload(cuda, device_in, in.data(), in.size_bytes()); !done)
-    return done;
-  if (Expected<void> done = work_.finished(cuda, (this->*launch_layer)(cuda, stage)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, device_in, in.data(), in.size_bytes()));
+  OCELLUS_TRY(work_.finished(cuda, (this->*launch_layer)(cuda, stage)));
   return work_.download(cuda, out.data(), device_out, out.size_bytes());
 }
 
@@ -415,8 +390,7 @@ Expected<void> PaperNeocognitron::Layers::try_threads(Scope& cuda, std::size_t s
   int best = 1;
   double best_ms = 0.0;
   for (layer.neighbors = 1; layer.neighbors <= most; ++layer.neighbors) {
-    const Expected<double> ms = time_layer(cuda, stage, kTrialRepeats);
-    if (!ms) return tl::unexpected(ms.error());
+    OCELLUS_TRY_ASSIGN(ms, time_layer(cuda, stage, kTrialRepeats));
     if (layer.neighbors > 1 && *ms >= best_ms) continue;
     best = layer.neighbors;
     best_ms = *ms;
@@ -439,8 +413,7 @@ PaperNeocognitron& PaperNeocognitron::operator=(PaperNeocognitron&& other) noexc
 PaperNeocognitron::~PaperNeocognitron() = default;
 
 Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_paper_network(network, kName));
   const std::unique_ptr<Layers> layers(new (std::nothrow)
                                            Layers(PaperGeometry(network), SimpleSchedule::kGather));
   if (!layers) return detail::no_memory_for_operator();
@@ -450,21 +423,19 @@ Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& netw
 Expected<PaperNeocognitron> PaperNeocognitron::create(Engine& engine,
                                                       const TrainedNeocognitron& network,
                                                       SimpleSchedule schedule) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_paper_network(network, kName));
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network), schedule));
   if (!layers) return detail::no_memory_for_operator();
-  if (const Expected<void> started = layers->start(engine, network); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(layers->start(engine, network));
   return PaperNeocognitron(std::move(layers));
 }
 
 Expected<PaperCharacterTimes> PaperNeocognitron::recognize(std::span<const float> u0,
                                                            std::span<float> scores) noexcept {
-  if (const Expected<void> begun = begin(u0); !begun) return tl::unexpected(begun.error());
+  OCELLUS_TRY(begin(u0));
   return end(scores);
 }
 Expected<void> PaperNeocognitron::begin(std::span<const float> u0) noexcept {

@@ -116,24 +116,20 @@ Expected<void> DeviceOperatorLayers::Layers::start(Engine& engine,
     return tl::unexpected(make_error(Status::kUnsupported, "%s: stage 1 has %d planes, not %d",
                                      kName, network.planes[0], kEdgePlanes));
   }
-  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
+  OCELLUS_TRY(work_.prepare(engine, footprint(), kName));
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   layout(device);
   bias_ = 1.0f / network.parameters.gain;
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.start(cuda); !done) return done;
+  OCELLUS_TRY(work_.start(cuda));
   const int present = 1;
-  if (Expected<void> done = work_.upload(cuda, present_, &present, sizeof(present)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, present_, &present, sizeof(present)));
   for (std::size_t i = 0; i < kStages; ++i) {
     const CellWindow& window = geometry_.simple[i];
     thresholds_[i] = network.parameters.stages[i].threshold;
-    if (Expected<void> done =
-            work_.upload(cuda, arrays_[i].taps, window.tap.data(),
-                         static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
-        !done)
-      return done;
-    if (Expected<void> done = upload_weights(cuda, i, network.weights[i]); !done) return done;
+    OCELLUS_TRY(work_.upload(cuda, arrays_[i].taps, window.tap.data(),
+                             static_cast<std::size_t>(window.taps) * sizeof(WindowTap)));
+    OCELLUS_TRY(upload_weights(cuda, i, network.weights[i]));
   }
   return {};
 }
@@ -172,12 +168,8 @@ Expected<void> DeviceOperatorLayers::Layers::upload_inputs(Scope& cuda, std::siz
       energies[p] += value * value;
     }
   }
-  if (Expected<void> done =
-          work_.upload(cuda, a.cells, cells.data(), cells.size() * sizeof(ActiveCell));
-      !done)
-    return done;
-  if (Expected<void> done = work_.upload(cuda, a.counts, counts.data(), below * sizeof(int)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, a.cells, cells.data(), cells.size() * sizeof(ActiveCell)));
+  OCELLUS_TRY(work_.upload(cuda, a.counts, counts.data(), below * sizeof(int)));
   return work_.upload(cuda, a.energies, energies.data(), below * sizeof(float));
 }
 
@@ -241,15 +233,11 @@ Expected<void> DeviceOperatorLayers::Layers::simple_layer(std::size_t stage,
   const std::size_t padded = positions(stage) * stride(stage);
   std::vector<float> cells(padded);
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = upload_inputs(cuda, stage, in); !done) return done;
+  OCELLUS_TRY(upload_inputs(cuda, stage, in));
   // The kernels do not write positions without an active cell.
-  if (Expected<void> done = work_.clear(cuda, arrays_[stage].simple, padded * sizeof(float)); !done)
-    return done;
-  if (Expected<void> done = work_.finished(cuda, launch_layer(cuda, stage)); !done) return done;
-  if (Expected<void> done =
-          work_.download(cuda, cells.data(), arrays_[stage].simple, padded * sizeof(float));
-      !done)
-    return done;
+  OCELLUS_TRY(work_.clear(cuda, arrays_[stage].simple, padded * sizeof(float)));
+  OCELLUS_TRY(work_.finished(cuda, launch_layer(cuda, stage)));
+  OCELLUS_TRY(work_.download(cuda, cells.data(), arrays_[stage].simple, padded * sizeof(float)));
   const auto planes = static_cast<std::size_t>(geometry_.planes[stage]);
   for (std::size_t p = 0; p < positions(stage); ++p)
     std::copy_n(cells.begin() + static_cast<std::ptrdiff_t>(p * stride(stage)), planes,
@@ -275,8 +263,7 @@ DeviceOperatorLayers& DeviceOperatorLayers::operator=(DeviceOperatorLayers&& oth
 DeviceOperatorLayers::~DeviceOperatorLayers() = default;
 
 Expected<Footprint> DeviceOperatorLayers::footprint(const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_paper_network(network, kName));
   const std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network)));
   if (!layers) return detail::no_memory_for_operator();
   return layers->footprint();
@@ -284,15 +271,13 @@ Expected<Footprint> DeviceOperatorLayers::footprint(const TrainedNeocognitron& n
 
 Expected<DeviceOperatorLayers> DeviceOperatorLayers::create(
     Engine& engine, const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_paper_network(network, kName));
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "%s: they need the backend cuda", kName));
   std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network)));
   if (!layers) return detail::no_memory_for_operator();
-  if (const Expected<void> started = layers->start(engine, network); !started)
-    return tl::unexpected(started.error());
+  OCELLUS_TRY(layers->start(engine, network));
   return DeviceOperatorLayers(std::move(layers));
 }
 
