@@ -354,8 +354,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 # the system that has no development files has only the first name.
 _NAMES = (f"libocellus_c.so.{'.'.join(__version__.split('.')[:2])}", "libocellus_c.so", "libocellus.so")
 
-_library: ctypes.CDLL | None = None
-
 _KINDS: dict[int, type[Error]] = {
     Status.INVALID_ARGUMENT: InvalidArgument,
     Status.DEADLINE_MISSED: DeadlineMissed,
@@ -398,11 +396,9 @@ def _open() -> ctypes.CDLL:
     )
 
 
+@functools.cache
 def library() -> ctypes.CDLL:
     """The loaded library. It is looked for at the first call."""
-    global _library
-    if _library is not None:
-        return _library
     found = _open()
     for name, (result, arguments) in _FUNCTIONS.items():
         try:
@@ -420,7 +416,6 @@ def library() -> ctypes.CDLL:
             Status.UNSUPPORTED,
             f"{found._name} has version {version}; this package needs version {__version__}",
         )
-    _library = found
     return found
 
 
