@@ -50,8 +50,10 @@ class PaperKernels final : public cuda::CudaOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    OCELLUS_TRY(
-        upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks)));
+    if (Expected<void> done =
+            upload(cuda, ranks_, detail::kBlueNoiseRanks.data(), sizeof(detail::kBlueNoiseRanks));
+        !done)
+      return done;
     if (shared_bytes() > static_cast<std::size_t>(device_traits().shared_bytes_per_block)) {
       return tl::unexpected(make_error(
           Status::kUnsupported,
@@ -206,27 +208,31 @@ std::unique_ptr<detail::OperatorInstance> make_kernels(const CellularNetworkPlan
 
 Expected<OperatorInfo> PaperCellularNetwork::info_for(
     const PaperCellularNetworkConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   return paper_info(*plan);
 }
 
 Expected<Footprint> PaperCellularNetwork::footprint(
     const EngineInfo&, const PaperCellularNetworkConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   return detail::footprint_of(make_kernels(*plan, config.schedule));
 }
 
 Expected<PaperCellularNetwork> PaperCellularNetwork::create(
     Engine& engine, const PaperCellularNetworkConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperCellularNetworkConfig> kept(new (std::nothrow)
                                                        PaperCellularNetworkConfig(config));
   if (!kept) return detail::no_memory_for_operator();
-  OCELLUS_TRY_ASSIGN(
-      made, detail::make_operator(engine, paper_info(*plan), make_kernels(*plan, config.schedule)));
+  Expected<OperatorHandle> made =
+      detail::make_operator(engine, paper_info(*plan), make_kernels(*plan, config.schedule));
+  if (!made) return tl::unexpected(made.error());
   return PaperCellularNetwork(std::move(*made), std::move(kept));
 }
 

@@ -62,7 +62,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    OCELLUS_TRY(launch_check(cuda, slot, stream));
+    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
     const dim3 block(kBlockWidth, kBlockHeight);
     KeepArguments keep{};
     keep.frame = params(slot);
@@ -224,27 +224,30 @@ std::unique_ptr<detail::OperatorInstance> make_kernels(const OpticalFlowPlan& pl
 template <typename Config>
 Expected<OperatorInfo> PaperOperator<Config>::info_for(
     const WithSchedule<Config>& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   return info_of(*plan);
 }
 
 template <typename Config>
 Expected<Footprint> PaperOperator<Config>::footprint(const EngineInfo&,
                                                      const WithSchedule<Config>& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   return detail::footprint_of(make_kernels(*plan, config.schedule, nullptr));
 }
 
 template <typename Config>
 Expected<PaperOperator<Config>> PaperOperator<Config>::create(
     Engine& engine, const WithSchedule<Config>& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(detail::make_plan(config), config.schedule));
+  const auto plan = check(detail::make_plan(config), config.schedule);
+  if (!plan) return tl::unexpected(plan.error());
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  OCELLUS_TRY_ASSIGN(made,
-                     detail::make_operator(engine, info_of(*plan),
-                                           make_kernels(*plan, config.schedule, &config.kernels)));
+  Expected<OperatorHandle> made = detail::make_operator(
+      engine, info_of(*plan), make_kernels(*plan, config.schedule, &config.kernels));
+  if (!made) return tl::unexpected(made.error());
   return PaperOperator(std::move(*made), config);
 }
 

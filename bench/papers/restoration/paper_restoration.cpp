@@ -134,24 +134,28 @@ std::unique_ptr<detail::OperatorInstance> make_kernels(const RestorationPlan& pl
 }  // namespace
 
 Expected<OperatorInfo> PaperRestoration::info_for(const PaperRestorationConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(config));
+  const auto plan = check(config);
+  if (!plan) return tl::unexpected(plan.error());
   return detail::info_of(*plan);
 }
 
 Expected<Footprint> PaperRestoration::footprint(const EngineInfo&,
                                                 const PaperRestorationConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(config));
+  const auto plan = check(config);
+  if (!plan) return tl::unexpected(plan.error());
   return detail::footprint_of(make_kernels(*plan, allocation_of(config)));
 }
 
 Expected<PaperRestoration> PaperRestoration::create(Engine& engine,
                                                     const PaperRestorationConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(plan, check(config));
+  const auto plan = check(config);
+  if (!plan) return tl::unexpected(plan.error());
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, detail::info_of(*plan),
-                                                 make_kernels(*plan, allocation_of(config))));
+  Expected<OperatorHandle> made = detail::make_operator(engine, detail::info_of(*plan),
+                                                        make_kernels(*plan, allocation_of(config)));
+  if (!made) return tl::unexpected(made.error());
   return PaperRestoration(std::move(*made));
 }
 
