@@ -235,95 +235,73 @@ struct Figures {
   double rate() const { return percentile(rates, 50.0); }
 };
 
-struct DevicesReport {
-  const DevicesBench& o;
-  const OperatorConfig& config;
-  const OperatorInfo& info;
-  const Clip& clip;
-  const std::vector<ListedDevice>& devices;
-  MemorySpace space;
-  std::vector<Figures> rows;
-  double steal_percent = -1.0;
-
-  /// Of a row: its rate, divided by that of so many devices as fast as the first one.
-  double efficiency(std::size_t row) const {
-    return rows[row].rate() / (static_cast<double>(row + 1) * rows[0].rate());
-  }
-  bool equal() const {
-    return std::all_of(rows.begin(), rows.end(),
-                       [](const Figures& row) { return row.compared.different == 0; });
-  }
-};
-
-nlohmann::ordered_json row_json(const DevicesReport& report, std::size_t index) {
-  const Figures& row = report.rows[index];
-  nlohmann::ordered_json json;
-  json["devices"] = index + 1;
-  json["frames_per_s"] = row.rate();
-  json["frames_per_s_min"] = percentile(row.rates, 0.0);
-  json["frames_per_s_max"] = percentile(row.rates, 100.0);
-  json["efficiency"] = report.efficiency(index);
-  json["frames_by_device"] = row.frames_by;
-  json["equal"] = row.compared.equal;
-  json["different"] = row.compared.different;
-  json["not_compared"] = row.compared.other_kind;
-  return json;
+/// `devices`: of the row.
+Json row_json(const Figures& row, std::size_t devices, double rate_of_one) {
+  return {{"devices", devices},
+          {"frames_per_s", row.rate()},
+          {"frames_per_s_min", percentile(row.rates, 0.0)},
+          {"frames_per_s_max", percentile(row.rates, 100.0)},
+          {"efficiency", row.rate() / (static_cast<double>(devices) * rate_of_one)},
+          {"frames_by_device", row.frames_by},
+          {"equal", row.compared.equal},
+          {"different", row.compared.different},
+          {"not_compared", row.compared.other_kind}};
 }
 
-void print_report_json(const DevicesReport& report) {
-  nlohmann::ordered_json json = bench_head("devices", report.devices.front().info);
-  json["config"] = config_json(report.config);
-  json["input"] = report.clip.name;
-  json["size"] = {report.clip.size().width, report.clip.size().height};
-  json["cameras"] = report.o.cameras;
-  json["depth"] = report.info.depth;
-  json["frames"] = report.o.frames;
-  json["memory"] = report.space == MemorySpace::kHost ? "host" : "pinned";
-  json["machine"] = machine_json();
-  json["steal_percent"] = report.steal_percent >= 0.0 ? nlohmann::ordered_json(report.steal_percent)
-                                                      : nlohmann::ordered_json(nullptr);
-  json["devices"] = nlohmann::ordered_json::array();
-  for (const ListedDevice& device : report.devices) {
-    json["devices"].push_back({{"name", device.name},
-                               {"device", device.info.device_name},
-                               {"workers", device.info.workers}});
+/// Returns the exit code.
+int print_report(const DevicesBench& o, const OperatorConfig& config, const OperatorInfo& info,
+                 const Clip& clip, const std::vector<ListedDevice>& devices, MemorySpace space,
+                 const std::vector<Figures>& figures, double steal_percent) {
+  const char* const memory = space == MemorySpace::kHost ? "host" : "pinned";
+  BenchReport report;
+  report.json = bench_head("devices", devices.front().info);
+  report.json["config"] = config_json(config);
+  report.json["input"] = clip.name;
+  report.json["size"] = {clip.size().width, clip.size().height};
+  report.json["cameras"] = o.cameras;
+  report.json["depth"] = info.depth;
+  report.json["frames"] = o.frames;
+  report.json["memory"] = memory;
+  report.json["machine"] = machine_json();
+  report.json["steal_percent"] = or_null(steal_percent >= 0.0, steal_percent);
+  report.json["devices"] = Json::array();
+  for (const ListedDevice& device : devices) {
+    report.json["devices"].push_back({{"name", device.name},
+                                      {"device", device.info.device_name},
+                                      {"workers", device.info.workers}});
   }
-  json["rows"] = nlohmann::ordered_json::array();
-  for (std::size_t row = 0; row < report.rows.size(); ++row)
-    json["rows"].push_back(row_json(report, row));
-  print_json(json);
-}
-
-void print_report_text(const DevicesReport& report) {
-  fmt::print("{}\n", machine_line());
-  if (report.steal_percent >= 0.0)
-    fmt::print("{:.2f} % of the CPU time stolen\n", report.steal_percent);
-  fmt::print("{}, {}: {}; {}, {} in flight on each device, {} memory\n",
-             printable(report.clip.name), size_text(report.clip.size()),
-             printable(report.info.summary), counted(report.o.cameras, "camera"),
-             counted(report.info.depth, "frame"),
-             report.space == MemorySpace::kHost ? "host" : "pinned");
-  const std::vector<BenchColumn> columns = {{"devices", "devices", 7},
-                                            {"frames/s", "frames_per_s", 11, 1},
-                                            {"least", "frames_per_s_min", 11, 1},
-                                            {"most", "frames_per_s_max", 11, 1},
-                                            {"effic.", "efficiency", 7, 2},
-                                            {"frames", "frames_by_device", 11}};
-  print_heading(columns, "", "  with the added device");
-  for (std::size_t i = 0; i < report.rows.size(); ++i)
-    print_row(columns, row_json(report, i), "  " + printable(device_text(report.devices[i])));
-  std::int64_t equal = 0;
-  std::int64_t different = 0;
-  std::int64_t other = 0;
-  for (const Figures& row : report.rows) {
-    equal += row.compared.equal;
-    different += row.compared.different;
-    other += row.compared.other_kind;
+  report.begin = machine_line() + "\n";
+  if (steal_percent >= 0.0)
+    report.begin += fmt::format("{:.2f} % of the CPU time stolen\n", steal_percent);
+  report.begin += fmt::format("{}, {}: {}; {}, {} in flight on each device, {} memory\n",
+                              printable(clip.name), size_text(clip.size()), printable(info.summary),
+                              counted(o.cameras, "camera"), counted(info.depth, "frame"), memory);
+  report.columns = {{"devices", "devices", 7},
+                    {"frames/s", "frames_per_s", 11, 1},
+                    {"least", "frames_per_s_min", 11, 1},
+                    {"most", "frames_per_s_max", 11, 1},
+                    {"effic.", "efficiency", 7, 2},
+                    {"frames", "frames_by_device", 11}};
+  report.row_end = [&devices](const Json& row) {
+    return "  " + printable(device_text(devices[row["devices"].get<std::size_t>() - 1]));
+  };
+  report.apart = false;
+  BenchRows& rows = report.tables.emplace_back();
+  rows.heading_end = "  with the added device";
+  DevicesRow::Comparison sum;
+  for (const Figures& row : figures) {
+    rows.rows.push_back(row_json(row, rows.rows.size() + 1, figures.front().rate()));
+    sum.equal += row.compared.equal;
+    sum.different += row.compared.different;
+    sum.other_kind += row.compared.other_kind;
   }
-  fmt::print("{} of {} equal to those of a single operator on {}\n", equal,
-             counted(equal + different, "result"), report.devices.front().name);
-  if (other > 0)
-    fmt::print("{} of devices of another kind not compared\n", counted(other, "result"));
+  report.end = fmt::format("{} of {} equal to those of a single operator on {}\n", sum.equal,
+                           counted(sum.equal + sum.different, "result"), devices.front().name);
+  if (sum.other_kind > 0)
+    report.end += fmt::format("{} of devices of another kind not compared\n",
+                              counted(sum.other_kind, "result"));
+  report.print(o.json);
+  return sum.different == 0 ? kDone : kAnswerIsNo;
 }
 
 int run_bench_devices(const DevicesBench& o) {
@@ -351,16 +329,16 @@ int run_bench_devices(const DevicesBench& o) {
   }
 
   std::vector<std::unique_ptr<DevicesRow>> rows;
-  DevicesReport report{o, op.config, info, clip, devices, space, {}, -1.0};
+  std::vector<Figures> figures(devices.size());
+  double steal_percent = -1.0;
   // The largest group first, so that what it cannot do is reported at once.
   for (std::size_t count = devices.size(); count > 0; --count)
     rows.insert(rows.begin(),
                 std::make_unique<DevicesRow>(o, devices, count, op.config, clip, space));
-  for (const std::unique_ptr<DevicesRow>& row : rows) {
-    Figures& figures = report.rows.emplace_back();
-    const std::int64_t enough = 2 * std::int64_t{info.depth} * row->devices() + 16;
-    figures.compared =
-        row->compare(devices.front(), op.config, std::min<std::int64_t>(o.frames, enough));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t enough = 2 * std::int64_t{info.depth} * rows[i]->devices() + 16;
+    figures[i].compared =
+        rows[i]->compare(devices.front(), op.config, std::min<std::int64_t>(o.frames, enough));
   }
   {
     Progress progress("devices", static_cast<std::int64_t>(rows.size()) * kRounds);
@@ -369,18 +347,14 @@ int run_bench_devices(const DevicesBench& o) {
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const double frames = static_cast<double>(o.frames) * o.cameras;
-        report.rows[i].rates.push_back(frames / rows[i]->run(o.frames));
-        report.rows[i].frames_by = rows[i]->frames_by();
+        figures[i].rates.push_back(frames / rows[i]->run(o.frames));
+        figures[i].frames_by = rows[i]->frames_by();
         progress.update(++done);
       }
     }
-    report.steal_percent = steal.percent();
+    steal_percent = steal.percent();
   }
-  if (o.json)
-    print_report_json(report);
-  else
-    print_report_text(report);
-  return report.equal() ? kDone : kAnswerIsNo;
+  return print_report(o, op.config, info, clip, devices, space, figures, steal_percent);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ int BenchReport::print(bool as_json) {
   }
   fmt::print("{}", begin);
   for (const BenchRows& table : tables) {
-    fmt::print("\n");
+    if (apart) fmt::print("\n");
     if (!table.title.empty()) fmt::print("{}\n", printable(table.title));
     print_heading(columns, table.name, table.heading_end);
     for (const Json& row : table.rows) {

@@ -47,6 +47,7 @@ struct BenchReport {
   std::size_t names = 1;  ///< columns that identify a row
   std::function<std::string(const Json& row)> row_end{};
   std::vector<BenchRows> tables{};
+  bool apart = true;  ///< an empty line precedes each table
   std::string end{};  ///< the lines after the tables
 
   /// Prints JSON or text. Returns the exit code.

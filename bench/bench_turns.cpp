@@ -62,8 +62,7 @@ void HostMachine::add_to(nlohmann::ordered_json& json) const {
                      {"copy_gb_per_s", limits_.copy_bytes_per_s * 1e-9},
                      {"gflops", limits_.flops * 1e-9}};
   const double stolen = steal_.percent();
-  json["steal_percent"] =
-      stolen >= 0.0 ? nlohmann::ordered_json(stolen) : nlohmann::ordered_json(nullptr);
+  json["steal_percent"] = or_null(stolen >= 0.0, stolen);
 }
 
 std::string HostMachine::text() const {

@@ -14,6 +14,17 @@ void DeviceRow::measure(const EngineConfig& engine, const OperatorMaker& maker,
   }
 }
 
+bool add_figures(Json& json, const DeviceRow& row, const cuda::DeviceLimits& limits) {
+  if (!row.has_figures()) {
+    json["not_run"] = row.refusal;
+    return false;
+  }
+  add_times(json, row.times);
+  add_floor(json, row.work, limits);
+  json["ratio"] = row.ms() / floor_of(row.work, limits).ms;
+  return true;
+}
+
 std::vector<const GrayImage*> frames_in_flight(const Clip& clip, int depth) {
   std::vector<const GrayImage*> frames;
   for (int i = 0; i < depth; ++i) frames.push_back(&clip.cyclic(static_cast<std::size_t>(i)));

@@ -1,12 +1,14 @@
 // The rows of the benches' tables for a CUDA device.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench/bench_report.h"
+#include "bench/device_machine.h"
 #include "bench/device_run.h"
 #include "bench/workload.h"
 
@@ -30,8 +32,19 @@ struct DeviceRow {
   std::string refusal{};  ///< why the row has no figures
 };
 
+/// Adds the times of a row, its floor and their ratio, or why it has none. Returns whether it has.
+bool add_figures(Json& json, const DeviceRow& row, const cuda::DeviceLimits& limits);
+
 /// As many frames of a clip as are in flight.
 std::vector<const GrayImage*> frames_in_flight(const Clip& clip, int depth);
+
+/// The first row with figures for which `wanted` is true, or null.
+template <typename Row, typename Wanted>
+const Row* find_row(const std::vector<Row>& rows, const Wanted& wanted) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const Row& row) { return row.has_figures() && wanted(row); });
+  return found == rows.end() ? nullptr : &*found;
+}
 
 /// The fastest row of a group among those with figures, or null.
 template <typename Row>

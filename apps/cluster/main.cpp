@@ -1,6 +1,7 @@
 // The program `ocellus-cluster`: optical flow on the ranks of an MPI job.
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "apps/cluster/flow_command.h"
 #include "apps/program.h"
@@ -11,16 +12,17 @@ using namespace ocellus::app;
 
 /// Whether the command only measures or models. That is in the program `ocellus-cluster-bench`,
 /// which has the same command line. It is executed before MPI starts, which a process can do once.
-bool is_bench(int argc, char** argv) {
-  return argc > 1 && (argv[1] == std::string("model") ||
-                      std::any_of(argv, argv + argc, [](const char* argument) {
-                        return argument == std::string("--bench");
-                      }));
+bool is_bench(const std::vector<std::string>& arguments) {
+  return !arguments.empty() &&
+         (arguments.front() == "model" ||
+          std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+            return argument == "--bench" || argument.starts_with("--bench=");
+          }));
 }
 
 int run(int argc, char** argv) {
-  if (is_bench(argc, argv))
-    execute_beside("ocellus-cluster-bench", argv[1], {argv + 1, argv + argc});
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (is_bench(arguments)) execute_beside("ocellus-cluster-bench", arguments.front(), arguments);
   return run_cluster_program(argc, argv, nullptr, [](CLI::App& program, int&) {
     program.add_subcommand("model", kClusterModelSummary);
   });

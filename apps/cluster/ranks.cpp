@@ -53,40 +53,25 @@ void meet(MPI_Comm communicator) {
     std::this_thread::sleep_for(std::chrono::microseconds(500));
 }
 
-bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare) {
-  int ok = 1;
-  std::exception_ptr error;
-  if (rank_of(communicator) == 0) {
-    try {
-      prepare();
-    } catch (...) {
-      error = std::current_exception();
-      ok = 0;
-    }
-  }
-  // The others sleep while the root opens its source.
-  meet(communicator);
-  MPI_Bcast(&ok, 1, MPI_INT, 0, communicator);
-  if (error) std::rethrow_exception(error);
-  return ok != 0;
-}
-
 bool prepared_by_all(MPI_Comm communicator, const std::function<void()>& prepare) {
   std::array<char, 1024> text{};
   int first = ranks_of(communicator);
+  std::exception_ptr mine;
   try {
     prepare();
   } catch (const std::exception& error) {
+    mine = std::current_exception();
     first = rank_of(communicator);
     fmt::format_to_n(text.data(), text.size() - 1, "{}", error.what());
   }
-  const bool mine = first == rank_of(communicator);
+  // The others sleep while a rank prepares.
+  meet(communicator);
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, communicator);
   if (first == ranks_of(communicator)) return true;
   MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, first, communicator);
   if (rank_of(communicator) != 0) return false;
-  throw InputError(mine ? std::string(text.data())
-                        : fmt::format("rank {}: {}", first, text.data()));
+  if (mine) std::rethrow_exception(mine);
+  throw InputError(fmt::format("rank {}: {}", first, text.data()));
 }
 
 EngineConfig rank_engine(MPI_Comm communicator, const CommonOptions& options) {

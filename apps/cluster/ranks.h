@@ -35,13 +35,15 @@ HostCpus host_cpus(MPI_Comm communicator);
 /// Returns when all ranks have called it. The ranks that wait sleep, and leave the CPUs to others.
 void meet(MPI_Comm communicator);
 
-/// Runs `prepare` on the root. Returns whether it succeeded, on all ranks. On the root, an
-/// exception passes on after the other ranks have been told.
-bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare);
-
 /// Runs `prepare` on all ranks. Returns whether it succeeded on all of them. On the root, the error
-/// of the first rank that has one is thrown.
+/// of the first rank that has one is thrown, after the other ranks have been told.
 bool prepared_by_all(MPI_Comm communicator, const std::function<void()>& prepare);
+/// Runs `prepare` on the root.
+inline bool prepared_by_root(MPI_Comm communicator, const std::function<void()>& prepare) {
+  return prepared_by_all(communicator, [&] {
+    if (rank_of(communicator) == 0) prepare();
+  });
+}
 
 /// The engine's configuration of this rank. Collective. Without --threads, the ranks of a host
 /// share its CPUs. With --backend cuda, the ranks of a host take its devices in turn.

@@ -107,6 +107,25 @@ static std::optional<FrameInfo> step(OperatorChain& chain, std::size_t op, std::
   }
 }
 
+/// Runs all operators on a frame and records the work of each. `now` is the time before, and then
+/// after them. Returns the sums of their times, or nothing if a signal ended the frame early.
+static std::optional<FrameInfo> run_operators(OperatorChain& chain, std::size_t index,
+                                              std::int64_t number, std::int64_t due,
+                                              LatencyResult& r, std::int64_t& now) {
+  FrameInfo times;
+  for (std::size_t op = 0; op < chain.size(); ++op) {
+    const std::optional<FrameInfo> done = step(chain, op, index, number, due);
+    if (!done) return std::nullopt;
+    times.queue_ns += done->queue_ns;
+    times.copy_ns += done->copy_ns;
+    times.compute_ns += done->compute_ns;
+    const std::int64_t begin = now;
+    now = now_ns();
+    r.operators[op]->record(now - begin);
+  }
+  return times;
+}
+
 std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
                                                const GpuMeter& meter) {
   OperatorChain chain(plan.engine, plan.operators, space, *plan.frames);
@@ -171,28 +190,17 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
         }
       }
       const std::int64_t begin = paced ? now_ns() : due;
-      std::int64_t operator_begin = begin;
-      FrameInfo times;
-      std::size_t op = 0;
-      for (; op < chain.size(); ++op) {
-        const std::optional<FrameInfo> done = step(chain, op, index(), number, due);
-        if (!done) break;
-        times.queue_ns += done->queue_ns;
-        times.copy_ns += done->copy_ns;
-        times.compute_ns += done->compute_ns;
-        const std::int64_t operator_end = now_ns();
-        r.operators[op]->record(operator_end - operator_begin);
-        operator_begin = operator_end;
-      }
-      if (op < chain.size()) break;
-      if (r.measured > 0) r.intervals.add(operator_begin - end);
-      end = operator_begin;
+      std::int64_t now = begin;
+      const std::optional<FrameInfo> times = run_operators(chain, index(), number, due, r, now);
+      if (!times) break;
+      if (r.measured > 0) r.intervals.add(now - end);
+      end = now;
       r.latency.record(end - due);
       r.wake.record(begin - due);
       r.work.record(end - begin);
-      r.queue.record(times.queue_ns);
-      r.copy.record(times.copy_ns);
-      r.compute.record(times.compute_ns);
+      r.queue.record(times->queue_ns);
+      r.copy.record(times->copy_ns);
+      r.compute.record(times->compute_ns);
       r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;

@@ -133,13 +133,10 @@ std::optional<double> bytes_of(const DeviceSteps& steps) {
 /// `device_bytes_per_s`: 0 without a device.
 nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
                                 double device_bytes_per_s) {
-  const auto number = [](const std::optional<double>& value) {
-    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-  };
   nlohmann::ordered_json json = {{"hypercolumns", row.hypercolumns},
                                  {"minicolumns", row.minicolumns},
-                                 {"step_ms", number(row.ours_ms)},
-                                 {"dense_step_ms", number(row.dense_ms)}};
+                                 {"step_ms", or_null(row.ours_ms)},
+                                 {"dense_step_ms", or_null(row.dense_ms)}};
   if (row.ours_ms) {
     json["active_inputs"] = row.active;
     json["bytes"] = row.bytes;
@@ -147,7 +144,7 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   }
   if (!row.missing.empty()) json["missing"] = row.missing;
   for (const DeviceSteps& steps : row.device) {
-    nlohmann::ordered_json of = {{"schedule", steps.schedule}, {"step_ms", number(steps.ms)}};
+    nlohmann::ordered_json of = {{"schedule", steps.schedule}, {"step_ms", or_null(steps.ms)}};
     if (steps.ms && row.ours_ms) of["different_winners"] = steps.different;
     if (const auto bytes = bytes_of(steps)) {
       of["bytes_read"] = *steps.bytes_read;

@@ -44,19 +44,6 @@ class HalftoneRow : public TimedRow {
   const Clip& clip_;
 };
 
-std::vector<std::unique_ptr<HalftoneRow>> make_rows(const EngineConfig& engine, const Clip& clip) {
-  std::vector<std::unique_ptr<HalftoneRow>> rows;
-  for (const BenchConfig& config : kHalftones)
-    rows.push_back(std::make_unique<HalftoneRow>(config.name, options_of(config), engine, clip));
-  return rows;
-}
-
-struct CellTable {
-  Clip clip;
-  std::vector<std::unique_ptr<HalftoneRow>> rows;
-  std::vector<CellQuality> qualities;
-};
-
 Json row_json(const HalftoneRow& row, const CellQuality& quality, const Clip& clip,
               const HostMachine& machine) {
   Json r = row_of(row.name, "ours", clip);
@@ -70,24 +57,26 @@ Json row_json(const HalftoneRow& row, const CellQuality& quality, const Clip& cl
 }
 
 int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engine,
-                        const EngineInfo& info, std::vector<Clip> clips) {
+                        const EngineInfo& info, const std::vector<Clip>& clips) {
   const int frames = o.host_frames();
   const HostMachine machine(info);
-  std::vector<std::unique_ptr<CellTable>> tables;
-  for (Clip& clip : clips) {
-    auto table = std::make_unique<CellTable>();
-    table->clip = std::move(clip);
-    table->rows = make_rows(engine, table->clip);
-    std::vector<TimedRow*> rows;
-    for (const auto& row : table->rows) {
-      table->qualities.push_back(quality_of(engine, row->config, table->clip, o.sigma));
-      rows.push_back(row.get());
+  BenchReport report;
+  for (const Clip& clip : clips) {
+    std::vector<std::unique_ptr<HalftoneRow>> rows;
+    std::vector<TimedRow*> timed;
+    std::vector<CellQuality> qualities;
+    for (const BenchConfig& config : kHalftones) {
+      rows.push_back(std::make_unique<HalftoneRow>(config.name, options_of(config), engine, clip));
+      timed.push_back(rows.back().get());
+      qualities.push_back(quality_of(engine, rows.back()->config, clip, o.sigma));
     }
-    time_in_turns(rows, frames, "bench halftone " + size_text(table->clip.size()));
-    tables.push_back(std::move(table));
+    time_in_turns(timed, frames, "bench halftone " + size_text(clip.size()));
+    BenchRows& table = report.tables.emplace_back();
+    table.title = clip.name;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      table.rows.push_back(row_json(*rows[i], qualities[i], clip, machine));
   }
 
-  BenchReport report;
   report.json = bench_head("halftone", info);
   report.json["frames"] = frames;
   report.json["sigma"] = o.sigma;
@@ -105,12 +94,6 @@ int bench_cells_on_host(const HalftoneBenchOptions& o, const EngineConfig& engin
                     {"MFLOP", "mflop_per_frame", 7},
                     {"floor ms", "floor_ms", 9, 3},
                     {"ratio", "ratio", 6, 2}};
-  for (const auto& table : tables) {
-    BenchRows& rows = report.tables.emplace_back();
-    rows.title = table->clip.name;
-    for (std::size_t i = 0; i < table->rows.size(); ++i)
-      rows.rows.push_back(row_json(*table->rows[i], table->qualities[i], table->clip, machine));
-  }
   report.end = fmt::format(
       "\nsweeps and seen dB: {}; seen dB: PSNR after\na Gaussian of sigma {:g} on both images (see "
       "ocellus compare image). MB and MFLOP: the least that a frame needs, if each pixel is\nread "
@@ -124,7 +107,7 @@ int run_bench_cells(const HalftoneBenchOptions& o) {
   const BenchEngine engine(o);
   std::vector<Clip> clips;
   for (const std::string& name : bench_inputs(o)) clips.push_back(read_clip(name, o.source, {}));
-  return engine.on_cpu() ? bench_cells_on_host(o, engine.config, engine.info, std::move(clips))
+  return engine.on_cpu() ? bench_cells_on_host(o, engine.config, engine.info, clips)
                          : bench_cells_on_device(o, engine.config, engine.info, clips);
 }
 

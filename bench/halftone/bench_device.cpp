@@ -7,9 +7,7 @@
 #include <string>
 
 #include "apps/common/printable.h"
-#include "bench/device_machine.h"
 #include "bench/device_rows.h"
-#include "bench/device_run.h"
 #include "bench/halftone/bench.h"
 #include "bench/papers/halftone/paper_cellular_network.h"
 
@@ -47,9 +45,7 @@ struct CellDeviceTable {
   std::vector<Row> rows;
 
   const Row* first(std::string_view group) const {
-    for (const Row& row : rows)
-      if (row.group == group && row.has_figures()) return &row;
-    return nullptr;
+    return find_row(rows, [&](const Row& row) { return row.group == group; });
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "bench/limits/device_limits_kernels.h"
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "kernels/core/cuda_device.h"
 #include "ocellus/buffer.h"
 
@@ -28,7 +29,7 @@ class Stopwatch {
 
   Expected<void> start() noexcept {
     for (cudaEvent_t* event : {&begin_, &end_})
-      if (Expected<void> made = cuda_(kCudaCalls.create_event, event, 0U); !made) return made;
+      OCELLUS_TRY(cuda_(kCudaCalls.create_event, event, 0U));
     return {};
   }
 
@@ -59,16 +60,12 @@ class Stopwatch {
   Expected<double> best(const Work& work) noexcept {
     float best_ms = 0.0f;
     for (int pass = -2; pass < kPasses; ++pass) {
-      if (Expected<void> done = cuda_(kCudaCalls.record_event, begin_, stream()); !done)
-        return tl::unexpected(done.error());
-      if (Expected<void> done = work(); !done) return tl::unexpected(done.error());
-      if (Expected<void> done = cuda_(kCudaCalls.record_event, end_, stream()); !done)
-        return tl::unexpected(done.error());
-      if (Expected<void> done = cuda_(kCudaCalls.synchronize_event, end_); !done)
-        return tl::unexpected(done.error());
+      OCELLUS_TRY(cuda_(kCudaCalls.record_event, begin_, stream()));
+      OCELLUS_TRY(work());
+      OCELLUS_TRY(cuda_(kCudaCalls.record_event, end_, stream()));
+      OCELLUS_TRY(cuda_(kCudaCalls.synchronize_event, end_));
       float ms = 0.0f;
-      if (Expected<void> done = cuda_(kCudaCalls.elapsed, &ms, begin_, end_); !done)
-        return tl::unexpected(done.error());
+      OCELLUS_TRY(cuda_(kCudaCalls.elapsed, &ms, begin_, end_));
       if (pass == 0 || (pass > 0 && ms < best_ms)) best_ms = ms;
     }
     return 1e-3 * static_cast<double>(best_ms);
@@ -103,17 +100,14 @@ Expected<Engine> engine_with_block(EngineConfig config, std::size_t& bytes) noex
 
 Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcept {
   DeviceLimits limits;
-  Expected<Engine> engine = engine_with_block(config, limits.block_bytes);
-  if (!engine) return tl::unexpected(engine.error());
+  OCELLUS_TRY_ASSIGN(engine, engine_with_block(config, limits.block_bytes));
   auto* const device = static_cast<CudaDevice*>(detail::EngineAccess::state(*engine).device());
   const DeviceTraits& traits = device->traits();
   limits.compute_capability = traits.compute_capability;
   limits.multiprocessors = traits.multiprocessors;
   limits.l2_bytes = static_cast<std::size_t>(traits.l2_bytes);
-  Expected<Buffer> block = Buffer::create(*engine, MemorySpace::kCuda, limits.block_bytes);
-  if (!block) return tl::unexpected(block.error());
-  Expected<Buffer> outcome = Buffer::create(*engine, MemorySpace::kCuda, sizeof(std::int64_t));
-  if (!outcome) return tl::unexpected(outcome.error());
+  OCELLUS_TRY_ASSIGN(block, Buffer::create(*engine, MemorySpace::kCuda, limits.block_bytes));
+  OCELLUS_TRY_ASSIGN(outcome, Buffer::create(*engine, MemorySpace::kCuda, sizeof(std::int64_t)));
 
   const LimitArguments arguments{static_cast<float4*>(block->data()),
                                  static_cast<std::int64_t>(limits.block_bytes / sizeof(float4)),
@@ -122,24 +116,19 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
   Expected<double> fma = 0.0;
   {
     Stopwatch stopwatch(*device);
-    if (Expected<void> done = stopwatch.start(); !done) return tl::unexpected(done.error());
-    if (Expected<void> done = stopwatch.driver_version(limits.driver_version); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(stopwatch.start());
+    OCELLUS_TRY(stopwatch.driver_version(limits.driver_version));
     limits.runtime_version = CUDART_VERSION;
     // Each multiprocessor runs several blocks one after the other.
     const unsigned streaming = 8 * multiprocessors;
-    if (Expected<void> done =
-            stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments);
-        !done)
-      return tl::unexpected(done.error());
-    const Expected<double> read = stopwatch.best(
-        [&] { return stopwatch.launch(read_kernel(), streaming, kStreamingThreads, arguments); });
-    if (!read) return tl::unexpected(read.error());
-    const Expected<double> copy = stopwatch.best(
-        [&] { return stopwatch.launch(copy_kernel(), streaming, kStreamingThreads, arguments); });
-    if (!copy) return tl::unexpected(copy.error());
-    const Expected<double> own_copy = stopwatch.best([&] { return stopwatch.copy(arguments); });
-    if (!own_copy) return tl::unexpected(own_copy.error());
+    OCELLUS_TRY(stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments));
+    OCELLUS_TRY_ASSIGN(read, stopwatch.best([&] {
+      return stopwatch.launch(read_kernel(), streaming, kStreamingThreads, arguments);
+    }));
+    OCELLUS_TRY_ASSIGN(copy, stopwatch.best([&] {
+      return stopwatch.launch(copy_kernel(), streaming, kStreamingThreads, arguments);
+    }));
+    OCELLUS_TRY_ASSIGN(own_copy, stopwatch.best([&] { return stopwatch.copy(arguments); }));
     fma = stopwatch.best([&] {
       return stopwatch.launch(multiply_add_kernel(), multiprocessors, kMultiplyThreads, arguments);
     });
@@ -149,8 +138,7 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
     limits.flops = 2.0 * kChains * arguments.rounds * kMultiplyThreads * multiprocessors / *fma;
   }
   std::int64_t clocks = 0;
-  if (Expected<void> done = outcome->read(0, &clocks, sizeof(clocks)); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(outcome->read(0, &clocks, sizeof(clocks)));
   limits.clock_hz = static_cast<double>(clocks) / *fma;
   return limits;
 }

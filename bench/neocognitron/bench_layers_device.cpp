@@ -66,7 +66,7 @@ void time_several(const Schedule& schedule, const EngineConfig& config, const La
   const Footprint one = take(PaperNeocognitron::footprint(made.network), column.name);
   for (int i = 0; i < kStreams; ++i) settings.memory += one;
   Engine engine = take(Engine::create(settings), "engine");
-  std::vector<PaperNeocognitron> ops;
+  std::vector<std::unique_ptr<PaperNeocognitron>> ops;
   for (int i = 0; i < kStreams; ++i) {
     ops.push_back(
         take(PaperNeocognitron::create(engine, made.network, schedule.schedule), column.name));
@@ -74,7 +74,7 @@ void time_several(const Schedule& schedule, const EngineConfig& config, const La
   std::vector<float> scores(made.network.names.size());
   const auto run = [&](std::size_t streams) {
     for (std::size_t c = 0; c < kSeveral + streams; ++c) {
-      PaperNeocognitron& op = ops[c % streams];
+      PaperNeocognitron& op = *ops[c % streams];
       if (c >= streams) {
         const std::size_t ended = (c - streams) % made.characters.size();
         take(op.end(scores), column.name);
@@ -96,24 +96,24 @@ LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
   EngineConfig settings = config;
   settings.memory = take(PaperNeocognitron::footprint(made.network), column.name);
   Engine engine = take(Engine::create(settings), "engine");
-  PaperNeocognitron op =
+  const auto op =
       take(PaperNeocognitron::create(engine, made.network, schedule.schedule), column.name);
   OperatorLayers layers(made.network);
   for (std::size_t c = 0; c < std::min(kComparedCharacters, made.characters.size()); ++c) {
     layers.recognize(made.characters[c].data());
     for (int stage = 0; stage < kNeocognitronStages; ++stage)
-      compare_layer(op, stage, layers, column);
+      compare_layer(*op, stage, layers, column);
   }
   std::vector<float> scores(made.network.names.size());
   for (std::size_t c = 0; c < made.characters.size(); ++c) {
-    const auto times = take(op.recognize(made.characters[c], scores), column.name);
+    const auto times = take(op->recognize(made.characters[c], scores), column.name);
     note_difference(column, "a score", made.largest[c], scores);
     column.character_ms.push_back(times.compute_ms);
     column.transfer_ms.push_back(times.upload_ms + times.download_ms);
-    for (int stage = 0; stage < kNeocognitronStages; ++stage) time_layer(op, stage, column);
+    for (int stage = 0; stage < kNeocognitronStages; ++stage) time_layer(*op, stage, column);
   }
   for (int stage = 0; stage < kNeocognitronStages; ++stage)
-    column.threads[static_cast<std::size_t>(stage)] = op.threads(stage);
+    column.threads[static_cast<std::size_t>(stage)] = op->threads(stage);
   time_several(schedule, config, made, column);
   return column;
 }
@@ -124,14 +124,13 @@ void add_operator_layers(const EngineConfig& config, const LayerBenchCase& made,
   EngineConfig settings = config;
   settings.memory = take(DeviceOperatorLayers::footprint(made.network), column.name);
   Engine engine = take(Engine::create(settings), "engine");
-  DeviceOperatorLayers device =
-      take(DeviceOperatorLayers::create(engine, made.network), column.name);
+  const auto device = take(DeviceOperatorLayers::create(engine, made.network), column.name);
   OperatorLayers layers(made.network);
   for (const std::vector<float>& u0 : made.characters) {
     layers.recognize(u0.data());
     for (int stage = 0; stage < kNeocognitronStages; ++stage) {
-      compare_layer(device, stage, layers, column);
-      time_layer(device, stage, column);
+      compare_layer(*device, stage, layers, column);
+      time_layer(*device, stage, column);
     }
   }
 }

@@ -10,9 +10,7 @@
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
 #include "apps/optical_flow/run.h"
-#include "bench/device_machine.h"
 #include "bench/device_rows.h"
-#include "bench/device_run.h"
 #include "bench/optical_flow/bench.h"
 #include "bench/papers/optical_flow/paper_flow.h"
 
@@ -49,27 +47,21 @@ struct FlowDeviceTable {
   std::vector<Row> rows;
 
   /// The row of this library for the paper's task: kernels for each pixel, stored as float.
-  const Row* ours() const;
+  const Row* ours() const {
+    return find_row(rows, [](const Row& row) {
+      return row.group == kOurs && row.config.value("kernels", "") == "per-pixel" &&
+             row.config["storage"] == "float";
+    });
+  }
   /// The row of a single convolution on the same schedule. Figure 10 expects a package to take a
   /// multiple of its time.
-  const Row* single(const Row& package) const;
+  const Row* single(const Row& package) const {
+    return find_row(rows, [&](const Row& row) {
+      return row.group == kFigure10 && row.config["package"] == 1 &&
+             row.config["frames_in"] == package.config["frames_in"];
+    });
+  }
 };
-
-const Row* FlowDeviceTable::ours() const {
-  for (const Row& row : rows)
-    if (row.group == kOurs && row.has_figures() && row.config.value("kernels", "") == "per-pixel" &&
-        row.config["storage"] == "float")
-      return &row;
-  return nullptr;
-}
-
-const Row* FlowDeviceTable::single(const Row& package) const {
-  for (const Row& row : rows)
-    if (row.group == kFigure10 && row.has_figures() && row.config["package"] == 1 &&
-        row.config["frames_in"] == package.config["frames_in"])
-      return &row;
-  return nullptr;
-}
 
 // ---- measurement
 
@@ -289,21 +281,11 @@ class DeviceBench {
 
 // ---- reports
 
-bool fits_cache(const Row& row, const DeviceLimits& limits) {
-  return row.work.bytes <= static_cast<double>(limits.l2_bytes);
-}
-
 Json row_json(const Row& row, const FlowDeviceTable& table, const DeviceLimits& limits) {
   Json r = row_of(row.name, std::string(row.group), table.input->clip);
   r["config"] = row.config;
-  if (!row.has_figures()) {
-    r["not_run"] = row.refusal;
-    return r;
-  }
-  add_times(r, row.times);
-  add_floor(r, row.work, limits);
-  r["fits_l2"] = fits_cache(row, limits);
-  r["ratio"] = row.ms() / floor_of(row.work, limits).ms;
+  if (!add_figures(r, row, limits)) return r;
+  r["fits_l2"] = row.work.bytes <= static_cast<double>(limits.l2_bytes);
   if (row.group == kPaper && table.ours() != nullptr)
     r["ours_faster_by"] = table.ours()->times.rate() / row.times.rate();
   if (row.group == kFigure10 && table.single(row) != nullptr)

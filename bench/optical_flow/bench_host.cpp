@@ -47,7 +47,6 @@ class FlowRow : public TimedRow {
 
 /// The rows for one input.
 struct FlowTable {
-  const BenchInput* input;
   std::vector<std::unique_ptr<FlowPeer>> peers;
   std::vector<FlowRow> rows;
 };
@@ -70,7 +69,7 @@ FlowField field_of(const FlowRow& row, const EngineConfig& engine, const Clip& c
 
 FlowTable make_table(const FlowBenchOptions& o, const EngineConfig& engine, const EngineInfo& info,
                      const BenchInput& input) {
-  FlowTable table{&input, {}, {}};
+  FlowTable table;
   for (BenchMethod& method : bench_methods(o, input.clip)) {
     FlowRow row(input.clip);
     row.name = std::move(method.name);
@@ -112,9 +111,11 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
                   const std::vector<BenchInput>& inputs) {
   const int frames = o.host_frames();
   const HostMachine machine(info);
-  std::vector<FlowTable> tables;
+  BenchReport report;
+  bool with_peers = false;
   for (const BenchInput& input : inputs) {
-    FlowTable& table = tables.emplace_back(make_table(o, engine, info, input));
+    FlowTable table = make_table(o, engine, info, input);
+    with_peers |= !table.peers.empty();
     std::vector<TimedRow*> rows;
     for (FlowRow& row : table.rows) rows.push_back(&row);
     time_in_turns(rows, frames, "bench flow " + size_text(input.clip.size()));
@@ -123,11 +124,12 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
       if (input.truth && row.refusal.empty())
         row.errors = input.errors(field_of(row, engine, input.clip, input.number));
     }
+    BenchRows& told = report.tables.emplace_back();
+    told.title = input.clip.name;
+    if (input.truth) told.heading_end = errors_heading();
+    for (const FlowRow& row : table.rows) told.rows.push_back(row_json(row, input, machine));
   }
-  const bool with_peers = std::any_of(tables.begin(), tables.end(),
-                                      [](const FlowTable& table) { return !table.peers.empty(); });
 
-  BenchReport report;
   report.json = bench_json(o, info, inputs);
   report.json["frames"] = frames;
   machine.add_to(report.json);
@@ -143,12 +145,6 @@ int bench_on_host(const FlowBenchOptions& o, const EngineConfig& engine, const E
                     {"floor ms", "floor_ms", 9, 3},
                     {"ratio", "ratio", 6, 2}};
   report.row_end = errors_text;
-  for (const FlowTable& table : tables) {
-    BenchRows& rows = report.tables.emplace_back();
-    rows.title = table.input->clip.name;
-    if (table.input->truth) rows.heading_end = errors_heading();
-    for (const FlowRow& row : table.rows) rows.rows.push_back(row_json(row, *table.input, machine));
-  }
   report.end =
       "\nMB and MFLOP: the least that a frame needs. floor: the time for these at the limits "
       "above. ratio: median / floor.\n";

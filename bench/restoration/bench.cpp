@@ -83,9 +83,8 @@ int run_bench_restore(const RestoreBenchOptions& o) {
         if (o.format == format_name(format) && frame.format != format)
           frame = converted(frame, format);
   }
-  return engine.on_cpu()
-             ? bench_restoration_on_host(o, engine.config, engine.info, std::move(clips))
-             : bench_restoration_on_device(o, engine.config, engine.info, clips);
+  return engine.on_cpu() ? bench_restoration_on_host(o, engine.config, engine.info, clips)
+                         : bench_restoration_on_device(o, engine.config, engine.info, clips);
 }
 
 }  // namespace

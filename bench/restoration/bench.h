@@ -52,7 +52,7 @@ CurvePlot time_plot(ImageSize size, PixelFormat format, const std::string& machi
 
 /// Measures on the CPU, with the methods of other libraries.
 int bench_restoration_on_host(const RestoreBenchOptions& options, const EngineConfig& engine,
-                              const EngineInfo& info, std::vector<Clip> clips);
+                              const EngineInfo& info, const std::vector<Clip>& clips);
 /// Measures on a CUDA device, with frames and results in its memory, and compares with the paper's
 /// schedules. Throws InputError in a build without the kernels that measure a device.
 int bench_restoration_on_device(const RestoreBenchOptions& options, const EngineConfig& engine,

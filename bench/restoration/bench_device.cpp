@@ -8,9 +8,7 @@
 #include <string>
 
 #include "apps/common/printable.h"
-#include "bench/device_machine.h"
 #include "bench/device_rows.h"
-#include "bench/device_run.h"
 #include "bench/papers/restoration/paper_restoration.h"
 #include "bench/restoration/bench.h"
 
@@ -41,9 +39,8 @@ struct FilterDeviceTable {
   std::vector<Row> rows;
 
   const Row* find(int support, std::string_view group) const {
-    for (const Row& row : rows)
-      if (row.support == support && row.group == group && row.has_figures()) return &row;
-    return nullptr;
+    return find_row(rows,
+                    [&](const Row& row) { return row.support == support && row.group == group; });
   }
   /// The faster one of the paper's schedules, or null.
   const Row* paper(int support) const {
@@ -51,11 +48,6 @@ struct FilterDeviceTable {
     const Row* const flexible = find(support, kFlexible);
     if (fixed == nullptr || flexible == nullptr) return fixed != nullptr ? fixed : flexible;
     return fixed->ms() < flexible->ms() ? fixed : flexible;
-  }
-  const Row* chosen(int support) const {
-    for (const Row& row : rows)
-      if (row.support == support && row.chosen && row.has_figures()) return &row;
-    return nullptr;
   }
 };
 
@@ -170,14 +162,8 @@ Json row_json(const Row& row, const FilterDeviceTable& table, const cuda::Device
   r["format"] = format_name(table.clip->format());
   r["support"] = row.support;
   r["response"] = row.response;
-  if (!row.has_figures()) {
-    r["not_run"] = row.refusal;
-    return r;
-  }
+  if (!add_figures(r, row, limits)) return r;
   r["chosen"] = row.chosen;
-  add_times(r, row.times);
-  add_floor(r, row.work, limits);
-  r["ratio"] = row.ms() / floor_of(row.work, limits).ms;
   if (const Row* const paper = table.paper(row.support); paper != nullptr && row.chosen)
     r["times_paper"] = paper->ms() / row.ms();
   if (!row.config.is_null()) r["config"] = row.config;

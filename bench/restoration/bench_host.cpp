@@ -97,8 +97,8 @@ double largest_difference(const GrayImage& a, const GrayImage& b) {
 }
 
 struct FilterTable {
-  Clip clip;
-  std::vector<std::unique_ptr<RestorationRow>> rows;
+  const Clip& clip;
+  std::vector<std::unique_ptr<RestorationRow>> rows{};
 };
 
 void add_rows(FilterTable& table, const RestoreBenchOptions& o, const EngineConfig& engine,
@@ -160,25 +160,25 @@ void plot_table(const RestoreBenchOptions& o, const FilterTable& table, const En
 }  // namespace
 
 int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& engine,
-                              const EngineInfo& info, std::vector<Clip> clips) {
+                              const EngineInfo& info, const std::vector<Clip>& clips) {
   const HostMachine machine(info);
   std::vector<BenchFilter> filters;
   for (const int support : o.supports) filters.push_back(bench_filter(support));
-  std::vector<std::unique_ptr<FilterTable>> tables;
-  for (Clip& clip : clips) {
-    auto table = std::make_unique<FilterTable>();
-    table->clip = std::move(clip);
+  BenchReport report;
+  for (const Clip& clip : clips) {
+    FilterTable table{clip};
     // The time of the peers depends on the response alone, so one filter is enough.
     for (const BenchFilter& filter : filters)
-      add_rows(*table, o, engine, info, filter, &filter == filters.data());
-    std::vector<TimedRow*> rows;
-    for (const auto& row : table->rows) rows.push_back(row.get());
-    time_in_turns(rows, o.host_frames(), "bench restore " + size_text(table->clip.size()));
-    tables.push_back(std::move(table));
+      add_rows(table, o, engine, info, filter, &filter == filters.data());
+    std::vector<TimedRow*> timed;
+    for (const auto& row : table.rows) timed.push_back(row.get());
+    time_in_turns(timed, o.host_frames(), "bench restore " + size_text(clip.size()));
+    if (!o.plot.empty() && &clip == clips.data()) plot_table(o, table, info);
+    BenchRows& rows = report.tables.emplace_back();
+    rows.title = clip.name;
+    for (const auto& row : table.rows) rows.rows.push_back(row_json(*row, clip, machine));
   }
 
-  if (!o.plot.empty()) plot_table(o, *tables.front(), info);
-  BenchReport report;
   report.json = bench_head("restore", info);
   report.json["frames"] = o.host_frames();
   machine.add_to(report.json);
@@ -194,11 +194,6 @@ int bench_restoration_on_host(const RestoreBenchOptions& o, const EngineConfig& 
                     {"floor ms", "floor_ms", 9, 3},
                     {"ratio", "ratio", 6, 2},
                     {"diff", "largest_difference", 5, 1}};
-  for (const auto& table : tables) {
-    BenchRows& rows = report.tables.emplace_back();
-    rows.title = table->clip.name;
-    for (const auto& row : table->rows) rows.rows.push_back(row_json(*row, table->clip, machine));
-  }
   report.end =
       "\n*: the schedule that the library chooses. response: pixels by which the image is\n"
       "continued. MB: the frame and the result. MFLOP: the least operations of the schedule.\n"

@@ -52,8 +52,9 @@ class FrameMessages {
   Messages result_in;
   Messages result_out;
 
-  /// Valid while frame_in is not active. Its place is part of messages.
+  /// Valid while frame_in is not active.
   const FrameHeader& header() const { return header_; }
+  /// Where messages read and write it.
   FrameHeader* header_memory() { return &header_; }
   /// Root only, while frame_out is not active.
   void set_header(const FrameHeader& header);

@@ -85,9 +85,9 @@ bool FlowCluster::State::advance(Slot& slot) {
       if (header.frame != next_derivatives || held(header.frame)) return false;
       // Peers still copy the derivatives of the slot's last frame.
       if (!slot.copied_in.done()) return false;
-      if (!succeeded(
-              flow->start_derivatives(index, config.scatter ? flow->slab(index) : own_slab(slot),
-                                      header.sequence, header.timestamp_ns)))
+      if (!succeeded(flow->start_derivatives(index,
+                                             config.scatter ? flow->slab(index) : own_slab(slot),
+                                             header.sequence, header.timestamp_ns)))
         return false;
       slot.copied_in.start();
       ++next_derivatives;

@@ -29,10 +29,10 @@ class Message {
   std::size_t bytes_ = 0;
 };
 
-/// Messages, or collective operations with rank 0 as their root, that are started and waited for
-/// together. From `start` until `done` returns true they
-/// are active. Meanwhile nobody writes what they send, nobody reads or writes what they receive,
-/// and neither this memory nor the object may be destroyed.
+/// Messages that are started and waited for together, or collective operations with rank 0 as their
+/// root, but not both. From `start` until `done` returns true they are active. Meanwhile nobody
+/// writes what they send, nobody reads or writes what they receive, and neither this memory nor the
+/// object may be destroyed.
 class Messages {
  public:
   Messages() = default;

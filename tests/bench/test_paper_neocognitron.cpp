@@ -51,21 +51,21 @@ TEST_F(PaperNeocognitronOnDevice, EveryLayerEqualsTheCpus) {
     Engine engine = engine_for(one.network);
     OperatorLayers ours(one.network);
     for (const SimpleSchedule schedule : kSchedules) {
-      PaperNeocognitron theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
+      const auto theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
       for (const std::vector<float>& u0 : paper_characters()) {
         ours.recognize(u0.data());
         for (int stage = 0; stage < kNeocognitronStages; ++stage) {
           SCOPED_TRACE(one.name + ", " + name_of(schedule) + ", stage " +
-                       std::to_string(stage + 1) + ", " + std::to_string(theirs.threads(stage)) +
+                       std::to_string(stage + 1) + ", " + std::to_string(theirs->threads(stage)) +
                        " threads");
           const std::vector<float> simple = by_position(ours.simple(stage));
           std::vector<float> out = unwritten(simple.size());
-          must(theirs.simple_layer(stage, by_position(ours.inputs(stage)), out));
+          must(theirs->simple_layer(stage, by_position(ours.inputs(stage)), out));
           EXPECT_LT(largest_difference(simple, out), kTolerance);
           if (stage + 1 == kNeocognitronStages) continue;
           const std::vector<float> complex = by_position(ours.inputs(stage + 1));
           out = unwritten(complex.size());
-          must(theirs.complex_layer(stage, simple, out));
+          must(theirs->complex_layer(stage, simple, out));
           EXPECT_LT(largest_difference(complex, out), kTolerance);
         }
         if (HasFailure()) return;
@@ -81,11 +81,11 @@ TEST_F(PaperNeocognitronOnDevice, CharactersHaveTheSameScores) {
     OperatorLayers ours(one.network);
     for (const SimpleSchedule schedule : kSchedules) {
       SCOPED_TRACE(one.name + ", " + name_of(schedule));
-      PaperNeocognitron theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
+      const auto theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
       for (const std::vector<float>& u0 : paper_characters()) {
         ours.recognize(u0.data());
         std::vector<float> scores = unwritten(one.network.names.size());
-        const paper::PaperCharacterTimes times = must(theirs.recognize(u0, scores));
+        const paper::PaperCharacterTimes times = must(theirs->recognize(u0, scores));
         EXPECT_GT(times.upload_ms, 0.0);
         EXPECT_GT(times.compute_ms, 0.0);
         EXPECT_GT(times.download_ms, 0.0);
@@ -93,9 +93,9 @@ TEST_F(PaperNeocognitronOnDevice, CharactersHaveTheSameScores) {
                   kTolerance);
       }
       for (int stage = 0; stage < kNeocognitronStages; ++stage) {
-        EXPECT_GT(must(theirs.layer_ms(stage, 3)), 0.0);
-        EXPECT_GE(theirs.threads(stage), 1);
-        EXPECT_LE(theirs.threads(stage), 1024);
+        EXPECT_GT(must(theirs->layer_ms(stage, 3)), 0.0);
+        EXPECT_GE(theirs->threads(stage), 1);
+        EXPECT_LE(theirs->threads(stage), 1024);
       }
     }
   }
@@ -107,7 +107,7 @@ TEST_F(PaperNeocognitronOnDevice, LayersOfTheOperatorEqualTheCpus) {
     EngineConfig settings = engine_config(1, BackendChoice::kCuda);
     settings.memory = must(DeviceOperatorLayers::footprint(one.network));
     Engine engine = must(Engine::create(settings));
-    DeviceOperatorLayers device = must(DeviceOperatorLayers::create(engine, one.network));
+    const auto device = must(DeviceOperatorLayers::create(engine, one.network));
     OperatorLayers layers(one.network);
     for (const std::vector<float>& u0 : paper_characters()) {
       layers.recognize(u0.data());
@@ -115,9 +115,9 @@ TEST_F(PaperNeocognitronOnDevice, LayersOfTheOperatorEqualTheCpus) {
         SCOPED_TRACE(one.name + ", stage " + std::to_string(stage + 1));
         const std::vector<float> simple = by_position(layers.simple(stage));
         std::vector<float> out = unwritten(simple.size());
-        must(device.simple_layer(stage, by_position(layers.inputs(stage)), out));
+        must(device->simple_layer(stage, by_position(layers.inputs(stage)), out));
         EXPECT_LT(largest_difference(simple, out), kTolerance);
-        EXPECT_GT(must(device.layer_ms(stage, 2)), 0.0);
+        EXPECT_GT(must(device->layer_ms(stage, 2)), 0.0);
       }
     }
   }
@@ -127,17 +127,17 @@ TEST_F(PaperNeocognitronOnDevice, LayersOfTheOperatorEqualTheCpus) {
 TEST_F(PaperNeocognitronOnDevice, SizesAreChecked) {
   const TrainedNeocognitron network = must(read_neocognitron("digits-small"));
   Engine engine = engine_for(network);
-  PaperNeocognitron op = must(PaperNeocognitron::create(engine, network, SimpleSchedule::kShared));
+  const auto op = must(PaperNeocognitron::create(engine, network, SimpleSchedule::kShared));
   std::vector<float> u0(std::size_t{65} * 65);
   std::vector<float> scores(9);
-  EXPECT_EQ(op.recognize(u0, scores).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(op->recognize(u0, scores).error().status, Status::kInvalidArgument);
   scores.resize(10);
-  EXPECT_TRUE(op.recognize(u0, scores));
+  EXPECT_TRUE(op->recognize(u0, scores));
   u0.pop_back();
-  EXPECT_EQ(op.recognize(u0, scores).error().status, Status::kInvalidArgument);
-  EXPECT_EQ(op.simple_layer(0, u0, scores).error().status, Status::kInvalidArgument);
-  EXPECT_EQ(op.complex_layer(2, u0, scores).error().status, Status::kInvalidArgument);
-  EXPECT_EQ(op.layer_ms(0, 0).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(op->recognize(u0, scores).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(op->simple_layer(0, u0, scores).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(op->complex_layer(2, u0, scores).error().status, Status::kInvalidArgument);
+  EXPECT_EQ(op->layer_ms(0, 0).error().status, Status::kInvalidArgument);
 }
 
 // Fails when a network whose parts do not fit is taken, or the CPU is taken for a device.

@@ -36,14 +36,14 @@ Expected<void> use(const TrainedNeocognitron& network, std::optional<SimpleSched
   if (!schedule) {
     auto layers = DeviceOperatorLayers::create(*engine, network);
     if (!layers) return tl::unexpected(layers.error());
-    return use_layers(*layers);
+    return use_layers(**layers);
   }
   auto op = PaperNeocognitron::create(*engine, network, *schedule);
   if (!op) return tl::unexpected(op.error());
   const std::vector<float> u0(std::size_t{65} * 65);
   std::vector<float> scores(network.names.size());
-  if (const auto times = op->recognize(u0, scores); !times) return tl::unexpected(times.error());
-  return use_layers(*op);
+  if (const auto times = (*op)->recognize(u0, scores); !times) return tl::unexpected(times.error());
+  return use_layers(**op);
 }
 
 struct Failure {

@@ -1,5 +1,7 @@
 """What the tests of the Python package share. A test that cannot run prints "skipped: " and a reason."""
+import ctypes
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -52,8 +54,19 @@ def layouts(program):
 
 
 def layout_of(struct):
-    """The same of a struct of ctypes."""
-    return {name: (getattr(struct, name).offset, getattr(struct, name).size) for name, *_ in struct._fields_}
+    """The same of a struct of ctypes, with the members of its bases."""
+    members = [member for kind in reversed(struct.__mro__) for member in vars(kind).get("_fields_", ())]
+    return {name: (getattr(struct, name).offset, getattr(struct, name).size) for name, *_ in members}
+
+
+def structs_of(module):
+    """The structs of a module by their names in C: CEngineConfig is ocellus_engine_config."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, ctypes.Structure)]
+    return {
+        "ocellus" + re.sub("([A-Z])", r"_\1", kind.__name__[1:]).lower(): kind
+        for kind in kinds
+        if kind is not ctypes.Structure
+    }
 
 
 def main():

@@ -38,8 +38,9 @@ class Results(unittest.TestCase):
     # Fails when a struct differs from the one in ocellus_c.h, or when the package has not all of them.
     def test_layouts(self):
         in_c = support.layouts(support.environment("C_LAYOUT"))
-        self.assertEqual(set(in_c), set(_library.STRUCTS))
-        for name, struct in _library.STRUCTS.items():
+        structs = support.structs_of(_library)
+        self.assertEqual(set(in_c), set(structs))
+        for name, struct in structs.items():
             with self.subTest(name):
                 size, fields = in_c[name]
                 self.assertEqual(ctypes.sizeof(struct), size)

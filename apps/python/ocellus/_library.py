@@ -235,20 +235,6 @@ class COperatorInfo(Structure):
     ]
 
 
-class CFrame(Structure):
-    _fields_ = [
-        ("data", c_void_p),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("stride", c_ssize_t),
-        ("format", c_int32),
-        ("memory", c_int32),
-        ("stream", c_void_p),
-        ("sequence", c_uint64),
-        ("timestamp_ns", c_int64),
-    ]
-
-
 class CPlane(Structure):
     _fields_ = [
         ("data", c_void_p),
@@ -259,6 +245,12 @@ class CPlane(Structure):
         ("memory", c_int32),
         ("stream", c_void_p),
     ]
+
+
+class CFrame(CPlane):
+    """The members of ocellus_frame begin with those of ocellus_plane."""
+
+    _fields_ = [("sequence", c_uint64), ("timestamp_ns", c_int64)]
 
 
 class CTicket(Structure):
@@ -315,25 +307,6 @@ class CMovingObjectsConfig(Structure):
     ]
 
 
-# By the names of ocellus_c.h, for the test that compares the layouts.
-STRUCTS: dict[str, type[Structure]] = {
-    "ocellus_error": CError,
-    "ocellus_option": COption,
-    "ocellus_operator_config": COperatorConfig,
-    "ocellus_engine_config": CEngineConfig,
-    "ocellus_engine_info": CEngineInfo,
-    "ocellus_plane_info": CPlaneInfo,
-    "ocellus_field_info": CFieldInfo,
-    "ocellus_operator_info": COperatorInfo,
-    "ocellus_frame": CFrame,
-    "ocellus_plane": CPlane,
-    "ocellus_ticket": CTicket,
-    "ocellus_frame_info": CFrameInfo,
-    "ocellus_stats": CStats,
-    "ocellus_moving_object": CMovingObject,
-    "ocellus_moving_objects_config": CMovingObjectsConfig,
-}
-
 _ENGINE = c_void_p
 _OPERATOR = c_void_p
 _OBJECTS = c_void_p
@@ -381,8 +354,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 # the system that has no development files has only the first name.
 _NAMES = (f"libocellus_c.so.{'.'.join(__version__.split('.')[:2])}", "libocellus_c.so", "libocellus.so")
 
-_library: ctypes.CDLL | None = None
-
 _KINDS: dict[int, type[Error]] = {
     Status.INVALID_ARGUMENT: InvalidArgument,
     Status.DEADLINE_MISSED: DeadlineMissed,
@@ -425,11 +396,9 @@ def _open() -> ctypes.CDLL:
     )
 
 
+@functools.cache
 def library() -> ctypes.CDLL:
     """The loaded library. It is looked for at the first call."""
-    global _library
-    if _library is not None:
-        return _library
     found = _open()
     for name, (result, arguments) in _FUNCTIONS.items():
         try:
@@ -447,7 +416,6 @@ def library() -> ctypes.CDLL:
             Status.UNSUPPORTED,
             f"{found._name} has version {version}; this package needs version {__version__}",
         )
-    _library = found
     return found
 
 

@@ -200,14 +200,15 @@ class _Lease(NotCopied):
             self.pool.append(self.memory)
 
 
-class _View:
-    """What NumPy needs to make an array of leased memory. The array keeps this object."""
+class View:
+    """What NumPy needs to make an array of memory of the library. The array keeps this object, and so the
+    owner of the memory."""
 
-    __slots__ = ("__array_interface__", "lease")
+    __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, interface: dict[str, Any], lease: _Lease) -> None:
+    def __init__(self, interface: dict[str, Any], owner: Any) -> None:
         self.__array_interface__ = interface
-        self.lease = lease
+        self.owner = owner
 
 
 class Result(tuple[NDArray[Any], ...]):
@@ -561,11 +562,11 @@ class Operator(NotCopied):
     def _result_of(self, ticket: Ticket) -> Result:
         lease = ticket._lease
         memory = lease.memory
-        result = Result([np.asarray(_View(one, lease)) for one in memory.interfaces])
+        result = Result([np.asarray(View(one, lease)) for one in memory.interfaces])
         result.frame = FrameInfo._make(_frame_values(ticket._info))
         result._names = self._names
         result._fields = self._fields
-        result._record = np.asarray(_View(memory.record_interface, lease)) if self._fields else None
+        result._record = np.asarray(View(memory.record_interface, lease)) if self._fields else None
         return result
 
     def text(self, result: Result, part: Optional[int] = None) -> str:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import enum
+import functools
 import warnings
 from ctypes import POINTER, Structure, c_char_p, c_float, c_int, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, Iterator, NamedTuple, Optional, Union
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._library import Error, Status
-from ._operator import FieldRole
+from ._operator import FieldRole, View
 
 META_VERSION = 1
 
@@ -143,40 +144,31 @@ class Result(NamedTuple):
     compute_time: int
 
 
-class _Plane:
-    """A plane of a meta for NumPy. It keeps the buffer, and with it the plane."""
-
-    __slots__ = ("__array_interface__", "buffer")
-
-    def __init__(self, buffer: Any, plane: CPlane) -> None:
-        self.buffer = buffer
-        dtype = _DTYPES[plane.type]
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": (plane.height, plane.width),
-            "strides": (plane.stride, dtype.itemsize),
-            "typestr": dtype.str,
-            "data": (plane.data, True),  # copies of the buffer share the plane, so it is read-only
-        }
+def _array(buffer: Any, plane: CPlane) -> NDArray[Any]:
+    """A plane of a meta. The array keeps the buffer, and with it the plane."""
+    dtype = _DTYPES[plane.type]
+    interface = {
+        "version": 3,
+        "shape": (plane.height, plane.width),
+        "strides": (plane.stride, dtype.itemsize),
+        "typestr": dtype.str,
+        "data": (plane.data, True),  # copies of the buffer share the plane, so it is read-only
+    }
+    return np.asarray(View(interface, buffer))
 
 
-_libraries: Optional[tuple[ctypes.CDLL, ctypes.CDLL]] = None
-
-
+@functools.cache
 def _gstreamer() -> tuple[ctypes.CDLL, ctypes.CDLL]:
     """libgstreamer and libgobject, which PyGObject has loaded."""
-    global _libraries
-    if _libraries is None:
-        gst = ctypes.CDLL("libgstreamer-1.0.so.0")
-        gst.gst_buffer_iterate_meta_filtered.restype = c_void_p
-        gst.gst_buffer_iterate_meta_filtered.argtypes = [c_void_p, POINTER(c_void_p), c_size_t]
-        glib = ctypes.CDLL("libgobject-2.0.so.0")
-        glib.g_type_from_name.restype = c_size_t
-        glib.g_type_from_name.argtypes = [c_char_p]
-        glib.g_quark_to_string.restype = c_char_p
-        glib.g_quark_to_string.argtypes = [c_uint]
-        _libraries = gst, glib
-    return _libraries
+    gst = ctypes.CDLL("libgstreamer-1.0.so.0")
+    gst.gst_buffer_iterate_meta_filtered.restype = c_void_p
+    gst.gst_buffer_iterate_meta_filtered.argtypes = [c_void_p, POINTER(c_void_p), c_size_t]
+    glib = ctypes.CDLL("libgobject-2.0.so.0")
+    glib.g_type_from_name.restype = c_size_t
+    glib.g_type_from_name.argtypes = [c_char_p]
+    glib.g_quark_to_string.restype = c_char_p
+    glib.g_quark_to_string.argtypes = [c_uint]
+    return gst, glib
 
 
 def _metas(buffer: Any) -> Iterator[CMeta]:
@@ -197,11 +189,6 @@ def _metas(buffer: Any) -> Iterator[CMeta]:
             )
         if meta.source != 0:
             yield meta
-
-
-def _fields(info: CResultInfo, record: bytes) -> Iterator[tuple[CField, NDArray[Any]]]:
-    for field in info.fields[: info.n_fields]:
-        yield field, np.frombuffer(record, _DTYPES[field.type], field.capacity, field.offset).copy()
 
 
 def _item(meta: CMeta, values: list[tuple[CField, NDArray[Any]]], item: int) -> dict[str, Any]:
@@ -249,13 +236,17 @@ def result(buffer: Any, operator: Optional[str] = None) -> Optional[Result]:
     else:
         return None
     planes = [plane for plane in meta.planes[: meta.n_planes] if plane.data]
-    values = list(_fields(info, bytes(meta.record)[: info.record_bytes]))
+    record = bytes(meta.record)[: info.record_bytes]
+    values = [
+        (field, np.frombuffer(record, _DTYPES[field.type], field.capacity, field.offset).copy())
+        for field in info.fields[: info.n_fields]
+    ]
     source = _gstreamer()[1].g_quark_to_string(meta.source)
     return Result(
         info.operator_name.decode(),
         source.decode("utf-8", "replace"),
         Flags(meta.flags),
-        {plane.name.decode(): np.asarray(_Plane(buffer, plane)) for plane in planes},
+        {plane.name.decode(): _array(buffer, plane) for plane in planes},
         {plane.name.decode(): (plane.x, plane.y, plane.width, plane.height) for plane in planes if plane.is_picture},
         {field.name.decode(): array[0].item() if field.capacity == 1 else array for field, array in values},
         None if meta.string is None else meta.string.decode(),

@@ -32,8 +32,7 @@ class LayeredProgram {
   /// Errors: those of Arguments::describe.
   static Expected<Footprint> footprint(const Config& config) noexcept {
     Arguments arguments{};
-    if (Expected<void> made = arguments.describe(config); !made)
-      return tl::unexpected(made.error());
+    OCELLUS_TRY(arguments.describe(config));
     detail::LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
     arguments.layout(device);
     Footprint bytes;
@@ -46,8 +45,7 @@ class LayeredProgram {
   /// engine has no CUDA device), those of CUDA.
   static Expected<LayeredProgram> create(Engine& engine, const Config& config,
                                          LayerSchedule schedule, int most_blocks = 0) noexcept {
-    const Expected<Footprint> bytes = footprint(config);
-    if (!bytes) return tl::unexpected(bytes.error());
+    OCELLUS_TRY_ASSIGN(bytes, footprint(config));
     if (engine.info().backend != BackendKind::kCuda) {
       return tl::unexpected(
           make_error(Status::kUnsupported, "%s: the engine has no CUDA device", Arguments::kName));
@@ -55,17 +53,13 @@ class LayeredProgram {
     LayeredProgram program(schedule);
     program.work_.reset(new (std::nothrow) cuda::DeviceWork);
     if (program.work_ == nullptr) return detail::no_memory_for_operator();
-    if (Expected<void> taken = program.work_->prepare(engine, *bytes, Arguments::kName); !taken)
-      return tl::unexpected(taken.error());
-    if (Expected<void> made = program.arguments_.describe(config); !made)
-      return tl::unexpected(made.error());
+    OCELLUS_TRY(program.work_->prepare(engine, *bytes, Arguments::kName));
+    OCELLUS_TRY(program.arguments_.describe(config));
     detail::LayoutBuilder device(program.work_->device_memory(), cuda::kDeviceAlignment);
     program.arguments_.layout(device);
     cuda::Scope cuda(program.work_->device(), cuda::Phase::kCreating, Arguments::kName);
-    if (Expected<void> done = program.work_->start(cuda); !done)
-      return tl::unexpected(done.error());
-    if (Expected<void> done = program.choose_blocks(cuda, most_blocks); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(program.work_->start(cuda));
+    OCELLUS_TRY(program.choose_blocks(cuda, most_blocks));
     return program;
   }
 
@@ -83,8 +77,8 @@ class LayeredProgram {
   Expected<void> run() noexcept {
     cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
     const auto queue = [&]() -> Expected<void> {
-      if (Expected<void> done = launch(cuda); !done) return done;
-      if (Expected<void> done = work_->record(cuda, 1); !done) return done;
+      OCELLUS_TRY(launch(cuda));
+      OCELLUS_TRY(work_->record(cuda, 1));
       return work_->wait_for(cuda, 1);
     };
     return work_->finished(cuda, queue());
@@ -118,11 +112,9 @@ class LayeredProgram {
       return {};
     }
     int each = 0;
-    if (Expected<void> asked = cuda(cuda::kCudaCalls.blocks_per_multiprocessor, &each,
-                                    reinterpret_cast<const void*>(layer_kernels(arguments_).queue),
-                                    kLayerThreads, std::size_t{0});
-        !asked)
-      return asked;
+    OCELLUS_TRY(cuda(cuda::kCudaCalls.blocks_per_multiprocessor, &each,
+                     reinterpret_cast<const void*>(layer_kernels(arguments_).queue), kLayerThreads,
+                     std::size_t{0}));
     blocks_ = std::min(blocks_, std::max(each * work_->device().traits().multiprocessors, 1));
     return {};
   }
@@ -144,7 +136,7 @@ class LayeredProgram {
     }
     for (arguments_.layer = 0; arguments_.layer < arguments_.layer_count; ++arguments_.layer) {
       const TaskLayer& layer = arguments_.layers[static_cast<std::size_t>(arguments_.layer)];
-      if (Expected<void> done = queue(kernels.layer, layer.tasks); !done) return done;
+      OCELLUS_TRY(queue(kernels.layer, layer.tasks));
     }
     return {};
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "core/failure.h"
 #include "cortical_network/network_arithmetic.h"
 
 namespace ocellus::paper {
@@ -44,10 +45,10 @@ void lgn(const CorticalNetworkConfig& config, const std::uint8_t* image, float* 
 }  // namespace
 
 Expected<DenseCorticalNetwork> DenseCorticalNetwork::create(const CorticalNetworkConfig& config) {
-  const Expected<detail::Hierarchy> hierarchy =
+  OCELLUS_TRY_ASSIGN(
+      hierarchy,
       detail::plan_hierarchy(config.width, config.height, kLgnCells,
-                             {config.levels.data(), static_cast<std::size_t>(config.level_count)});
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
+                             {config.levels.data(), static_cast<std::size_t>(config.level_count)}));
   DenseCorticalNetwork network(config);
   const auto largest = static_cast<std::int32_t>(
       rounded(static_cast<double>(config.learning.initial_weight)) / kUnit);

@@ -61,19 +61,18 @@ class PaperKernels final : public cuda::CudaOperator {
           "has %d",
           shared_bytes(), plan_.size.width, device_traits().shared_bytes_per_block));
     }
-    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
+    OCELLUS_TRY(load_check_kernel(cuda));
     const auto starter = diffuses() ? cuda::diffusion_kernel() : cuda::start_kernel();
-    if (Expected<void> done = load_kernel(cuda, starter, 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, cuda::bias_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, begin_kernel(), 0); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, update_kernel(schedule_), shared_bytes()); !done)
-      return done;
+    OCELLUS_TRY(load_kernel(cuda, starter, 0));
+    OCELLUS_TRY(load_kernel(cuda, cuda::bias_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, begin_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, update_kernel(schedule_), shared_bytes()));
     return load_kernel(cuda, end_kernel(), 0);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
-    if (Expected<void> done = record_begin(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_check(cuda, slot, stream));
+    OCELLUS_TRY(record_begin(cuda, slot, stream));
     UpdateArguments update{};
     update.cells = cells();
     update.bias = bias_;
@@ -87,12 +86,10 @@ class PaperKernels final : public cuda::CudaOperator {
         for (update.column = 0; update.column < (each_column ? kColors : 1); ++update.column) {
           const int blocks = update_blocks(schedule_, update);
           if (blocks <= 0) continue;
-          if (Expected<void> done = launch(
-                  cuda, stream, update_kernel(schedule_), dim3(static_cast<unsigned>(blocks)),
-                  dim3(static_cast<unsigned>(update_threads(plan_.size.width))), shared_bytes(),
-                  update);
-              !done)
-            return done;
+          OCELLUS_TRY(launch(cuda, stream, update_kernel(schedule_),
+                             dim3(static_cast<unsigned>(blocks)),
+                             dim3(static_cast<unsigned>(update_threads(plan_.size.width))),
+                             shared_bytes(), update));
         }
       }
     }
@@ -129,10 +126,8 @@ class PaperKernels final : public cuda::CudaOperator {
     bias.pitch = k_pitch_;
     bias.bias = bias_;
     bias.stage = stage();
-    if (Expected<void> done =
-            launch(cuda, stream, cuda::bias_kernel(), rows(), dim3(cuda::kBiasThreads), 0, bias);
-        !done)
-      return done;
+    OCELLUS_TRY(
+        launch(cuda, stream, cuda::bias_kernel(), rows(), dim3(cuda::kBiasThreads), 0, bias));
     return launch(cuda, stream, begin_kernel(), rows(), dim3(kPaperThreads), 0, conversion(slot));
   }
 

@@ -20,7 +20,7 @@ PaperGeometry::PaperGeometry(const TrainedNeocognitron& network) noexcept
 }
 
 Expected<void> check_paper_network(const TrainedNeocognitron& network, const char* who) noexcept {
-  if (Expected<void> checked = check_parameters(network.parameters); !checked) return checked;
+  OCELLUS_TRY(check_parameters(network.parameters));
   if (network.names.empty() || network.names.size() > kMaxCharacterClasses) {
     return detail::invalid_argument("%s: there are %zu classes; there must be 1 to %d", who,
                                     network.names.size(), kMaxCharacterClasses);

@@ -5,11 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "bench/papers/neocognitron/paper_geometry.h"
-#include "bench/papers/neocognitron/paper_schedules.h"
 #include "core/failure.h"
 #include "core/layout_builder.h"
-#include "kernels/core/device_work.h"
 
 namespace ocellus::paper {
 namespace {
@@ -35,82 +32,9 @@ static_assert(sizeof(TableArguments) <= 4096, "kernel arguments have 4 KB");
 
 }  // namespace
 
-class PaperNeocognitron::Layers {
- public:
-  Layers(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
-      : geometry_(geometry), schedule_(schedule) {}
-  Layers(const Layers&) = delete;
-  Layers& operator=(const Layers&) = delete;
-
-  Footprint footprint() noexcept;
-  Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
-
-  Expected<void> begin(std::span<const float> u0) noexcept;
-  Expected<PaperCharacterTimes> end(std::span<float> scores) noexcept;
-  Expected<void> simple_layer(std::size_t stage, std::span<const float> in,
-                              std::span<float> out) noexcept;
-  Expected<void> complex_layer(std::size_t stage, std::span<const float> in,
-                               std::span<float> out) noexcept;
-  Expected<double> layer_ms(std::size_t stage, int repeats) noexcept;
-  int threads(std::size_t stage) const noexcept;
-
- private:
-  /// An S-layer with its arrays on the device.
-  struct SimpleLayer {
-    SharedInputsArguments arguments{};
-    InputTable table{};
-    float* in = nullptr;
-    float* weights = nullptr;
-    WindowTap* taps = nullptr;
-    int neighbors = 1;  ///< positions of a block: T4 and T5
-  };
-
-  void layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept;
-  void set_arguments(const TrainedNeocognitron& network) noexcept;
-  Expected<void> upload_window(Scope& cuda, WindowTap* to, const CellWindow& window) noexcept;
-  Expected<void> upload_network(Scope& cuda, const TrainedNeocognitron& network) noexcept;
-  /// Sets `neighbors` of the layer to the fastest number.
-  Expected<void> try_threads(Scope& cuda, std::size_t stage) noexcept;
-
-  Expected<void> launch_simple(Scope& cuda, std::size_t stage) noexcept;
-  Expected<void> launch_columns(Scope& cuda, std::size_t stage) noexcept;
-  Expected<void> launch_neighbors(Scope& cuda, std::size_t stage) noexcept;
-  Expected<void> launch_complex(Scope& cuda, std::size_t stage) noexcept;
-  Expected<void> launch_character(Scope& cuda) noexcept;
-  Expected<void> queue_character(Scope& cuda) noexcept;
-  Expected<void> compute_once(std::span<const float> in, float* device_in, std::span<float> out,
-                              const float* device_out,
-                              Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
-                              std::size_t stage) noexcept;
-  Expected<double> time_layer(Scope& cuda, std::size_t stage, int repeats) noexcept;
-  bool shares_inputs() const noexcept {
-    return schedule_ == SimpleSchedule::kShared || schedule_ == SimpleSchedule::kTabulated;
-  }
-  dim3 column_block(std::size_t stage) const noexcept {
-    return dim3(static_cast<unsigned>(std::min(geometry_.planes[stage], kMaxThreads)));
-  }
-
-  PaperGeometry geometry_;
-  SimpleSchedule schedule_;
-  DeviceWork work_;
-  // On the device.
-  float* u0_ = nullptr;
-  float* v_ = nullptr;
-  float* scores_ = nullptr;
-  int* first_ = nullptr;  ///< ScoreArguments::first
-  WindowTap* contrast_taps_ = nullptr;
-  std::array<SimpleLayer, kStages> simple_;
-  std::array<float*, kStages> simple_cells_{};
-  std::array<WindowTap*, kComplexStages> complex_taps_{};
-  // In pinned memory.
-  float* pinned_u0_ = nullptr;
-  float* pinned_scores_ = nullptr;
-  ContrastLayerArguments contrast_{};
-};
-
 // ---- memory
 
-void PaperNeocognitron::Layers::layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept {
+void PaperNeocognitron::layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcept {
   std::size_t positions = 0;
   for (std::size_t i = 0; i < kStages; ++i) {
     SimpleLayer& layer = simple_[i];
@@ -133,7 +57,7 @@ void PaperNeocognitron::Layers::layout(LayoutBuilder& device, LayoutBuilder& pin
   pinned_scores_ = pinned.take<float>(classes);
 }
 
-Footprint PaperNeocognitron::Layers::footprint() noexcept {
+Footprint PaperNeocognitron::bytes() noexcept {
   LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
   LayoutBuilder pinned(nullptr, cuda::kDeviceAlignment);
   layout(device, pinned);
@@ -143,9 +67,9 @@ Footprint PaperNeocognitron::Layers::footprint() noexcept {
   return footprint;
 }
 
-Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
-                                                const TrainedNeocognitron& network) noexcept {
-  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
+Expected<void> PaperNeocognitron::start(Engine& engine,
+                                        const TrainedNeocognitron& network) noexcept {
+  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
   layout(device, pinned);
@@ -153,15 +77,14 @@ Expected<void> PaperNeocognitron::Layers::start(Engine& engine,
 
   Scope cuda(work_.device(), Phase::kCreating, kName);
   // The trials read all cells.
-  if (Expected<void> done = work_.start(cuda); !done) return done;
-  if (Expected<void> done = upload_network(cuda, network); !done) return done;
+  OCELLUS_TRY(work_.start(cuda));
+  OCELLUS_TRY(upload_network(cuda, network));
   if (!shares_inputs()) return {};
-  for (std::size_t i = 0; i < kStages; ++i)
-    if (Expected<void> done = try_threads(cuda, i); !done) return done;
+  for (std::size_t i = 0; i < kStages; ++i) OCELLUS_TRY(try_threads(cuda, i));
   return {};
 }
 
-void PaperNeocognitron::Layers::set_arguments(const TrainedNeocognitron& network) noexcept {
+void PaperNeocognitron::set_arguments(const TrainedNeocognitron& network) noexcept {
   const CellWindow& contrast = geometry_.contrast;
   contrast_ = {.u0 = u0_,
                .out = simple_[0].in,
@@ -195,26 +118,21 @@ void PaperNeocognitron::Layers::set_arguments(const TrainedNeocognitron& network
   }
 }
 
-Expected<void> PaperNeocognitron::Layers::upload_window(Scope& cuda, WindowTap* to,
-                                                        const CellWindow& window) noexcept {
+Expected<void> PaperNeocognitron::upload_window(Scope& cuda, WindowTap* to,
+                                                const CellWindow& window) noexcept {
   return work_.upload(cuda, to, window.tap.data(),
                       static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
 }
 
-Expected<void> PaperNeocognitron::Layers::upload_network(
-    Scope& cuda, const TrainedNeocognitron& network) noexcept {
-  if (Expected<void> done = upload_window(cuda, contrast_taps_, geometry_.contrast); !done)
-    return done;
+Expected<void> PaperNeocognitron::upload_network(Scope& cuda,
+                                                 const TrainedNeocognitron& network) noexcept {
+  OCELLUS_TRY(upload_window(cuda, contrast_taps_, geometry_.contrast));
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (Expected<void> done = upload_window(cuda, simple_[i].taps, geometry_.simple[i]); !done)
-      return done;
-    if (Expected<void> done = work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
-                                           geometry_.weights(i) * sizeof(float));
-        !done)
-      return done;
+    OCELLUS_TRY(upload_window(cuda, simple_[i].taps, geometry_.simple[i]));
+    OCELLUS_TRY(work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
+                             geometry_.weights(i) * sizeof(float)));
     if (i == kComplexStages) break;
-    if (Expected<void> done = upload_window(cuda, complex_taps_[i], geometry_.complex[i]); !done)
-      return done;
+    OCELLUS_TRY(upload_window(cuda, complex_taps_[i], geometry_.complex[i]));
   }
   std::array<int, kMaxCharacterClasses + 1> first{};
   const auto begin = network.labels.begin();
@@ -225,38 +143,32 @@ Expected<void> PaperNeocognitron::Layers::upload_network(
 
 // ---- kernels
 
-Expected<void> PaperNeocognitron::Layers::launch_simple(Scope& cuda, std::size_t stage) noexcept {
+Expected<void> PaperNeocognitron::launch_simple(Scope& cuda, std::size_t stage) noexcept {
   if (shares_inputs()) return launch_neighbors(cuda, stage);
   if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
   const SimpleLayerArguments& a = simple_[stage].arguments.layer;
-  if (Expected<void> done =
-          work_.launch(cuda, strength_kernel(), dim3(blocks_for(squared(a.side_out), kCellThreads)),
-                       dim3(kCellThreads), 0, a);
-      !done)
-    return done;
+  OCELLUS_TRY(work_.launch(cuda, strength_kernel(),
+                           dim3(blocks_for(squared(a.side_out), kCellThreads)), dim3(kCellThreads),
+                           0, a));
   return work_.launch(cuda, gather_cells_kernel(),
                       dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
                       dim3(kCellThreads), 0, a);
 }
 
-Expected<void> PaperNeocognitron::Layers::launch_columns(Scope& cuda, std::size_t stage) noexcept {
+Expected<void> PaperNeocognitron::launch_columns(Scope& cuda, std::size_t stage) noexcept {
   SimpleLayerArguments a = simple_[stage].arguments.layer;
   if (schedule_ == SimpleSchedule::kOneGrid) {
     return work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
                         column_block(stage), 0, a);
   }
   for (; a.first_row < a.side_out; ++a.first_row) {
-    if (Expected<void> done =
-            work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
-                         column_block(stage), 0, a);
-        !done)
-      return done;
+    OCELLUS_TRY(work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+                             column_block(stage), 0, a));
   }
   return {};
 }
 
-Expected<void> PaperNeocognitron::Layers::launch_neighbors(Scope& cuda,
-                                                           std::size_t stage) noexcept {
+Expected<void> PaperNeocognitron::launch_neighbors(Scope& cuda, std::size_t stage) noexcept {
   const SimpleLayer& layer = simple_[stage];
   TableArguments a{layer.arguments, layer.table};
   // Shared memory for the planes that fit.
@@ -274,7 +186,7 @@ Expected<void> PaperNeocognitron::Layers::launch_neighbors(Scope& cuda,
   return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
 }
 
-Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_t stage) noexcept {
+Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage) noexcept {
   const CellWindow& window = geometry_.complex[stage];
   const ComplexLayerArguments a{.in = simple_cells_[stage],
                                 .out = simple_[stage + 1].in,
@@ -290,17 +202,14 @@ Expected<void> PaperNeocognitron::Layers::launch_complex(Scope& cuda, std::size_
                       dim3(kCellThreads), 0, a);
 }
 
-Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept {
-  if (Expected<void> done =
-          work_.launch(cuda, contrast_layer_kernel(),
-                       dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
-                       dim3(kCellThreads), 0, contrast_);
-      !done)
-    return done;
+Expected<void> PaperNeocognitron::launch_character(Scope& cuda) noexcept {
+  OCELLUS_TRY(work_.launch(cuda, contrast_layer_kernel(),
+                           dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
+                           dim3(kCellThreads), 0, contrast_));
   for (std::size_t i = 0; i < kStages; ++i) {
-    if (Expected<void> done = launch_simple(cuda, i); !done) return done;
+    OCELLUS_TRY(launch_simple(cuda, i));
     if (i == kComplexStages) break;
-    if (Expected<void> done = launch_complex(cuda, i); !done) return done;
+    OCELLUS_TRY(launch_complex(cuda, i));
   }
   const ScoreArguments a{.similarities = simple_cells_[kComplexStages],
                          .scores = scores_,
@@ -313,24 +222,19 @@ Expected<void> PaperNeocognitron::Layers::launch_character(Scope& cuda) noexcept
 
 // ---- running
 
-Expected<void> PaperNeocognitron::Layers::queue_character(Scope& cuda) noexcept {
-  if (Expected<void> done = work_.record(cuda, 0); !done) return done;
-  if (Expected<void> done =
-          work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice);
-      !done)
-    return done;
-  if (Expected<void> done = work_.record(cuda, 1); !done) return done;
-  if (Expected<void> done = launch_character(cuda); !done) return done;
-  if (Expected<void> done = work_.record(cuda, 2); !done) return done;
-  if (Expected<void> done = work_.copy(cuda, pinned_scores_, scores_,
-                                       static_cast<std::size_t>(geometry_.classes) * sizeof(float),
-                                       cudaMemcpyDeviceToHost);
-      !done)
-    return done;
+Expected<void> PaperNeocognitron::queue_character(Scope& cuda) noexcept {
+  OCELLUS_TRY(work_.record(cuda, 0));
+  OCELLUS_TRY(work_.copy(cuda, u0_, pinned_u0_, kU0Pixels * sizeof(float), cudaMemcpyHostToDevice));
+  OCELLUS_TRY(work_.record(cuda, 1));
+  OCELLUS_TRY(launch_character(cuda));
+  OCELLUS_TRY(work_.record(cuda, 2));
+  OCELLUS_TRY(work_.copy(cuda, pinned_scores_, scores_,
+                         static_cast<std::size_t>(geometry_.classes) * sizeof(float),
+                         cudaMemcpyDeviceToHost));
   return work_.record(cuda, 3);
 }
 
-Expected<void> PaperNeocognitron::Layers::begin(std::span<const float> u0) noexcept {
+Expected<void> PaperNeocognitron::begin(std::span<const float> u0) noexcept {
   if (u0.size() != kU0Pixels) {
     return detail::invalid_argument("%s: a character has %zu pixels; there must be %zu", kName,
                                     u0.size(), kU0Pixels);
@@ -340,67 +244,60 @@ Expected<void> PaperNeocognitron::Layers::begin(std::span<const float> u0) noexc
   return work_.finished(cuda, queue_character(cuda));
 }
 
-Expected<PaperCharacterTimes> PaperNeocognitron::Layers::end(std::span<float> scores) noexcept {
+Expected<PaperCharacterTimes> PaperNeocognitron::end(std::span<float> scores) noexcept {
   const auto classes = static_cast<std::size_t>(geometry_.classes);
   if (scores.size() != classes) {
     return detail::invalid_argument("%s: there is room for %zu scores; there must be %zu", kName,
                                     scores.size(), classes);
   }
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.finished(cuda, work_.wait_for(cuda, 3)); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(work_.finished(cuda, work_.wait_for(cuda, 3)));
   std::copy_n(pinned_scores_, classes, scores.begin());
-  const Expected<double> upload = work_.elapsed(cuda, 0, 1);
-  if (!upload) return tl::unexpected(upload.error());
-  const Expected<double> compute = work_.elapsed(cuda, 1, 2);
-  if (!compute) return tl::unexpected(compute.error());
-  const Expected<double> download = work_.elapsed(cuda, 2, 3);
-  if (!download) return tl::unexpected(download.error());
+  OCELLUS_TRY_ASSIGN(upload, work_.elapsed(cuda, 0, 1));
+  OCELLUS_TRY_ASSIGN(compute, work_.elapsed(cuda, 1, 2));
+  OCELLUS_TRY_ASSIGN(download, work_.elapsed(cuda, 2, 3));
   return PaperCharacterTimes{*upload, *compute, *download};
 }
 
-Expected<void> PaperNeocognitron::Layers::compute_once(
+Expected<void> PaperNeocognitron::compute_once(
     std::span<const float> in, float* device_in, std::span<float> out, const float* device_out,
-    Expected<void> (Layers::*launch_layer)(Scope&, std::size_t) noexcept,
+    Expected<void> (PaperNeocognitron::*launch_layer)(Scope&, std::size_t) noexcept,
     std::size_t stage) noexcept {
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.upload(cuda, device_in, in.data(), in.size_bytes()); !done)
-    return done;
-  if (Expected<void> done = work_.finished(cuda, (this->*launch_layer)(cuda, stage)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, device_in, in.data(), in.size_bytes()));
+  OCELLUS_TRY(work_.finished(cuda, (this->*launch_layer)(cuda, stage)));
   return work_.download(cuda, out.data(), device_out, out.size_bytes());
 }
 
-Expected<void> PaperNeocognitron::Layers::simple_layer(std::size_t stage, std::span<const float> in,
-                                                       std::span<float> out) noexcept {
+Expected<void> PaperNeocognitron::simple_layer(std::size_t stage, std::span<const float> in,
+                                               std::span<float> out) noexcept {
   if (in.size() != geometry_.input_cells(stage) || out.size() != geometry_.simple_cells(stage)) {
     return detail::invalid_argument("%s: S%zu has %zu inputs and %zu cells, not %zu and %zu", kName,
                                     stage + 1, geometry_.input_cells(stage),
                                     geometry_.simple_cells(stage), in.size(), out.size());
   }
-  return compute_once(in, simple_[stage].in, out, simple_cells_[stage], &Layers::launch_simple,
-                      stage);
+  return compute_once(in, simple_[stage].in, out, simple_cells_[stage],
+                      &PaperNeocognitron::launch_simple, stage);
 }
 
-Expected<void> PaperNeocognitron::Layers::complex_layer(std::size_t stage,
-                                                        std::span<const float> in,
-                                                        std::span<float> out) noexcept {
+Expected<void> PaperNeocognitron::complex_layer(std::size_t stage, std::span<const float> in,
+                                                std::span<float> out) noexcept {
   if (in.size() != geometry_.simple_cells(stage) ||
       out.size() != geometry_.input_cells(stage + 1)) {
     return detail::invalid_argument("%s: C%zu has %zu inputs and %zu cells, not %zu and %zu", kName,
                                     stage + 1, geometry_.simple_cells(stage),
                                     geometry_.input_cells(stage + 1), in.size(), out.size());
   }
-  return compute_once(in, simple_cells_[stage], out, simple_[stage + 1].in, &Layers::launch_complex,
-                      stage);
+  return compute_once(in, simple_cells_[stage], out, simple_[stage + 1].in,
+                      &PaperNeocognitron::launch_complex, stage);
 }
 
-Expected<double> PaperNeocognitron::Layers::time_layer(Scope& cuda, std::size_t stage,
-                                                       int repeats) noexcept {
+Expected<double> PaperNeocognitron::time_layer(Scope& cuda, std::size_t stage,
+                                               int repeats) noexcept {
   return work_.time(cuda, repeats, [&] { return launch_simple(cuda, stage); });
 }
 
-Expected<double> PaperNeocognitron::Layers::layer_ms(std::size_t stage, int repeats) noexcept {
+Expected<double> PaperNeocognitron::layer_ms(std::size_t stage, int repeats) noexcept {
   if (repeats < 1)
     return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
                                     repeats);
@@ -408,15 +305,14 @@ Expected<double> PaperNeocognitron::Layers::layer_ms(std::size_t stage, int repe
   return time_layer(cuda, stage, repeats);
 }
 
-Expected<void> PaperNeocognitron::Layers::try_threads(Scope& cuda, std::size_t stage) noexcept {
+Expected<void> PaperNeocognitron::try_threads(Scope& cuda, std::size_t stage) noexcept {
   SimpleLayer& layer = simple_[stage];
   const int most = std::min({kMaxThreads / static_cast<int>(column_block(stage).x),
                              geometry_.simple[stage].sides.out, kMostNeighbors});
   int best = 1;
   double best_ms = 0.0;
   for (layer.neighbors = 1; layer.neighbors <= most; ++layer.neighbors) {
-    const Expected<double> ms = time_layer(cuda, stage, kTrialRepeats);
-    if (!ms) return tl::unexpected(ms.error());
+    OCELLUS_TRY_ASSIGN(ms, time_layer(cuda, stage, kTrialRepeats));
     if (layer.neighbors > 1 && *ms >= best_ms) continue;
     best = layer.neighbors;
     best_ms = *ms;
@@ -425,67 +321,38 @@ Expected<void> PaperNeocognitron::Layers::try_threads(Scope& cuda, std::size_t s
   return {};
 }
 
-int PaperNeocognitron::Layers::threads(std::size_t stage) const noexcept {
+int PaperNeocognitron::threads(std::size_t stage) const noexcept {
   if (schedule_ == SimpleSchedule::kGather) return kCellThreads;
   return static_cast<int>(column_block(stage).x) * simple_[stage].neighbors;
 }
 
-// ---- the handle
-
-PaperNeocognitron::PaperNeocognitron(std::unique_ptr<Layers> layers) noexcept
-    : layers_(std::move(layers)) {}
-PaperNeocognitron::PaperNeocognitron(PaperNeocognitron&& other) noexcept = default;
-PaperNeocognitron& PaperNeocognitron::operator=(PaperNeocognitron&& other) noexcept = default;
-PaperNeocognitron::~PaperNeocognitron() = default;
+// ---- creation
 
 Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
-  const std::unique_ptr<Layers> layers(new (std::nothrow)
-                                           Layers(PaperGeometry(network), SimpleSchedule::kGather));
-  if (!layers) return detail::no_memory_for_operator();
-  return layers->footprint();
+  OCELLUS_TRY(check_paper_network(network, kName));
+  const std::unique_ptr<PaperNeocognitron> made(
+      new (std::nothrow) PaperNeocognitron(PaperGeometry(network), SimpleSchedule::kGather));
+  if (!made) return detail::no_memory_for_operator();
+  return made->bytes();
 }
 
-Expected<PaperNeocognitron> PaperNeocognitron::create(Engine& engine,
-                                                      const TrainedNeocognitron& network,
-                                                      SimpleSchedule schedule) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+Expected<std::unique_ptr<PaperNeocognitron>> PaperNeocognitron::create(
+    Engine& engine, const TrainedNeocognitron& network, SimpleSchedule schedule) noexcept {
+  OCELLUS_TRY(check_paper_network(network, kName));
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
-  std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network), schedule));
-  if (!layers) return detail::no_memory_for_operator();
-  if (const Expected<void> started = layers->start(engine, network); !started)
-    return tl::unexpected(started.error());
-  return PaperNeocognitron(std::move(layers));
+  std::unique_ptr<PaperNeocognitron> made(new (std::nothrow)
+                                              PaperNeocognitron(PaperGeometry(network), schedule));
+  if (!made) return detail::no_memory_for_operator();
+  OCELLUS_TRY(made->start(engine, network));
+  return made;
 }
 
 Expected<PaperCharacterTimes> PaperNeocognitron::recognize(std::span<const float> u0,
                                                            std::span<float> scores) noexcept {
-  if (const Expected<void> begun = begin(u0); !begun) return tl::unexpected(begun.error());
+  OCELLUS_TRY(begin(u0));
   return end(scores);
-}
-Expected<void> PaperNeocognitron::begin(std::span<const float> u0) noexcept {
-  return layers_->begin(u0);
-}
-Expected<PaperCharacterTimes> PaperNeocognitron::end(std::span<float> scores) noexcept {
-  return layers_->end(scores);
-}
-Expected<void> PaperNeocognitron::simple_layer(int stage, std::span<const float> in,
-                                               std::span<float> out) noexcept {
-  return layers_->simple_layer(static_cast<std::size_t>(stage), in, out);
-}
-Expected<void> PaperNeocognitron::complex_layer(int stage, std::span<const float> in,
-                                                std::span<float> out) noexcept {
-  return layers_->complex_layer(static_cast<std::size_t>(stage), in, out);
-}
-Expected<double> PaperNeocognitron::layer_ms(int stage, int repeats) noexcept {
-  return layers_->layer_ms(static_cast<std::size_t>(stage), repeats);
-}
-int PaperNeocognitron::threads(int stage) const noexcept {
-  return layers_->threads(static_cast<std::size_t>(stage));
 }
 
 }  // namespace ocellus::paper

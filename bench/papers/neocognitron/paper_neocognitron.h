@@ -14,6 +14,10 @@
 #include <memory>
 #include <span>
 
+#include "bench/papers/neocognitron/paper_geometry.h"
+#include "bench/papers/neocognitron/paper_schedules.h"
+#include "core/layout_builder.h"
+#include "kernels/core/device_work.h"
 #include "ocellus/engine.h"
 #include "ocellus/neocognitron_training.h"
 #include "ocellus/status.h"
@@ -43,12 +47,9 @@ class PaperNeocognitron {
   /// Takes all memory. T4 and T5 try the numbers of threads of a block that are possible and take
   /// the fastest one for each layer. Errors: those of `footprint`, Unsupported (on the CPU),
   /// OutOfMemory, those of CUDA.
-  static Expected<PaperNeocognitron> create(Engine& engine, const TrainedNeocognitron& network,
-                                            SimpleSchedule schedule) noexcept;
-
-  PaperNeocognitron(PaperNeocognitron&& other) noexcept;
-  PaperNeocognitron& operator=(PaperNeocognitron&& other) noexcept;
-  ~PaperNeocognitron();
+  static Expected<std::unique_ptr<PaperNeocognitron>> create(Engine& engine,
+                                                             const TrainedNeocognitron& network,
+                                                             SimpleSchedule schedule) noexcept;
 
   /// Recognizes a character. `u0` has 65x65 floats. `scores` is the largest similarity to a
   /// reference of each class. Errors: InvalidArgument (sizes), those of CUDA.
@@ -62,21 +63,75 @@ class PaperNeocognitron {
 
   /// Computes one S-layer. `in`: UG (stage 0) or the C-layer below, [position][plane]; `out` in the
   /// same order. Errors: those of `recognize`.
-  Expected<void> simple_layer(int stage, std::span<const float> in, std::span<float> out) noexcept;
+  Expected<void> simple_layer(std::size_t stage, std::span<const float> in,
+                              std::span<float> out) noexcept;
   /// Computes the C-layer behind stage 0 to 2 in the same way.
-  Expected<void> complex_layer(int stage, std::span<const float> in, std::span<float> out) noexcept;
+  Expected<void> complex_layer(std::size_t stage, std::span<const float> in,
+                               std::span<float> out) noexcept;
 
   /// Milliseconds of one of `repeats` computations of an S-layer, one after another, with the
   /// inputs of the last character. Errors: those of CUDA.
-  Expected<double> layer_ms(int stage, int repeats) noexcept;
+  Expected<double> layer_ms(std::size_t stage, int repeats) noexcept;
 
   /// Threads of a block.
-  int threads(int stage) const noexcept;
+  int threads(std::size_t stage) const noexcept;
 
  private:
-  class Layers;
-  explicit PaperNeocognitron(std::unique_ptr<Layers> layers) noexcept;
-  std::unique_ptr<Layers> layers_;
+  PaperNeocognitron(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
+      : geometry_(geometry), schedule_(schedule) {}
+  Footprint bytes() noexcept;
+  Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
+  /// An S-layer with its arrays on the device.
+  struct SimpleLayer {
+    SharedInputsArguments arguments{};
+    InputTable table{};
+    float* in = nullptr;
+    float* weights = nullptr;
+    WindowTap* taps = nullptr;
+    int neighbors = 1;  ///< positions of a block: T4 and T5
+  };
+
+  void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
+  void set_arguments(const TrainedNeocognitron& network) noexcept;
+  Expected<void> upload_window(cuda::Scope& cuda, WindowTap* to, const CellWindow& window) noexcept;
+  Expected<void> upload_network(cuda::Scope& cuda, const TrainedNeocognitron& network) noexcept;
+  /// Sets `neighbors` of the layer to the fastest number.
+  Expected<void> try_threads(cuda::Scope& cuda, std::size_t stage) noexcept;
+
+  Expected<void> launch_simple(cuda::Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_columns(cuda::Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_neighbors(cuda::Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_complex(cuda::Scope& cuda, std::size_t stage) noexcept;
+  Expected<void> launch_character(cuda::Scope& cuda) noexcept;
+  Expected<void> queue_character(cuda::Scope& cuda) noexcept;
+  Expected<void> compute_once(
+      std::span<const float> in, float* device_in, std::span<float> out, const float* device_out,
+      Expected<void> (PaperNeocognitron::*launch_layer)(cuda::Scope&, std::size_t) noexcept,
+      std::size_t stage) noexcept;
+  Expected<double> time_layer(cuda::Scope& cuda, std::size_t stage, int repeats) noexcept;
+  bool shares_inputs() const noexcept {
+    return schedule_ == SimpleSchedule::kShared || schedule_ == SimpleSchedule::kTabulated;
+  }
+  dim3 column_block(std::size_t stage) const noexcept {
+    return dim3(static_cast<unsigned>(std::min(geometry_.planes[stage], kMaxThreads)));
+  }
+
+  PaperGeometry geometry_;
+  SimpleSchedule schedule_;
+  cuda::DeviceWork work_;
+  // On the device.
+  float* u0_ = nullptr;
+  float* v_ = nullptr;
+  float* scores_ = nullptr;
+  int* first_ = nullptr;  ///< ScoreArguments::first
+  WindowTap* contrast_taps_ = nullptr;
+  std::array<SimpleLayer, kStages> simple_;
+  std::array<float*, kStages> simple_cells_{};
+  std::array<WindowTap*, kComplexStages> complex_taps_{};
+  // In pinned memory.
+  float* pinned_u0_ = nullptr;
+  float* pinned_scores_ = nullptr;
+  ContrastLayerArguments contrast_{};
 };
 
 }  // namespace ocellus::paper

@@ -8,11 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/papers/neocognitron/paper_geometry.h"
 #include "core/failure.h"
 #include "core/layout_builder.h"
-#include "kernels/core/device_work.h"
-#include "kernels/neocognitron/kernels.h"
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/half.h"
 
@@ -33,57 +30,7 @@ constexpr int kOctet = 8;
 
 }  // namespace
 
-class DeviceOperatorLayers::Layers {
- public:
-  explicit Layers(const PaperGeometry& geometry) noexcept : geometry_(geometry) {}
-
-  Footprint footprint() noexcept;
-  Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
-  Expected<void> simple_layer(std::size_t stage, std::span<const float> in,
-                              std::span<float> out) noexcept;
-  Expected<double> layer_ms(std::size_t stage, int repeats) noexcept;
-
- private:
-  /// On the device.
-  struct Arrays {
-    std::uint16_t* weights = nullptr;
-    WindowTap* taps = nullptr;
-    float* simple = nullptr;
-    std::uint8_t* any = nullptr;
-    // The inputs: UG in stage 1, active cells in the others.
-    float* contrast = nullptr;
-    ActiveCell* cells = nullptr;
-    int* counts = nullptr;
-    float* energies = nullptr;
-  };
-
-  void layout(LayoutBuilder& device) noexcept;
-  Expected<void> upload_weights(Scope& cuda, std::size_t stage,
-                                const std::vector<float>& weights) noexcept;
-  Expected<void> upload_inputs(Scope& cuda, std::size_t stage, std::span<const float> in) noexcept;
-  Expected<void> launch_layer(Scope& cuda, std::size_t stage) noexcept;
-  SimpleArguments arguments(std::size_t stage) const noexcept;
-
-  std::size_t stride(std::size_t stage) const noexcept {
-    return static_cast<std::size_t>(padded_planes(geometry_.planes[stage]));
-  }
-  std::size_t rows(std::size_t stage) const noexcept {
-    return static_cast<std::size_t>(geometry_.simple[stage].taps) *
-           static_cast<std::size_t>(geometry_.in_planes[stage]);
-  }
-  std::size_t positions(std::size_t stage) const noexcept {
-    return squared(geometry_.simple[stage].sides.out);
-  }
-
-  PaperGeometry geometry_;
-  std::array<float, kStages> thresholds_{};
-  float bias_ = 0.0f;
-  DeviceWork work_;
-  std::array<Arrays, kStages> arrays_;
-  int* present_ = nullptr;
-};
-
-void DeviceOperatorLayers::Layers::layout(LayoutBuilder& device) noexcept {
+void DeviceOperatorLayers::layout(LayoutBuilder& device) noexcept {
   for (std::size_t i = 0; i < kStages; ++i) {
     Arrays& a = arrays_[i];
     const std::size_t below = squared(geometry_.simple[i].sides.in);
@@ -102,7 +49,7 @@ void DeviceOperatorLayers::Layers::layout(LayoutBuilder& device) noexcept {
   present_ = device.take<int>(1);
 }
 
-Footprint DeviceOperatorLayers::Layers::footprint() noexcept {
+Footprint DeviceOperatorLayers::bytes() noexcept {
   LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
   layout(device);
   Footprint footprint;
@@ -110,36 +57,32 @@ Footprint DeviceOperatorLayers::Layers::footprint() noexcept {
   return footprint;
 }
 
-Expected<void> DeviceOperatorLayers::Layers::start(Engine& engine,
-                                                   const TrainedNeocognitron& network) noexcept {
+Expected<void> DeviceOperatorLayers::start(Engine& engine,
+                                           const TrainedNeocognitron& network) noexcept {
   if (network.planes[0] != kEdgePlanes) {
     return tl::unexpected(make_error(Status::kUnsupported, "%s: stage 1 has %d planes, not %d",
                                      kName, network.planes[0], kEdgePlanes));
   }
-  if (Expected<void> taken = work_.prepare(engine, footprint(), kName); !taken) return taken;
+  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
   LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
   layout(device);
   bias_ = 1.0f / network.parameters.gain;
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = work_.start(cuda); !done) return done;
+  OCELLUS_TRY(work_.start(cuda));
   const int present = 1;
-  if (Expected<void> done = work_.upload(cuda, present_, &present, sizeof(present)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, present_, &present, sizeof(present)));
   for (std::size_t i = 0; i < kStages; ++i) {
     const CellWindow& window = geometry_.simple[i];
     thresholds_[i] = network.parameters.stages[i].threshold;
-    if (Expected<void> done =
-            work_.upload(cuda, arrays_[i].taps, window.tap.data(),
-                         static_cast<std::size_t>(window.taps) * sizeof(WindowTap));
-        !done)
-      return done;
-    if (Expected<void> done = upload_weights(cuda, i, network.weights[i]); !done) return done;
+    OCELLUS_TRY(work_.upload(cuda, arrays_[i].taps, window.tap.data(),
+                             static_cast<std::size_t>(window.taps) * sizeof(WindowTap)));
+    OCELLUS_TRY(upload_weights(cuda, i, network.weights[i]));
   }
   return {};
 }
 
-Expected<void> DeviceOperatorLayers::Layers::upload_weights(
-    Scope& cuda, std::size_t stage, const std::vector<float>& weights) noexcept {
+Expected<void> DeviceOperatorLayers::upload_weights(Scope& cuda, std::size_t stage,
+                                                    const std::vector<float>& weights) noexcept {
   const auto planes = static_cast<std::size_t>(geometry_.planes[stage]);
   std::vector<std::uint16_t> halves(rows(stage) * stride(stage));
   for (std::size_t row = 0; row < rows(stage); ++row)
@@ -149,8 +92,8 @@ Expected<void> DeviceOperatorLayers::Layers::upload_weights(
                       halves.size() * sizeof(std::uint16_t));
 }
 
-Expected<void> DeviceOperatorLayers::Layers::upload_inputs(Scope& cuda, std::size_t stage,
-                                                           std::span<const float> in) noexcept {
+Expected<void> DeviceOperatorLayers::upload_inputs(Scope& cuda, std::size_t stage,
+                                                   std::span<const float> in) noexcept {
   const Arrays& a = arrays_[stage];
   const std::size_t below = squared(geometry_.simple[stage].sides.in);
   const auto planes = static_cast<std::size_t>(geometry_.in_planes[stage]);
@@ -172,16 +115,12 @@ Expected<void> DeviceOperatorLayers::Layers::upload_inputs(Scope& cuda, std::siz
       energies[p] += value * value;
     }
   }
-  if (Expected<void> done =
-          work_.upload(cuda, a.cells, cells.data(), cells.size() * sizeof(ActiveCell));
-      !done)
-    return done;
-  if (Expected<void> done = work_.upload(cuda, a.counts, counts.data(), below * sizeof(int)); !done)
-    return done;
+  OCELLUS_TRY(work_.upload(cuda, a.cells, cells.data(), cells.size() * sizeof(ActiveCell)));
+  OCELLUS_TRY(work_.upload(cuda, a.counts, counts.data(), below * sizeof(int)));
   return work_.upload(cuda, a.energies, energies.data(), below * sizeof(float));
 }
 
-SimpleArguments DeviceOperatorLayers::Layers::arguments(std::size_t stage) const noexcept {
+SimpleArguments DeviceOperatorLayers::arguments(std::size_t stage) const noexcept {
   const CellWindow& window = geometry_.simple[stage];
   const Arrays& a = arrays_[stage];
   const int octets = static_cast<int>(stride(stage)) / kOctet;
@@ -209,7 +148,7 @@ SimpleArguments DeviceOperatorLayers::Layers::arguments(std::size_t stage) const
 }
 
 /// As in the operator, for one candidate.
-Expected<void> DeviceOperatorLayers::Layers::launch_layer(Scope& cuda, std::size_t stage) noexcept {
+Expected<void> DeviceOperatorLayers::launch_layer(Scope& cuda, std::size_t stage) noexcept {
   const SimpleArguments a = arguments(stage);
   const auto blocks = static_cast<unsigned>(positions(stage));
   if (stage == 0) {
@@ -230,9 +169,8 @@ Expected<void> DeviceOperatorLayers::Layers::launch_layer(Scope& cuda, std::size
       dim3(cuda::kReferenceThreads), 0, a);
 }
 
-Expected<void> DeviceOperatorLayers::Layers::simple_layer(std::size_t stage,
-                                                          std::span<const float> in,
-                                                          std::span<float> out) noexcept {
+Expected<void> DeviceOperatorLayers::simple_layer(std::size_t stage, std::span<const float> in,
+                                                  std::span<float> out) noexcept {
   if (in.size() != geometry_.input_cells(stage) || out.size() != geometry_.simple_cells(stage)) {
     return detail::invalid_argument("%s: S%zu has %zu inputs and %zu cells, not %zu and %zu", kName,
                                     stage + 1, geometry_.input_cells(stage),
@@ -241,15 +179,11 @@ Expected<void> DeviceOperatorLayers::Layers::simple_layer(std::size_t stage,
   const std::size_t padded = positions(stage) * stride(stage);
   std::vector<float> cells(padded);
   Scope cuda(work_.device(), Phase::kCreating, kName);
-  if (Expected<void> done = upload_inputs(cuda, stage, in); !done) return done;
+  OCELLUS_TRY(upload_inputs(cuda, stage, in));
   // The kernels do not write positions without an active cell.
-  if (Expected<void> done = work_.clear(cuda, arrays_[stage].simple, padded * sizeof(float)); !done)
-    return done;
-  if (Expected<void> done = work_.finished(cuda, launch_layer(cuda, stage)); !done) return done;
-  if (Expected<void> done =
-          work_.download(cuda, cells.data(), arrays_[stage].simple, padded * sizeof(float));
-      !done)
-    return done;
+  OCELLUS_TRY(work_.clear(cuda, arrays_[stage].simple, padded * sizeof(float)));
+  OCELLUS_TRY(work_.finished(cuda, launch_layer(cuda, stage)));
+  OCELLUS_TRY(work_.download(cuda, cells.data(), arrays_[stage].simple, padded * sizeof(float)));
   const auto planes = static_cast<std::size_t>(geometry_.planes[stage]);
   for (std::size_t p = 0; p < positions(stage); ++p)
     std::copy_n(cells.begin() + static_cast<std::ptrdiff_t>(p * stride(stage)), planes,
@@ -257,7 +191,7 @@ Expected<void> DeviceOperatorLayers::Layers::simple_layer(std::size_t stage,
   return {};
 }
 
-Expected<double> DeviceOperatorLayers::Layers::layer_ms(std::size_t stage, int repeats) noexcept {
+Expected<double> DeviceOperatorLayers::layer_ms(std::size_t stage, int repeats) noexcept {
   if (repeats < 1)
     return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
                                     repeats);
@@ -265,43 +199,27 @@ Expected<double> DeviceOperatorLayers::Layers::layer_ms(std::size_t stage, int r
   return work_.time(cuda, repeats, [&] { return launch_layer(cuda, stage); });
 }
 
-// ---- the handle
-
-DeviceOperatorLayers::DeviceOperatorLayers(std::unique_ptr<Layers> layers) noexcept
-    : layers_(std::move(layers)) {}
-DeviceOperatorLayers::DeviceOperatorLayers(DeviceOperatorLayers&& other) noexcept = default;
-DeviceOperatorLayers& DeviceOperatorLayers::operator=(DeviceOperatorLayers&& other) noexcept =
-    default;
-DeviceOperatorLayers::~DeviceOperatorLayers() = default;
+// ---- creation
 
 Expected<Footprint> DeviceOperatorLayers::footprint(const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
-  const std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network)));
-  if (!layers) return detail::no_memory_for_operator();
-  return layers->footprint();
+  OCELLUS_TRY(check_paper_network(network, kName));
+  const std::unique_ptr<DeviceOperatorLayers> made(
+      new (std::nothrow) DeviceOperatorLayers(PaperGeometry(network)));
+  if (!made) return detail::no_memory_for_operator();
+  return made->bytes();
 }
 
-Expected<DeviceOperatorLayers> DeviceOperatorLayers::create(
+Expected<std::unique_ptr<DeviceOperatorLayers>> DeviceOperatorLayers::create(
     Engine& engine, const TrainedNeocognitron& network) noexcept {
-  if (const Expected<void> checked = check_paper_network(network, kName); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY(check_paper_network(network, kName));
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "%s: they need the backend cuda", kName));
-  std::unique_ptr<Layers> layers(new (std::nothrow) Layers(PaperGeometry(network)));
-  if (!layers) return detail::no_memory_for_operator();
-  if (const Expected<void> started = layers->start(engine, network); !started)
-    return tl::unexpected(started.error());
-  return DeviceOperatorLayers(std::move(layers));
-}
-
-Expected<void> DeviceOperatorLayers::simple_layer(int stage, std::span<const float> in,
-                                                  std::span<float> out) noexcept {
-  return layers_->simple_layer(static_cast<std::size_t>(stage), in, out);
-}
-Expected<double> DeviceOperatorLayers::layer_ms(int stage, int repeats) noexcept {
-  return layers_->layer_ms(static_cast<std::size_t>(stage), repeats);
+  std::unique_ptr<DeviceOperatorLayers> made(new (std::nothrow)
+                                                 DeviceOperatorLayers(PaperGeometry(network)));
+  if (!made) return detail::no_memory_for_operator();
+  OCELLUS_TRY(made->start(engine, network));
+  return made;
 }
 
 }  // namespace ocellus::paper

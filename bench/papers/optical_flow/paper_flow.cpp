@@ -48,19 +48,15 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
-    if (Expected<void> done = load_check_kernel(cuda); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, keep_kernel(plan_.format), 0); !done) return done;
+    OCELLUS_TRY(load_check_kernel(cuda));
+    OCELLUS_TRY(load_kernel(cuda, keep_kernel(plan_.format), 0));
     for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
-      if (Expected<void> done =
-              load_kernel(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
-                          convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny));
-          !done)
-        return done;
+      OCELLUS_TRY(load_kernel(cuda, convolve_kernel(schedule_.frames, package_at(first), plan_.nx),
+                              convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny)));
     }
     if (!plan_.filter_only) {
       const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
-      if (Expected<void> done = load_kernel(cuda, window.kernel, window.shared_bytes); !done)
-        return done;
+      OCELLUS_TRY(load_kernel(cuda, window.kernel, window.shared_bytes));
     }
     return load_taps(cuda, kernels);
   }
@@ -77,12 +73,10 @@ class PaperKernels final : public cuda::FlowOperator {
     keep.ny = plan_.ny;
     keep.kept = kept();
     keep.scale = detail::gray_scale(plan_.format);
-    if (Expected<void> done = launch(cuda, stream, keep_kernel(plan_.format),
-                                     dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
-                                          block_count(keep.height + keep.ny - 1, kBlockHeight)),
-                                     block, 0, keep);
-        !done)
-      return done;
+    OCELLUS_TRY(launch(cuda, stream, keep_kernel(plan_.format),
+                       dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
+                            block_count(keep.height + keep.ny - 1, kBlockHeight)),
+                       block, 0, keep));
 
     for (int first = 0; first < plan_.convolutions; first += schedule_.package) {
       const int package = package_at(first);
@@ -103,12 +97,10 @@ class PaperKernels final : public cuda::FlowOperator {
       a.result = {derivatives_, static_cast<std::int64_t>(derivative_stride_),
                   static_cast<std::int64_t>(derivative_plane_),
                   std::numeric_limits<float>::quiet_NaN()};
-      if (Expected<void> done =
-              launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
-                     dim3(block_count(a.width, kBlockWidth), block_count(a.height, kBlockHeight)),
-                     block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a);
-          !done)
-        return done;
+      OCELLUS_TRY(
+          launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
+                 dim3(block_count(a.width, kBlockWidth), block_count(a.height, kBlockHeight)),
+                 block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a));
     }
     return plan_.filter_only ? Expected<void>() : record_window(cuda, slot, stream);
   }
@@ -127,8 +119,7 @@ class PaperKernels final : public cuda::FlowOperator {
 
   /// Loads row by row. A row of the image is one strip of each tap's plane.
   Expected<void> load_taps(Scope& cuda, const KernelConfig& kernels) noexcept {
-    auto source = detail::KernelSource::open(kernels, plan_.size);
-    if (!source) return tl::unexpected(source.error());
+    OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, plan_.size));
     const auto taps = static_cast<std::size_t>(tap_count());
     const auto columns = static_cast<std::size_t>(plan_.size.width);
     const auto convolutions = static_cast<std::size_t>(plan_.convolutions);
@@ -140,7 +131,7 @@ class PaperKernels final : public cuda::FlowOperator {
       for (std::size_t x = 0; x < columns; ++x) {
         for (int c = 0; c < plan_.convolutions; ++c) {
           float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-          if (Expected<void> read = (*source)->next(wx, wy, wt); !read) return read;
+          OCELLUS_TRY((*source)->next(wx, wy, wt));
           const int begin = strip_of(c).first;
           const auto width = static_cast<std::size_t>(strip_of(c).second);
           float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns + x * width +
@@ -159,15 +150,11 @@ class PaperKernels final : public cuda::FlowOperator {
         const std::size_t strip = width * columns * sizeof(float);
         float* const to = taps_ + static_cast<std::size_t>(c) * taps_of_one() +
                           static_cast<std::size_t>(y) * columns * width;
-        if (Expected<void> done =
-                cuda(kCudaCalls.copy_2d, to, pixels_ * width * sizeof(float),
-                     row.get() + static_cast<std::size_t>(c) * taps * columns, strip, strip, taps,
-                     cudaMemcpyHostToDevice, creation_stream());
-            !done)
-          return done;
+        OCELLUS_TRY(cuda(kCudaCalls.copy_2d, to, pixels_ * width * sizeof(float),
+                         row.get() + static_cast<std::size_t>(c) * taps * columns, strip, strip,
+                         taps, cudaMemcpyHostToDevice, creation_stream()));
       }
-      if (Expected<void> done = cuda(kCudaCalls.synchronize_stream, creation_stream()); !done)
-        return done;
+      OCELLUS_TRY(cuda(kCudaCalls.synchronize_stream, creation_stream()));
     }
     return {};
   }

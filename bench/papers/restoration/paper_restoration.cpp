@@ -64,8 +64,8 @@ class PaperKernels final : public cuda::RecursionOperator {
           "block",
           shared_bytes(), most));
     }
-    if (Expected<void> done = load_image_kernels(cuda); !done) return done;
-    if (Expected<void> done = load_kernel(cuda, kernel(), shared_bytes()); !done) return done;
+    OCELLUS_TRY(load_image_kernels(cuda));
+    OCELLUS_TRY(load_kernel(cuda, kernel(), shared_bytes()));
     const std::unique_ptr<float[]> taps(
         new (std::nothrow) float[2 * kFilterQuadrants * tap_count()]);
     if (!taps) return detail::no_memory_for_operator();
@@ -78,21 +78,17 @@ class PaperKernels final : public cuda::RecursionOperator {
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_continue(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_continue(cuda, slot, stream));
     PaperArguments arguments{image_,   plan_.filter.support,      taps_, planes_,
                              columns_, columns_ + column_count(), 0};
     if (flexible()) {
-      if (Expected<void> done =
-              cuda(cuda::kCudaCalls.set, columns_, 0, 2 * column_count() * sizeof(int), stream);
-          !done)
-        return done;
-      if (Expected<void> done = run(cuda, stream, allocation_.blocks, arguments); !done)
-        return done;
+      OCELLUS_TRY(
+          cuda(cuda::kCudaCalls.set, columns_, 0, 2 * column_count() * sizeof(int), stream));
+      OCELLUS_TRY(run(cuda, stream, allocation_.blocks, arguments));
     } else {
       const int planes = planes_of_schedule(image_);
       for (int& t = arguments.plane_of_schedule; t < planes; ++t)
-        if (Expected<void> done = run(cuda, stream, points_on_plane(image_, t), arguments); !done)
-          return done;
+        OCELLUS_TRY(run(cuda, stream, points_on_plane(image_, t), arguments));
     }
     const std::size_t corner =
         static_cast<std::size_t>(image_.margin_y) * static_cast<std::size_t>(image_.width) +
