@@ -9,9 +9,8 @@
 #include <new>
 
 #include "core/denormals.h"
-#include "restoration/cpu/pixels.h"
-#include "restoration/cpu/recursion_row.h"
 #include "restoration/cpu/restoration.h"
+#include "restoration/cpu/rows.h"
 
 namespace ocellus::detail {
 namespace {
