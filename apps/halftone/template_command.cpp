@@ -25,16 +25,13 @@ struct TemplateMakeOptions {
   bool continuous = false;
 };
 
-/// Checks the stages as an operator would, without creating an engine.
+/// Checks the stages as an operator would.
 void check_stages(const CellTemplates& templates) {
   CellularNetworkConfig config;
   config.size = {64, 64};
   config.stage_count = static_cast<int>(templates.stages.size());
   std::copy(templates.stages.begin(), templates.stages.end(), config.stages.begin());
-  EngineConfig engine;
-  engine.backend.choice = BackendChoice::kCpu;
-  const EngineInfo info = take(Engine::probe(engine), "engine");
-  if (const auto checked = CellularNetwork::footprint(info, config); !checked)
+  if (const auto checked = CellularNetwork::info_for(config); !checked)
     throw InputError(checked.error().text);
 }
 

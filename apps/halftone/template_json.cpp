@@ -113,18 +113,12 @@ const std::array<WordField, 5>& word_fields() {
   return kWords;
 }
 
-const WordField* word_field(std::string_view name) {
-  for (const WordField& field : word_fields()) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
-const NumberField* number_field(std::string_view name) {
-  for (const NumberField& field : kNumbers) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
+/// The field of this name, or null.
+template <typename Fields>
+auto find_field(const Fields& fields, std::string_view name) {
+  const auto found = std::find_if(std::begin(fields), std::end(fields),
+                                  [name](const auto& field) { return field.name == name; });
+  return found == std::end(fields) ? nullptr : &*found;
 }
 
 void set_number(CellStage& stage, const NumberField& field, double value,
@@ -256,13 +250,13 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
             fmt::format("{}: continuous is {}; it must be true or false", where, shown()));
       }
       draft.continuous = value.get<bool>();
-    } else if (const NumberField* number = number_field(name)) {
+    } else if (const NumberField* number = find_field(kNumbers, name)) {
       if (!value.is_number()) {
         throw InputError(fmt::format("{}: {} is {}; it must be a number, {:.10g} to {:.10g}", where,
                                      name, shown(), number->low, number->high));
       }
       set_number(draft.stage, *number, value.get<double>(), where);
-    } else if (const WordField* word = word_field(name)) {
+    } else if (const WordField* word = find_field(word_fields(), name)) {
       if (!value.is_string())
         throw InputError(fmt::format("{}: {} is {}; it must be a word", where, name, shown()));
       set_word(draft.stage, *word, value.get<std::string>(), where);

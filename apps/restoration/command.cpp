@@ -10,7 +10,6 @@
 
 #include "apps/io/color.h"
 #include "apps/io/picture_command.h"
-#include "apps/restoration/identify_command.h"
 
 namespace ocellus::app {
 namespace {

@@ -1,4 +1,4 @@
-// ocellus restore: frames in, pictures out.
+// ocellus restore: frames in, pictures out; ocellus identify: makes a filter file.
 #pragma once
 
 namespace CLI {
@@ -7,8 +7,9 @@ class App;
 
 namespace ocellus::app {
 
-/// Its exit code goes to `exit_code`. The callback throws InputError on bad input, which is exit
-/// status 2.
+/// Adds restore and identify. The exit code goes to `exit_code`. The callbacks throw InputError on
+/// bad input, which is exit status 2.
 void add_restoration_command(CLI::App& program, int& exit_code);
+void add_identify_command(CLI::App& program, int& exit_code);  // alone
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-#include "apps/restoration/identify_command.h"
+#include "apps/restoration/command.h"
 
 #include <fmt/format.h>
 

@@ -224,10 +224,94 @@ __device__ void add_inputs(const SimpleArguments& a, int candidate, const InputL
 constexpr int kNarrowInputs = 128;
 constexpr int kCellLoads = 4;
 
+/// The taps of a position that a lane of a warp reads: where their inputs are, and their places in
+/// the order of all inputs.
+struct LaneTaps {
+  static constexpr int kCount = kMaxSimpleTaps / kWarp;
+  int at[kCount];
+  int begin[kCount];
+  int count[kCount];
+};
+
+/// Finds the taps of a lane, without their places. Returns the sum of c u^2 of all taps. Each loop
+/// issues all of its loads before the first of them arrives.
+__device__ inline float find_taps(const SimpleArguments& a, std::size_t base, int position,
+                                  LaneTaps& lane_taps) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int* const counts = a.candidates.counts + base;
+  const float* const energies = a.candidates.energies + base;
+  const int x = a.first + position % a.side_out;
+  const int y = a.first + position / a.side_out;
+  WindowTap tap[LaneTaps::kCount];
+  float energy = 0.0f;
+#pragma unroll
+  for (int r = 0; r < LaneTaps::kCount; ++r) {
+    const int t = r * kWarp + lane;
+    lane_taps.at[r] = 0;
+    if (t < a.tap_count) tap[r] = a.taps[t];
+  }
+#pragma unroll
+  for (int r = 0; r < LaneTaps::kCount; ++r) {
+    const int column = x + tap[r].dx;
+    const int row = y + tap[r].dy;
+    const bool inside = r * kWarp + lane < a.tap_count && column >= 0 && row >= 0 &&
+                        column < a.side_in && row < a.side_in;
+    const int at = inside ? row * a.side_in + column : 0;
+    lane_taps.at[r] = at;
+    lane_taps.count[r] = inside ? counts[at] : 0;
+    energy = fmaf(tap[r].weight, inside ? energies[at] : 0.0f, energy);
+  }
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    energy += __shfl_xor_sync(kAllLanes, energy, offset);
+  return energy;
+}
+
+/// Finds the places of the inputs. Returns the number of all inputs.
+__device__ inline int place_inputs(const SimpleArguments& a, LaneTaps& taps) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  int total = 0;
+#pragma unroll
+  for (int r = 0; r < LaneTaps::kCount; ++r) {
+    taps.begin[r] = total;
+    if (r * kWarp >= a.tap_count) continue;
+    int sum = taps.count[r];
+#pragma unroll
+    for (int offset = 1; offset < kWarp; offset *= 2) {
+      const int lower = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(offset));
+      if (lane >= offset) sum += lower;
+    }
+    taps.begin[r] += sum - taps.count[r];
+    total += __shfl_sync(kAllLanes, sum, kWarp - 1);
+  }
+  return total;
+}
+
+/// Copies the inputs from `first` on, of which there are `end`, to the list of the warp.
+__device__ inline void copy_inputs(const SimpleArguments& a, const ActiveCell* cells,
+                                   const LaneTaps& taps, int first, int end, Input* list) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+#pragma unroll
+  for (int r = 0; r < LaneTaps::kCount; ++r) {
+    const int shift = taps.begin[r] - first;
+    const ActiveCell* const from = cells + static_cast<std::size_t>(taps.at[r]) * a.in_planes;
+    const int last = min(taps.count[r], end - shift);
+    for (int i = max(-shift, 0); i < last; i += kCellLoads) {
+      ActiveCell cell[kCellLoads];
+#pragma unroll
+      for (int k = 0; k < kCellLoads; ++k)
+        if (i + k < last) cell[k] = from[i + k];
+#pragma unroll
+      for (int k = 0; k < kCellLoads; ++k)
+        if (i + k < last)
+          list[shift + i + k] = {(r * kWarp + lane) * a.in_planes + cell[k].plane, cell[k].value};
+    }
+  }
+}
+
 // A warp computes the planes of a position. It needs no barrier of the block, which most positions
 // would wait at for longer than they compute.
 __device__ void write_narrow(const SimpleArguments& a, int candidate) {
-  constexpr int kLaneTaps = kMaxSimpleTaps / kWarp;
   // Small, because the first-level cache, which has most weights, gets what shared memory leaves.
   union Memory {
     Input list[kNarrowInputs];
@@ -239,56 +323,14 @@ __device__ void write_narrow(const SimpleArguments& a, int candidate) {
   const int position = static_cast<int>(blockIdx.x) * kNarrowBlockPositions + warp;
   if (position >= a.side_out * a.side_out) return;
   const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
-  const int* const counts = a.candidates.counts + base;
-  const float* const energies = a.candidates.energies + base;
-  const int x = a.first + position % a.side_out;
-  const int y = a.first + position / a.side_out;
-
-  // Where the inputs of each tap are, and their places in the order of all inputs. Each loop issues
-  // all of its loads before the first of them arrives.
-  WindowTap tap[kLaneTaps];
-  int at[kLaneTaps];
-  int begin[kLaneTaps];
-  int count[kLaneTaps];
-  float energy = 0.0f;
-#pragma unroll
-  for (int r = 0; r < kLaneTaps; ++r) {
-    const int t = r * kWarp + lane;
-    at[r] = 0;
-    if (t < a.tap_count) tap[r] = a.taps[t];
-  }
-#pragma unroll
-  for (int r = 0; r < kLaneTaps; ++r) {
-    const int column = x + tap[r].dx;
-    const int row = y + tap[r].dy;
-    const bool inside = r * kWarp + lane < a.tap_count && column >= 0 && row >= 0 &&
-                        column < a.side_in && row < a.side_in;
-    at[r] = inside ? row * a.side_in + column : 0;
-    count[r] = inside ? counts[at[r]] : 0;
-    energy = fmaf(tap[r].weight, inside ? energies[at[r]] : 0.0f, energy);
-  }
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
-    energy += __shfl_xor_sync(kAllLanes, energy, offset);
   std::uint8_t* const any = a.candidates.any + base + position;
+  LaneTaps taps;
+  const float energy = find_taps(a, base, position, taps);
   if (!(energy > 0.0f)) {
     if (lane == 0) *any = 0;
     return;
   }
-  int total = 0;
-#pragma unroll
-  for (int r = 0; r < kLaneTaps; ++r) {
-    begin[r] = total;
-    if (r * kWarp >= a.tap_count) continue;
-    int sum = count[r];
-#pragma unroll
-    for (int offset = 1; offset < kWarp; offset *= 2) {
-      const int lower = __shfl_up_sync(kAllLanes, sum, static_cast<unsigned>(offset));
-      if (lane >= offset) sum += lower;
-    }
-    begin[r] += sum - count[r];
-    total += __shfl_sync(kAllLanes, sum, kWarp - 1);
-  }
+  const int total = place_inputs(a, taps);
 
   const int groups = kWarp / a.octets;
   const int group = lane / a.octets;
@@ -299,22 +341,7 @@ __device__ void write_narrow(const SimpleArguments& a, int candidate) {
   float sum[kOctet] = {};
   for (int first = 0; first < total; first += kNarrowInputs) {
     const int end = min(total - first, kNarrowInputs);
-#pragma unroll
-    for (int r = 0; r < kLaneTaps; ++r) {
-      const int shift = begin[r] - first;
-      const ActiveCell* const from = cells + static_cast<std::size_t>(at[r]) * a.in_planes;
-      const int last = min(count[r], end - shift);
-      for (int i = max(-shift, 0); i < last; i += kCellLoads) {
-        ActiveCell cell[kCellLoads];
-#pragma unroll
-        for (int k = 0; k < kCellLoads; ++k)
-          if (i + k < last) cell[k] = from[i + k];
-#pragma unroll
-        for (int k = 0; k < kCellLoads; ++k)
-          if (i + k < last)
-            list[shift + i + k] = {(r * kWarp + lane) * a.in_planes + cell[k].plane, cell[k].value};
-      }
-    }
+    copy_inputs(a, cells, taps, first, end, list);
     __syncwarp();
     if (group < groups) add_rows(list, group, end, groups, weights, a.octets, sum);
     __syncwarp();
@@ -384,14 +411,153 @@ static_assert(kMostPositions <= 1 << 16);
 
 constexpr int kTapLoads = 4;
 
-// A warp computes the cells of a position. kParts parts of it share the inputs; each lane adds four
-// planes.
+/// Appends the inputs of the taps from `begin` to `end` - 1 around (x, y) to the list of a warp,
+/// which has `n`. Returns how many it then has.
+__device__ inline int collect_inputs(const ComplexArguments& a, const std::uint8_t* any, int x,
+                                     int y, int begin, int end, int n, BlurInput* list) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  for (int first = begin; first < end; first += kTapLoads * kWarp) {
+    WindowTap tap[kTapLoads];
+    BlurInput input[kTapLoads];
+    bool used[kTapLoads];
+#pragma unroll
+    for (int k = 0; k < kTapLoads; ++k)
+      if (first + k * kWarp + lane < end) tap[k] = a.taps[first + k * kWarp + lane];
+#pragma unroll
+    for (int k = 0; k < kTapLoads; ++k) {
+      const int column = x + tap[k].dx;
+      const int row = y + tap[k].dy;
+      used[k] = first + k * kWarp + lane < end && column >= 0 && row >= 0 && column < a.side_in &&
+                row < a.side_in;
+      input[k] = {static_cast<std::uint16_t>(row * a.side_in + column),
+                  static_cast<std::uint16_t>(first + k * kWarp + lane)};
+      if (used[k]) used[k] = any[input[k].position] != 0;
+    }
+#pragma unroll
+    for (int k = 0; k < kTapLoads; ++k) {
+      const unsigned mask = __ballot_sync(kAllLanes, used[k]);
+      if (used[k]) list[n + __popc(mask & lanes_before())] = input[k];
+      n += __popc(mask);
+    }
+  }
+  __syncwarp();
+  return n;
+}
+
+/// Planes that a lane adds at once. kParts parts of a warp share the inputs.
+constexpr int kQuad = 4;
+
+/// The sum of the inputs `begin` to `end` - 1 of the list for the plane `first` + lane, if the warp
+/// has it and `own` is true; otherwise 0. `in` are the S-cells of the candidate.
+template <int kParts>
+__device__ float sum_inputs(const ComplexArguments& a, const float* in, const BlurInput* list,
+                            const float* weights, int first, int begin, int end, bool own) {
+  constexpr int kQuads = kWarp / kParts;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const int quad = first + lane % kQuads * kQuad;
+  float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
+  if (quad < a.stride) {
+#pragma unroll 4
+    for (int i = begin + lane / kQuads; i < end; i += kParts) {
+      const BlurInput input = list[i];
+      const float weight = weights[input.tap];
+      const float4 cells_in = *reinterpret_cast<const float4*>(
+          in + static_cast<std::size_t>(input.position) * a.stride + quad);
+      sum.x = fmaf(weight, cells_in.x, sum.x);
+      sum.y = fmaf(weight, cells_in.y, sum.y);
+      sum.z = fmaf(weight, cells_in.z, sum.z);
+      sum.w = fmaf(weight, cells_in.w, sum.w);
+    }
+  }
+#pragma unroll
+  for (int offset = kQuads; offset < kWarp; offset *= 2) {
+    sum.x += __shfl_xor_sync(kAllLanes, sum.x, offset);
+    sum.y += __shfl_xor_sync(kAllLanes, sum.y, offset);
+    sum.z += __shfl_xor_sync(kAllLanes, sum.z, offset);
+    sum.w += __shfl_xor_sync(kAllLanes, sum.w, offset);
+  }
+  const int from = lane / kQuad % kQuads;
+  const float x_sum = __shfl_sync(kAllLanes, sum.x, from);
+  const float y_sum = __shfl_sync(kAllLanes, sum.y, from);
+  const float z_sum = __shfl_sync(kAllLanes, sum.z, from);
+  const float w_sum = __shfl_sync(kAllLanes, sum.w, from);
+  const float low = lane % 2 == 0 ? x_sum : y_sum;
+  const float high = lane % 2 == 0 ? z_sum : w_sum;
+  return own ? (lane % kQuad < 2 ? low : high) : 0.0f;
+}
+
+/// Computes the cells of a position by a warp. Returns how many are active.
+template <int kParts>
+__device__ int blur_position(const ComplexArguments& a, int candidate, int position,
+                             BlurInput* list, const float* weights) {
+  constexpr int kPlanes = kWarp / kParts * kQuad;
+  static_assert(kPlanes <= kWarp);
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
+  const std::uint8_t* const any = a.candidates.any + base;
+  const float* const in = a.candidates.simple + candidate * a.candidates.simple_stride;
+  ActiveCell* const out = a.candidates.cells + candidate * a.candidates.cell_stride +
+                          static_cast<std::size_t>(position) * a.planes;
+  const int x = a.first + 2 * (position % a.side_out);
+  const int y = a.first + 2 * (position / a.side_out);
+  const int center = collect_inputs(a, any, x, y, 0, a.center_taps, 0, list);
+  int all = 0;  // inputs with the surround; 0: not collected
+  int cells = 0;
+  float energy = 0.0f;
+  for (int first = 0; center > 0 && first < a.planes; first += kPlanes) {
+    const int plane = first + lane;
+    const bool own = lane < kPlanes && plane < a.planes;
+    float sum = sum_inputs<kParts>(a, in, list, weights, first, 0, center, own);
+    if (a.center_taps < a.tap_count && __any_sync(kAllLanes, sum > 0.0f)) {
+      // Inhibition needs excitation: most positions have none.
+      if (all == 0) all = collect_inputs(a, any, x, y, a.center_taps, a.tap_count, center, list);
+      const float inhibition = sum_inputs<kParts>(a, in, list, weights, first, center, all, own);
+      if (sum > 0.0f) sum += inhibition;
+    }
+    const bool active = sum > 0.0f;
+    const unsigned mask = __ballot_sync(kAllLanes, active);
+    if (active) {
+      const float value = sum / (1.0f + sum);
+      out[cells + __popc(mask & lanes_before())] = {value, plane};
+      energy = fmaf(value, value, energy);
+    }
+    cells += __popc(mask);
+  }
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    energy += __shfl_xor_sync(kAllLanes, energy, offset);
+  if (lane == 0) {
+    a.candidates.counts[base + position] = cells;
+    a.candidates.energies[base + position] = energy;
+  }
+  return cells;
+}
+
+/// Leaves out the cells of a candidate beyond the capacity.
+__device__ inline void limit_cells(const ComplexArguments& a, int candidate) {
+  const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
+  int* const counts = a.candidates.counts + base;
+  if (threadIdx.x == 0) a.candidates.capped[candidate] = 1;
+  cut_cells<kComplexThreads>(
+      a.side_out * a.side_out, a.capacity,
+      [&](int i) { return static_cast<unsigned>(__ldcg(counts + i)); },
+      [&](int i, unsigned kept) {
+        const ActiveCell* const of_position = a.candidates.cells +
+                                              candidate * a.candidates.cell_stride +
+                                              static_cast<std::size_t>(i) * a.planes;
+        float energy = 0.0f;
+        for (unsigned c = 0; c < kept; ++c) {
+          const float value = __ldcg(&of_position[c].value);
+          energy = fmaf(value, value, energy);
+        }
+        counts[i] = static_cast<int>(kept);
+        a.candidates.energies[base + i] = energy;
+      });
+}
+
+// A warp computes the cells of a position.
 template <int kParts>
 __device__ void write_complex(const ComplexArguments& a, int candidate) {
-  constexpr int kQuad = 4;
-  constexpr int kQuads = kWarp / kParts;
-  constexpr int kPlanes = kQuads * kQuad;
-  static_assert(kPlanes <= kWarp);
   __shared__ BlurInput lists[kComplexBlockPositions][detail::kMaxWindowTaps];
   __shared__ float weights[detail::kMaxWindowTaps];
   __shared__ unsigned found;
@@ -399,131 +565,15 @@ __device__ void write_complex(const ComplexArguments& a, int candidate) {
   for (int t = static_cast<int>(threadIdx.x); t < a.tap_count; t += kComplexThreads)
     weights[t] = a.taps[t].weight;
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int position = static_cast<int>(blockIdx.x) * kComplexBlockPositions + warp;
-  const int positions = a.side_out * a.side_out;
-  const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
-  ActiveCell* const all_cells = a.candidates.cells + candidate * a.candidates.cell_stride;
-  int* const counts = a.candidates.counts + base;
-  float* const energies = a.candidates.energies + base;
-  if (position < positions) {
-    BlurInput* const list = lists[warp];
-    const std::uint8_t* const any = a.candidates.any + base;
-    const float* const in = a.candidates.simple + candidate * a.candidates.simple_stride;
-    const int x = a.first + 2 * (position % a.side_out);
-    const int y = a.first + 2 * (position / a.side_out);
-    // Appends the inputs of taps to the list, which has `n`.
-    const auto collect = [&](int begin, int end, int n) {
-      for (int first = begin; first < end; first += kTapLoads * kWarp) {
-        WindowTap tap[kTapLoads];
-        BlurInput input[kTapLoads];
-        bool used[kTapLoads];
-#pragma unroll
-        for (int k = 0; k < kTapLoads; ++k)
-          if (first + k * kWarp + lane < end) tap[k] = a.taps[first + k * kWarp + lane];
-#pragma unroll
-        for (int k = 0; k < kTapLoads; ++k) {
-          const int column = x + tap[k].dx;
-          const int row = y + tap[k].dy;
-          used[k] = first + k * kWarp + lane < end && column >= 0 && row >= 0 &&
-                    column < a.side_in && row < a.side_in;
-          input[k] = {static_cast<std::uint16_t>(row * a.side_in + column),
-                      static_cast<std::uint16_t>(first + k * kWarp + lane)};
-          if (used[k]) used[k] = any[input[k].position] != 0;
-        }
-#pragma unroll
-        for (int k = 0; k < kTapLoads; ++k) {
-          const unsigned mask = __ballot_sync(kAllLanes, used[k]);
-          if (used[k]) list[n + __popc(mask & lanes_before())] = input[k];
-          n += __popc(mask);
-        }
-      }
-      __syncwarp();
-      return n;
-    };
-    const int center = collect(0, a.center_taps, 0);
-    int all = 0;  // inputs with the surround; 0: not collected
-    int cells = 0;
-    float energy = 0.0f;
-    ActiveCell* const out = all_cells + static_cast<std::size_t>(position) * a.planes;
-    for (int first = 0; center > 0 && first < a.planes; first += kPlanes) {
-      const int quad = first + lane % kQuads * kQuad;
-      const int plane = first + lane;
-      const bool own = lane < kPlanes && plane < a.planes;
-      // Of the plane of the lane.
-      const auto add = [&](int begin, int end) {
-        float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (quad < a.stride) {
-#pragma unroll 4
-          for (int i = begin + lane / kQuads; i < end; i += kParts) {
-            const BlurInput input = list[i];
-            const float weight = weights[input.tap];
-            const float4 cells_in = *reinterpret_cast<const float4*>(
-                in + static_cast<std::size_t>(input.position) * a.stride + quad);
-            sum.x = fmaf(weight, cells_in.x, sum.x);
-            sum.y = fmaf(weight, cells_in.y, sum.y);
-            sum.z = fmaf(weight, cells_in.z, sum.z);
-            sum.w = fmaf(weight, cells_in.w, sum.w);
-          }
-        }
-#pragma unroll
-        for (int offset = kQuads; offset < kWarp; offset *= 2) {
-          sum.x += __shfl_xor_sync(kAllLanes, sum.x, offset);
-          sum.y += __shfl_xor_sync(kAllLanes, sum.y, offset);
-          sum.z += __shfl_xor_sync(kAllLanes, sum.z, offset);
-          sum.w += __shfl_xor_sync(kAllLanes, sum.w, offset);
-        }
-        const int from = lane / kQuad % kQuads;
-        const float x_sum = __shfl_sync(kAllLanes, sum.x, from);
-        const float y_sum = __shfl_sync(kAllLanes, sum.y, from);
-        const float z_sum = __shfl_sync(kAllLanes, sum.z, from);
-        const float w_sum = __shfl_sync(kAllLanes, sum.w, from);
-        const float low = lane % 2 == 0 ? x_sum : y_sum;
-        const float high = lane % 2 == 0 ? z_sum : w_sum;
-        return own ? (lane % kQuad < 2 ? low : high) : 0.0f;
-      };
-      float sum = add(0, center);
-      if (a.center_taps < a.tap_count && __any_sync(kAllLanes, sum > 0.0f)) {
-        // Inhibition needs excitation: most positions have none.
-        if (all == 0) all = collect(a.center_taps, a.tap_count, center);
-        const float inhibition = add(center, all);
-        if (sum > 0.0f) sum += inhibition;
-      }
-      const bool active = sum > 0.0f;
-      const unsigned mask = __ballot_sync(kAllLanes, active);
-      if (active) {
-        const float value = sum / (1.0f + sum);
-        out[cells + __popc(mask & lanes_before())] = {value, plane};
-        energy = fmaf(value, value, energy);
-      }
-      cells += __popc(mask);
-    }
-#pragma unroll
-    for (int offset = kWarp / 2; offset > 0; offset /= 2)
-      energy += __shfl_xor_sync(kAllLanes, energy, offset);
-    if (lane == 0) {
-      counts[position] = cells;
-      energies[position] = energy;
-      if (cells > 0) atomicAdd(&found, static_cast<unsigned>(cells));
-    }
+  if (position < a.side_out * a.side_out) {
+    const int cells = blur_position<kParts>(a, candidate, position, lists[warp], weights);
+    if (threadIdx.x % kWarp == 0 && cells > 0) atomicAdd(&found, static_cast<unsigned>(cells));
   }
   unsigned total = 0;
-  if (!is_last_block(a.candidates.progress + candidate, found, total)) return;
-  if (total <= a.capacity) return;
-  if (threadIdx.x == 0) a.candidates.capped[candidate] = 1;
-  cut_cells<kComplexThreads>(
-      positions, a.capacity, [&](int i) { return static_cast<unsigned>(__ldcg(counts + i)); },
-      [&](int i, unsigned kept) {
-        const ActiveCell* const of_position = all_cells + static_cast<std::size_t>(i) * a.planes;
-        float energy = 0.0f;
-        for (unsigned c = 0; c < kept; ++c) {
-          const float value = __ldcg(&of_position[c].value);
-          energy = fmaf(value, value, energy);
-        }
-        counts[i] = static_cast<int>(kept);
-        energies[i] = energy;
-      });
+  if (is_last_block(a.candidates.progress + candidate, found, total) && total > a.capacity)
+    limit_cells(a, candidate);
 }
 
 // ---- kernels

@@ -12,7 +12,7 @@ struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
 
-// The largest similarity to a vector between two references of a class (cpu/readout.h). A warp
+// The largest similarity to a vector between two references of a class (references.h). A warp
 // takes every 16th reference; its own results rule out later ones. They do not depend on other
 // warps, so that the result does not depend on the timing.
 __device__ void read_class(const ReadoutArguments& a, int candidate) {

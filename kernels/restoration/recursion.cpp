@@ -8,7 +8,6 @@
 
 #include "core/failure.h"
 #include "kernels/restoration/recursion.h"
-#include "kernels/restoration/recursion_operator.h"
 
 namespace ocellus::cuda {
 

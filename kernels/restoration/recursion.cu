@@ -61,41 +61,23 @@ __global__ void __launch_bounds__(kAddThreads)
 }  // namespace
 
 Kernel<ContinueArguments> continue_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return continue_image<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return continue_image<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return continue_image<float>;
+  return kernel_for<ContinueArguments>(format, continue_image<std::uint8_t>,
+                                       continue_image<std::uint16_t>, continue_image<float>);
 }
 
 Kernel<AddQuadrantsArguments> add_quadrants_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return add_quadrants<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return add_quadrants<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return add_quadrants<float>;
+  return kernel_for<AddQuadrantsArguments>(format, add_quadrants<std::uint8_t>,
+                                           add_quadrants<std::uint16_t>, add_quadrants<float>);
 }
 
-RecursionVariant small_recursion_variant(int support) noexcept {
+RecursionVariant recursion_variant(int support) noexcept {
   using recursion::variant;
   if (support <= 3) return variant<3>();
   if (support <= 5) return variant<5>();
   if (support <= 7) return variant<7>();
   if (support <= 9) return variant<9>();
-  return variant<11>();
-}
-
-RecursionVariant recursion_variant(int support) noexcept {
-  return support <= kLargestSmallSupport ? small_recursion_variant(support)
-                                         : large_recursion_variant(support);
+  if (support <= 11) return variant<11>();
+  return large_recursion_variant(support);
 }
 
 }  // namespace ocellus::cuda

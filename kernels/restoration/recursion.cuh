@@ -13,7 +13,7 @@
 
 #include <cuda_pipeline.h>
 
-#include "kernels/restoration/recursion_kernels.h"
+#include "kernels/restoration/kernels.h"
 
 namespace ocellus::cuda::recursion {
 

@@ -110,15 +110,8 @@ __global__ void __launch_bounds__(kMaxFilterThreads, kFilterBlocks)
 }  // namespace
 
 Kernel<RestorationArguments> forward_rows_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return forward_rows<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return forward_rows<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return forward_rows<float>;
+  return kernel_for<RestorationArguments>(format, forward_rows<std::uint8_t>,
+                                          forward_rows<std::uint16_t>, forward_rows<float>);
 }
 
 Kernel<RestorationArguments> columns_kernel(int columns) noexcept {
@@ -133,15 +126,8 @@ Kernel<RestorationArguments> columns_kernel(int columns) noexcept {
 }
 
 Kernel<RestorationArguments> inverse_rows_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return inverse_rows<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return inverse_rows<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return inverse_rows<float>;
+  return kernel_for<RestorationArguments>(format, inverse_rows<std::uint8_t>,
+                                          inverse_rows<std::uint16_t>, inverse_rows<float>);
 }
 
 }  // namespace ocellus::cuda

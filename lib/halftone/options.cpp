@@ -268,40 +268,32 @@ Expected<void> check_stages(Network& network) noexcept {
   return {};
 }
 
-NetworkPointer make_empty_network() noexcept {
-  return NetworkPointer(new (std::nothrow) Network);
-}
-
 /// Errors: InvalidArgument, naming the option, and errors of reading a file.
 Expected<NetworkPointer> make_network_of(const HalftoneConfig& config) noexcept {
   OCELLUS_TRY(detail::check_options(kHalftoneOptions, &config));
-  NetworkPointer network = make_empty_network();
+  NetworkPointer network(new (std::nothrow) Network);
   if (!network) return detail::no_memory_for_operator();
-  Expected<void> done;
   if (config.chain.empty())
     network->config = halftone_config(config.size, config.preset);
   else
-    done = parse_chain(config, network->config);
-  if (done) done = set_common(config, *network);
-  if (done) done = check_stages(*network);
-  if (!done) return tl::unexpected(done.error());
+    OCELLUS_TRY(parse_chain(config, network->config));
+  OCELLUS_TRY(set_common(config, *network));
+  OCELLUS_TRY(check_stages(*network));
   return network;
 }
 
 Expected<NetworkPointer> make_network_of(const CnnConfig& config) noexcept {
   OCELLUS_TRY(detail::check_options(kCnnOptions, &config));
-  NetworkPointer network = make_empty_network();
+  NetworkPointer network(new (std::nothrow) Network);
   if (!network) return detail::no_memory_for_operator();
-  Expected<void> done = parse_chain(config, network->config);
-  if (done) done = set_common(config, *network);
-  for (CellStage& stage : network->stages())
-    if (done) done = set_update(config, stage);
-  if (done && !config.initial.empty()) {
-    done = detail::check_geometry(config.size, config.format, {}, config.depth);
-    if (done) done = read_initial(config, *network);
+  OCELLUS_TRY(parse_chain(config, network->config));
+  OCELLUS_TRY(set_common(config, *network));
+  for (CellStage& stage : network->stages()) OCELLUS_TRY(set_update(config, stage));
+  if (!config.initial.empty()) {
+    OCELLUS_TRY(detail::check_geometry(config.size, config.format, {}, config.depth));
+    OCELLUS_TRY(read_initial(config, *network));
   }
-  if (done) done = check_stages(*network);
-  if (!done) return tl::unexpected(done.error());
+  OCELLUS_TRY(check_stages(*network));
   return network;
 }
 

@@ -1,4 +1,4 @@
-#include "identify/blur_estimate.h"
+#include "identify/estimates.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "identify/edge.h"
+#include "identify/estimates.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -45,7 +45,7 @@ class EdgeModel {
 
   double squares(const Parameters& p) const {
     double sum = 0.0;
-    for_each(p, [&](double value, double d) {
+    for_each(p, [&](double value, double, double, double d) {
       const double r = value - model(p, d);
       sum += r * r;
     });
@@ -61,28 +61,23 @@ class EdgeModel {
       Parameters right = Parameters::Zero();
       const double c = std::cos(p(0));
       const double s = std::sin(p(0));
-      for (int y = 0; y < area_.height; ++y) {
-        for (int x = 0; x < area_.width; ++x) {
-          const double u = x - 0.5 * (area_.width - 1);
-          const double v = y - 0.5 * (area_.height - 1);
-          const double d = u * c + v * s - p(1);
-          const double response = edge_response(disk_, p(4), d);
-          constexpr double kStep = 1e-4;
-          const double slope =
-              (p(3) - p(2)) *
-              (edge_response(disk_, p(4), d + kStep) - edge_response(disk_, p(4), d - kStep)) /
-              (2.0 * kStep);
-          Parameters row;
-          row(0) = slope * (v * c - u * s);
-          row(1) = -slope;
-          row(2) = 1.0 - response;
-          row(3) = response;
-          row(4) = (p(3) - p(2)) *
-                   (edge_response(disk_, p(4) + kStep, d) - edge_response(disk_, p(4), d)) / kStep;
-          normal += row * row.transpose();
-          right += row * (area_.at(y, x) - model(p, d));
-        }
-      }
+      for_each(p, [&](double value, double u, double v, double d) {
+        const double response = edge_response(disk_, p(4), d);
+        constexpr double kStep = 1e-4;
+        const double slope =
+            (p(3) - p(2)) *
+            (edge_response(disk_, p(4), d + kStep) - edge_response(disk_, p(4), d - kStep)) /
+            (2.0 * kStep);
+        Parameters row;
+        row(0) = slope * (v * c - u * s);
+        row(1) = -slope;
+        row(2) = 1.0 - response;
+        row(3) = response;
+        row(4) = (p(3) - p(2)) *
+                 (edge_response(disk_, p(4) + kStep, d) - edge_response(disk_, p(4), d)) / kStep;
+        normal += row * row.transpose();
+        right += row * (value - model(p, d));
+      });
       bool improved = false;
       while (damping < 1e8) {
         Eigen::Matrix<double, 5, 5> damped = normal;
@@ -115,8 +110,9 @@ class EdgeModel {
     const double s = std::sin(p(0));
     for (int y = 0; y < area_.height; ++y) {
       for (int x = 0; x < area_.width; ++x) {
-        visit(area_.at(y, x),
-              (x - 0.5 * (area_.width - 1)) * c + (y - 0.5 * (area_.height - 1)) * s - p(1));
+        const double u = x - 0.5 * (area_.width - 1);
+        const double v = y - 0.5 * (area_.height - 1);
+        visit(area_.at(y, x), u, v, u * c + v * s - p(1));
       }
     }
   }

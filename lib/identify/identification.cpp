@@ -6,11 +6,9 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "identify/blur_estimate.h"
-#include "identify/edge.h"
+#include "identify/estimates.h"
 #include "identify/filter_design.h"
 #include "identify/picture.h"
-#include "identify/spectra.h"
 
 namespace ocellus {
 namespace identify {

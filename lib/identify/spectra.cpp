@@ -1,4 +1,4 @@
-#include "identify/spectra.h"
+#include "identify/estimates.h"
 
 #include <Eigen/Dense>
 #include <algorithm>

@@ -95,23 +95,23 @@ Expected<void> parse_calibration(const file::Neocognitron& from,
   if (confidence == nullptr) return {};
   table.calibration = {confidence->offset(), confidence->per_margin(),
                        confidence->per_similarity()};
-  if (!is_calibration(table.calibration)) {
-    return corrupt_file(
-        "neocognitron model: the numbers of the confidence are %g, %g and %g; they must be -10000 "
-        "to 10000",
-        static_cast<double>(confidence->offset()), static_cast<double>(confidence->per_margin()),
-        static_cast<double>(confidence->per_similarity()));
-  }
+  if (const Expected<void> checked = check_calibration(table.calibration); !checked)
+    return corrupt_file("neocognitron model: %s", checked.error().text);
   return {};
 }
 
 }  // namespace
 
-bool is_calibration(const ConfidenceCalibration& calibration) noexcept {
+Expected<void> check_calibration(const ConfidenceCalibration& calibration) noexcept {
   // Comparisons with NaN are false.
   const auto valid = [](float value) { return value >= -1e4f && value <= 1e4f; };
-  return valid(calibration.offset) && valid(calibration.per_margin) &&
-         valid(calibration.per_similarity);
+  if (valid(calibration.offset) && valid(calibration.per_margin) &&
+      valid(calibration.per_similarity))
+    return {};
+  return invalid_argument(
+      "the numbers of the confidence are %g, %g and %g; they must be -10000 to 10000",
+      static_cast<double>(calibration.offset), static_cast<double>(calibration.per_margin),
+      static_cast<double>(calibration.per_similarity));
 }
 
 int planes_below(const NeocognitronTable& table, int stage) noexcept {

@@ -36,8 +36,8 @@ struct NeocognitronArrays {
   std::uint64_t bytes = 0;  ///< of all
 };
 
-/// Each number is in its range.
-bool is_calibration(const ConfidenceCalibration& calibration) noexcept;
+/// Errors: InvalidArgument (a number that is not in its range).
+Expected<void> check_calibration(const ConfidenceCalibration& calibration) noexcept;
 
 /// Planes of UG (stage 0) or of the C-layer below a stage.
 int planes_below(const NeocognitronTable& table, int stage) noexcept;

@@ -52,14 +52,8 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
       network.labels.back() >= network.names.size())
     return invalid_argument("neocognitron: labels, lengths and names do not fit %zu references",
                             references);
-  if (!is_calibration(network.calibration)) {
-    return invalid_argument(
-        "neocognitron: the numbers of the confidence are %g, %g and %g; they must be -10000 to "
-        "10000",
-        static_cast<double>(network.calibration.offset),
-        static_cast<double>(network.calibration.per_margin),
-        static_cast<double>(network.calibration.per_similarity));
-  }
+  if (const Expected<void> checked = check_calibration(network.calibration); !checked)
+    return invalid_argument("neocognitron: %s", checked.error().text);
   return table;
 }
 

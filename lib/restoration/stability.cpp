@@ -174,9 +174,23 @@ class StripSum {
   double total_ = 0.0;
 };
 
-void finish(ResponseBound& bound) noexcept {
+/// ResponseBound of a square. Calls `visit` with each row as for_each_row does.
+template <typename Visit>
+ResponseBound bound_rows(const double* feedback, int support, int size, double* work,
+                         Visit&& visit) noexcept {
+  ResponseBound bound;
+  bound.size = size;
+  StripSum strips(feedback, support, size);
+  for_each_row(feedback, support, size, work, [&](int i, const auto& rows) {
+    const double* const g = rows(0);
+    for (int j = 0; j < size; ++j) bound.inside += std::fabs(g[j]);
+    strips.add_row(i, rows);
+    visit(i, rows);
+  });
+  bound.error = strips.total();
   bound.proven = std::isfinite(bound.inside) && bound.error < 1.0;
   bound.outside_bound = bound.proven ? bound.inside * bound.error / (1.0 - bound.error) : kInfinity;
+  return bound;
 }
 
 bool all_finite(const double* values, int count) noexcept {
@@ -220,17 +234,7 @@ RootTest test_roots(const double* feedback, int support, int angles) noexcept {
 }
 
 ResponseBound bound_response(const double* feedback, int support, int size, double* work) noexcept {
-  ResponseBound bound;
-  bound.size = size;
-  StripSum strips(feedback, support, size);
-  for_each_row(feedback, support, size, work, [&](int i, const auto& rows) {
-    const double* const g = rows(0);
-    for (int j = 0; j < size; ++j) bound.inside += std::fabs(g[j]);
-    strips.add_row(i, rows);
-  });
-  bound.error = strips.total();
-  finish(bound);
-  return bound;
+  return bound_rows(feedback, support, size, work, [](int, const auto&) {});
 }
 
 ResponseLength response_length(const double* feedforward, const double* feedback, int support,
@@ -248,18 +252,11 @@ ResponseLength response_length(const double* feedforward, const double* feedback
     double* const shell = work + static_cast<std::ptrdiff_t>(support + 1) * size;
     double* const h = work + static_cast<std::ptrdiff_t>(support) * size;
     std::fill(shell, shell + size, 0.0);
-    ResponseBound bound;
-    bound.size = size;
-    StripSum strips(feedback, support, size);
     double edge = 0.0;  // the l1 norm of the last support - 1 rows and columns of G
-    for_each_row(feedback, support, size, work, [&](int i, const auto& rows) {
+    const auto add_row = [&](int i, const auto& rows) {
       const double* const g = rows(0);
       const int inner = size - support + 1;
-      for (int j = 0; j < size; ++j) {
-        bound.inside += std::fabs(g[j]);
-        if (i >= inner || j >= inner) edge += std::fabs(g[j]);
-      }
-      strips.add_row(i, rows);
+      for (int j = i >= inner ? 0 : inner; j < size; ++j) edge += std::fabs(g[j]);
       std::fill(h, h + size, 0.0);
       for (int k1 = 0; k1 <= std::min(i, support - 1); ++k1) {
         const double* const above = rows(k1);
@@ -270,10 +267,9 @@ ResponseLength response_length(const double* feedforward, const double* feedback
         }
       }
       for (int j = 0; j < size; ++j) shell[std::max(i, j)] += std::fabs(h[j]);
-    });
-    bound.error = strips.total();
-    finish(bound);
-    result.bound = bound;
+    };
+    result.bound = bound_rows(feedback, support, size, work, add_row);
+    const ResponseBound& bound = result.bound;
     if (!bound.proven) continue;
     // Inside the square, a * G equals the response of the filter. Outside of it, the response is
     // a * (g - G) and what a * G carries there from the last support - 1 rows and columns of G. A

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "neocognitron/cpu/readout.h"
+#include "neocognitron/references.h"
 #include "ocellus/neocognitron_training.h"
 #include "training/layer_run.h"
 #include "training/thread_team.h"

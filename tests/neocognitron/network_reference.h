@@ -66,7 +66,7 @@ class NetworkReference {
   }
 
  private:
-  /// (6) of neocognitron/cpu/readout.h. Vectors that are almost equal are not interpolated.
+  /// (6) of neocognitron/references.h. Vectors that are almost equal are not interpolated.
   double segment(double si, double sj, double g) const {
     if (!network_.parameters.interpolate) return std::max(si, sj);
     const double rest = 1.0 - g * g;

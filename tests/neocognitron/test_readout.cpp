@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "neocognitron/cpu/layers.h"
-#include "neocognitron/cpu/readout.h"
+#include "neocognitron/references.h"
 #include "support/simd.h"
 
 namespace ocellus::test {

@@ -1,5 +1,5 @@
-# Generates code and data from FlatBuffers schemas at build time. Only the headers of FlatBuffers are used;
-# nothing is linked.
+# Generates code and data from FlatBuffers schemas at build time. Only the headers of FlatBuffers are
+# used; nothing is linked.
 find_program(OCELLUS_FLATC flatc DOC "The FlatBuffers compiler")
 find_path(OCELLUS_FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h DOC "Folder of flatbuffers/flatbuffers.h")
 find_path(OCELLUS_XXHASH_INCLUDE xxhash.h DOC "Folder of xxhash.h")
@@ -44,10 +44,12 @@ function(ocellus_embed target function file)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/embedded)
   if(ARGC GREATER 3)
     cmake_path(GET file STEM name)
+    cmake_path(GET ARGV3 PARENT_PATH schemas)
+    file(GLOB schemas CONFIGURE_DEPENDS ${schemas}/*.fbs)  # the schema may include others
     add_custom_command(
       OUTPUT ${folder}/${name}.bin
       COMMAND ${OCELLUS_FLATC} --binary -o ${folder} ${ARGV3} ${file}
-      DEPENDS ${ARGV3} ${file}
+      DEPENDS ${schemas} ${file}
       COMMENT "Generating the data of ${name}"
       VERBATIM)
     set(file ${folder}/${name}.bin)

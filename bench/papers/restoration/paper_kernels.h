@@ -1,7 +1,7 @@
 // The kernels of PaperRestoration and the plain data that they take.
 #pragma once
 
-#include "kernels/restoration/recursion_kernels.h"
+#include "kernels/restoration/kernels.h"
 
 namespace ocellus::paper {
 

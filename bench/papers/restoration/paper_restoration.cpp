@@ -8,7 +8,7 @@
 
 #include "bench/papers/restoration/paper_kernels.h"
 #include "core/operator_creation.h"
-#include "kernels/restoration/recursion_operator.h"
+#include "kernels/restoration/recursion.h"
 
 namespace ocellus::paper {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "core/failure.h"
 #include "image/fft_block.h"
-#include "restoration/cpu/pixels.h"
 #include "restoration/cpu/restoration.h"
+#include "restoration/cpu/rows.h"
 #include "restoration/transfer.h"
 
 namespace ocellus::detail {

@@ -8,9 +8,8 @@
 #include <memory>
 #include <new>
 
-#include "restoration/cpu/pixels.h"
-#include "restoration/cpu/recursion_row.h"
 #include "restoration/cpu/restoration.h"
+#include "restoration/cpu/rows.h"
 
 #if defined(__SSE__)
 #include <immintrin.h>

@@ -1,11 +1,18 @@
-// One row of the recursion of a quadrant.
+// Rows on the CPU: results as pixels, and one row of the recursion of a quadrant.
 #pragma once
 
 #include <cstddef>
 
+#include "ocellus/frame.h"
 #include "ocellus/restoration_filter.h"
 
 namespace ocellus::detail {
+
+/// Writes gray levels as pixels of `format`, rounded and limited to its range.
+void write_pixels(const float* gray, PixelFormat format, void* out, int width) noexcept;
+/// The same for the sum of four rows.
+void write_pixel_sums(const float* const (&rows)[4], PixelFormat format, void* out,
+                      int width) noexcept;
 
 /// Floats before a row that are 0, and behind it that may be read and overwritten.
 inline constexpr int kRecursionGuard = 32;

@@ -1,0 +1,94 @@
+// What degraded a picture: displacement, blur kernel and noise from a pair, the blur of a straight
+// edge, and power spectra, measured in rings of frequencies and as a power law.
+#pragma once
+
+#include <vector>
+
+#include "identify/picture.h"
+#include "ocellus/identification.h"
+
+namespace ocellus::identify {
+
+// ---- a pair
+
+/// degraded(p) = sum over d of kernel(d) sharp(p - shift - d) + offset + noise.
+struct BlurEstimate {
+  int shift_x = 0;  ///< whole pixels
+  int shift_y = 0;
+  int radius = 0;  ///< the kernel has (2 radius + 1)^2 values, its center is displacement 0
+  std::vector<double> kernel;
+  double gain = 1.0;  ///< sum of the kernel
+  double centroid_x = 0.0;
+  double centroid_y = 0.0;
+  double offset = 0.0;
+  double noise_variance = 0.0;
+  double explained = 0.0;  ///< part of the variance of `degraded` that the model explains
+  double prior_radius = 0.0;
+  double prior_variance = 0.0;  ///< of the center, in units of the noise variance
+  /// Residuals of four parts of the picture, each for a kernel from the other three.
+  std::vector<Picture> residuals;
+};
+
+/// Estimates the displacement, to `max_shift` whole pixels, and the kernel. The kernel is the mean
+/// of the posterior for white noise and the prior N(0, s^2 g exp(-r^2 / radius^2)) with the noise
+/// variance s^2. The evidence (MacKay, "Bayesian interpolation", Neural Computation 4, 1992)
+/// selects g and the radius. Both pictures have the same size. Errors: InvalidArgument (the
+/// pictures do not show the same scene).
+Expected<BlurEstimate> estimate_blur(const Picture& degraded, const Picture& sharp, int max_shift);
+
+// ---- an edge
+
+struct EdgeFit {
+  bool disk = false;   ///< the blur is a disk, else a Gaussian
+  double size = 0.0;   ///< radius or sigma, in pixels, without the pixel's own aperture
+  double noise = 0.0;  ///< RMS of the residual
+  double angle = 0.0;  ///< of the edge's normal, radians
+  double contrast = 0.0;
+};
+
+/// Fits a straight edge between two uniform areas, blurred by a Gaussian or a disk: least squares
+/// over position, angle, both levels and the size of the blur. Errors: InvalidArgument (no edge, or
+/// an edge that the model does not describe).
+Expected<EdgeFit> fit_edge(const Picture& area);
+
+// ---- spectra
+
+/// A power spectrum that depends on the frequency alone, as the logarithm of the power at given
+/// frequencies. The power is normalized so that white noise of variance v has the power v.
+struct RadialSpectrum {
+  std::vector<double> log_frequency;
+  std::vector<double> log_power;
+  std::vector<double> begin;  ///< of each ring, in cycles per pixel
+  std::vector<double> end;
+};
+
+/// The mean power of the pictures in rings of equal width on a logarithmic (`octaves`) or linear
+/// scale. There is at least one picture, of at least 8x8 pixels.
+RadialSpectrum radial_spectrum(const std::vector<Picture>& pictures, bool octaves);
+
+/// The power of the spectrum at every frequency of the design grid, by interpolation.
+std::vector<double> interpolate(const RadialSpectrum& spectrum);
+
+/// A power spectrum exp(log_power - exponent l - curvature l^2 - skewness l^3) with l = log(f /
+/// 0.1), f in cycles per pixel. Below f = 0.01 it is constant. The default is a mean of
+/// photographs.
+struct PowerLaw {
+  double log_power = -2.5;
+  double exponent = 2.6;
+  double curvature = 0.0;
+  double skewness = 0.0;
+
+  double at(double frequency) const;
+};
+
+/// Fits the power law of a sharp picture to the spectrum of a degraded one: the power in a ring is
+/// the mean of blur_power(f) law(f) + noise_power over its frequencies. `blur_power` is the squared
+/// magnitude of the blur's transfer function on the design grid. Exponent, curvature and skewness
+/// have the priors N(2.6, 0.5^2), N(0, 0.5^2) and N(0, 0.5^2), because few pixels determine them
+/// poorly and the rest of the picture is more like other photographs. Source of the law: Field,
+/// "Relations between the statistics of natural images and the response properties of cortical
+/// cells", JOSA A 4, 1987; the mean exponent is from measurements on photographs.
+PowerLaw fit_power_law(const RadialSpectrum& spectrum, const std::vector<double>& blur_power,
+                       double noise_power);
+
+}  // namespace ocellus::identify
