@@ -67,18 +67,18 @@
  * continue from frame to frame.
  *
  * With #GstOcellusFlow:draw, only motion that stands out from its own noise is drawn: that of at
- * least #GstOcellusFlow:min-motion and of #GstOcellusFlow:min-deviations standard deviations, and
- * of at least #GstOcellusFlow:min-area connected pixels. If draw is set when the caps are
- * negotiated, the element computes the plane of #GstOcellusFlow:deviation for this. If it is set
- * later, there is no such plane without the properties deviation or objects, and only min-motion
- * applies.
+ * least #GstOcellusFlow:min-motion and of #GstOcellusFlow:min-deviations standard deviations, in
+ * the boxes of objects of at least #GstOcellusFlow:min-area pixels. If draw is set when the caps
+ * are negotiated, the element computes the plane of #GstOcellusFlow:deviation for this, and finds
+ * as many #GstOcellusFlow:objects as possible if there are none. If it is set later, only what
+ * these properties ask for is there.
  *
- * With #GstOcellusFlow:objects, each object that moves is attached as a
- * #GstVideoRegionOfInterestMeta of the type `moving-object`. Its #GstStructure `moving-object` has
- * the fields source (string, the name of the element), mean-u and mean-v (double, pixels per frame)
- * and area (gint64, pixels). The element message has the same structures, with x, y, width and
- * height, in the array `objects`, the largest object first. A box surrounds cells that move by at
- * least min-motion and min-deviations, whose values are taken when the caps are negotiated.
+ * With #GstOcellusFlow:objects, the meta has a record of the objects that move. Each one is
+ * attached as a #GstVideoRegionOfInterestMeta of the type `moving-object`, too. Its #GstStructure
+ * `moving-object` has the fields mean-u and mean-v (double, pixels per frame) and area (gint,
+ * pixels). The element message has the same structures, with x, y, width and height, in the array
+ * `objects`, the largest object first. A box surrounds cells that move by at least min-motion and
+ * min-deviations.
  *
  * The element accepts I420, NV12, BGR, RGB, BGRx, BGRA, RGBx and RGBA in memory:CUDAMemory, if the
  * plugin was built with CUDA support and the backend is a CUDA device. The pictures then stay in
@@ -104,42 +104,27 @@
 #include "gstocellusflow.h"
 
 #include <cmath>
-#include <optional>
-#include <utility>
 
-#include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
 #include "base/gstocellusoptions.h"
 #include "gstocelluskernels.h"
 #include "ocellus/flow_draw.h"
-#include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 
-#define DEFAULT_OBJECTS FALSE
-
-// Type of the region of an object that moves, and name of its structure.
-#define ROI_TYPE "moving-object"
-
-enum {
-  PROP_0,
-  PROP_OBJECTS,
-  // From here on, the rows of the tables.
-  PROP_DRAW_OPTIONS = 100,
-  PROP_OBJECT_OPTIONS = 200,
-};
+// The rows of OverlayConfig::options().
+enum { PROP_DRAW_OPTIONS = 100 };
 
 struct _GstOcellusFlow {
   GstOcellusBase parent_instance;
 
   // Properties; guarded by the object lock.
   ocellus::OverlayConfig overlay;
-  gboolean find_objects;
-  ocellus::MovingObjectsConfig objects;
 
-  // Streaming thread.
-  gfloat scale;  // largest motion drawn so far
-  gboolean attaches_objects;
-  std::optional<ocellus::MovingObjects>* finder;
+  // Streaming thread; from the configuration.
+  gfloat min_motion;
+  gfloat min_deviations;
+  gboolean draws_boxes;  // objects were asked for
+  gfloat scale;          // largest motion drawn so far
 };
 
 G_DEFINE_TYPE(GstOcellusFlow, gst_ocellus_flow, GST_TYPE_OCELLUS_BASE)
@@ -158,48 +143,17 @@ static ocellus::Expected<void> gst_ocellus_flow_check_settings(
   return gst_ocellus::check_kernels(flow.kernels, flow.roi);
 }
 
-// What is drawn or attached; from the properties.
-struct Uses {
-  gboolean draws;
-  gboolean find_objects;
-  ocellus::MovingObjectsConfig objects;
-};
-
-static Uses uses_of(GstOcellusBase* base) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  Uses uses{gst_ocellus_base_get_draw(base), FALSE, {}};
-  GST_OBJECT_LOCK(self);
-  uses.find_objects = self->find_objects;
-  uses.objects = self->objects;
-  uses.objects.min_motion = self->overlay.min_motion;
-  uses.objects.min_deviations = self->overlay.min_deviations;
-  GST_OBJECT_UNLOCK(self);
-  return uses;
-}
-
 static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config) {
-  const Uses uses = uses_of(base);
-  if (uses.objects.min_deviations > 0.0f && (uses.draws || uses.find_objects))
-    config.get_if<ocellus::OpticalFlowConfig>()->deviation = true;
-}
-
-static ocellus::Expected<void> gst_ocellus_flow_prepare(GstOcellusBase* base,
-                                                        const ocellus::OperatorConfig& config) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  Uses uses = uses_of(base);
-  std::optional<ocellus::MovingObjects> finder;
-  if (uses.draws || uses.find_objects) {
-    uses.objects.size = flow.size;
-    if (!flow.roi.empty()) uses.objects.size = {flow.roi.width, flow.roi.height};
-    ocellus::Expected<ocellus::MovingObjects> made = ocellus::MovingObjects::create(uses.objects);
-    if (!made) return tl::unexpected(made.error());
-    finder.emplace(std::move(*made));
-  }
-  *self->finder = std::move(finder);
-  self->attaches_objects = uses.find_objects;
+  auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+  self->min_motion = flow.min_motion;
+  self->min_deviations = flow.min_deviations;
+  self->draws_boxes = flow.objects > 0;
   self->scale = 0.0f;
-  return {};
+  // What belongs to no object is not drawn.
+  if (gst_ocellus_base_get_draw(base) && flow.objects == 0)
+    flow.objects = ocellus::kMaxMovingObjects;
+  flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
 }
 
 static ocellus::Rect gst_ocellus_flow_region(const ocellus::OperatorConfig& config) {
@@ -221,54 +175,6 @@ static ocellus::FlowOutput field_of(GstBuffer* buffer) {
   return {plane("u"), plane("v"), plane("confidence"), plane("deviation")};
 }
 
-// The part of the picture that the planes describe.
-static ocellus::Rect region_of(GstBuffer* buffer) {
-  const GstOcellusPlane& u = gst_ocellus_meta_of(buffer)->planes[0];
-  return {u.x, u.y, u.width, u.height};
-}
-
-// The structure of an object, which is that of its GstVideoRegionOfInterestMeta and of the element
-// message.
-static GstStructure* structure_of(GstOcellusBase* base, const ocellus::MovingObject& object) {
-  return gst_structure_new(ROI_TYPE, "source", G_TYPE_STRING, GST_OBJECT_NAME(base), "mean-u",
-                           G_TYPE_DOUBLE, static_cast<gdouble>(object.u), "mean-v", G_TYPE_DOUBLE,
-                           static_cast<gdouble>(object.v), "area", G_TYPE_INT64, object.area,
-                           nullptr);
-}
-
-static void gst_ocellus_flow_add_result(GstOcellusBase* base, GstBuffer* buffer) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  if (!self->attaches_objects) return;
-  const ocellus::Rect place = region_of(buffer);
-  for (const ocellus::MovingObject& object : (*self->finder)->find(field_of(buffer))) {
-    const auto number = [](gint value) { return static_cast<guint>(value); };
-    GstVideoRegionOfInterestMeta* region = gst_buffer_add_video_region_of_interest_meta(
-        buffer, ROI_TYPE, number(place.x + object.box.x), number(place.y + object.box.y),
-        number(object.box.width), number(object.box.height));
-    gst_video_region_of_interest_meta_add_param(region, structure_of(base, object));
-  }
-}
-
-static ocellus::Rect box_of(const GstVideoRegionOfInterestMeta& region) {
-  return {static_cast<gint>(region.x), static_cast<gint>(region.y), static_cast<gint>(region.w),
-          static_cast<gint>(region.h)};
-}
-
-// Calls `visit` with the region and the structure of each object that this element found. Elements
-// upstream may have found others.
-template <typename Visit>
-static void for_each_region(GstOcellusBase* base, GstBuffer* buffer, Visit visit) {
-  gpointer state = nullptr;
-  while (GstMeta* meta = gst_buffer_iterate_meta_filtered(
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto* region = reinterpret_cast<GstVideoRegionOfInterestMeta*>(meta);
-    GstStructure* values = gst_video_region_of_interest_meta_get_param(region, ROI_TYPE);
-    if (values == nullptr) continue;
-    if (g_strcmp0(gst_structure_get_string(values, "source"), GST_OBJECT_NAME(base)) == 0)
-      visit(*region, values);
-  }
-}
-
 static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
                                   const ocellus::OverlayImage& image) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
@@ -276,21 +182,18 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
   ocellus::OverlayConfig overlay = self->overlay;
   GST_OBJECT_UNLOCK(self);
   const ocellus::FlowOutput field = field_of(buffer);
-  overlay.roi = region_of(buffer);
-  if (*self->finder) {
-    // With several frames in flight, the last field that was searched may be another one.
-    (*self->finder)->find(field);
-    overlay.objects = &**self->finder;
-  }
+  const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  overlay.roi = {meta->planes[0].x, meta->planes[0].y, meta->planes[0].width,
+                 meta->planes[0].height};
+  overlay.min_motion = self->min_motion;
+  overlay.min_deviations = self->min_deviations;
+  if (meta->info->record != nullptr)
+    overlay.objects =
+        static_cast<const ocellus::MovingObjectsRecord*>(static_cast<gconstpointer>(meta->record));
   if (overlay.max_motion == 0.0f && overlay.style != ocellus::FlowStyle::kNone)
     overlay.max_motion = self->scale = ocellus::grown_flow_scale(field, self->scale);
-  for_each_region(base, buffer, [&](const auto& region, const GstStructure* values) {
-    gdouble u = 0.0, v = 0.0;
-    gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE, &v, nullptr);
-    const ocellus::MovingObject object = {box_of(region), static_cast<gfloat>(u),
-                                          static_cast<gfloat>(v)};
-    ocellus::draw_moving_objects({&object, 1}, {}, image);
-  });
+  if (self->draws_boxes && overlay.objects != nullptr)
+    ocellus::draw_moving_objects(*overlay.objects, image);
   // The legend covers boxes, not the other way round.
   ocellus::draw_flow_overlay(field, overlay, image);
 }
@@ -316,82 +219,42 @@ static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
   const gdouble pixels = static_cast<gdouble>(size.width) * static_cast<gdouble>(size.height);
   gst_structure_set(message, "mean-u", G_TYPE_DOUBLE, u / count, "mean-v", G_TYPE_DOUBLE, v / count,
                     "valid", G_TYPE_DOUBLE, static_cast<gdouble>(valid) / pixels, nullptr);
-  if (!GST_OCELLUS_FLOW(base)->attaches_objects) return;
-  GValue objects = G_VALUE_INIT;
-  gst_value_array_init(&objects, 0);
-  for_each_region(base, buffer, [&objects](const auto& region, const GstStructure* values) {
-    gst_ocellus::append_with_box(&objects, gst_structure_copy(values), box_of(region));
-  });
-  gst_structure_take_value(message, "objects", &objects);
 }
 
 // ---- GObject
 
-// A member of one of the two tables of this element, with the option that describes it.
-struct TableProperty {
-  const ocellus::Option* option;
-  void* config;
-};
-
-static std::optional<TableProperty> table_property(GstOcellusFlow* self, guint id) {
-  const auto row = [id](ocellus::OptionTable table, guint first) -> const ocellus::Option* {
-    return id >= first && id - first < table.size() ? &table[id - first] : nullptr;
-  };
-  if (const auto* option = row(ocellus::OverlayConfig::options(), PROP_DRAW_OPTIONS))
-    return TableProperty{option, &self->overlay};
-  if (const auto* option = row(ocellus::MovingObjectsConfig::options(), PROP_OBJECT_OPTIONS))
-    return TableProperty{option, &self->objects};
-  return std::nullopt;
+// The row of a property of drawing, or null.
+static const ocellus::Option* draw_option(guint id) {
+  const ocellus::OptionTable table = ocellus::OverlayConfig::options();
+  return id >= PROP_DRAW_OPTIONS && id - PROP_DRAW_OPTIONS < table.size()
+             ? &table[id - PROP_DRAW_OPTIONS]
+             : nullptr;
 }
 
 static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
-  GstOcellusBase* base = GST_OCELLUS_BASE(object);
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
-  switch (id) {
-    case PROP_OBJECTS:
-      if (!gst_ocellus_base_may_configure(base, pspec)) break;
-      GST_OBJECT_LOCK(self);
-      self->find_objects = g_value_get_boolean(value);
-      GST_OBJECT_UNLOCK(self);
-      break;
-    default:
-      if (const auto row = table_property(self, id)) {
-        if (!gst_ocellus_base_may_configure(base, pspec)) break;
-        GST_OBJECT_LOCK(self);
-        gst_ocellus::set_option(*row->option, row->config, value);
-        GST_OBJECT_UNLOCK(self);
-        break;
-      }
-      G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->set_property(object, id, value, pspec);
-      break;
+  const ocellus::Option* option = draw_option(id);
+  if (option == nullptr) {
+    G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->set_property(object, id, value, pspec);
+  } else if (gst_ocellus_base_may_configure(GST_OCELLUS_BASE(self), pspec)) {
+    GST_OBJECT_LOCK(self);
+    gst_ocellus::set_option(*option, &self->overlay, value);
+    GST_OBJECT_UNLOCK(self);
   }
 }
 
 static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
                                           GParamSpec* pspec) {
   GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
-  switch (id) {
-    case PROP_OBJECTS:
-      GST_OBJECT_LOCK(self);
-      g_value_set_boolean(value, self->find_objects);
-      GST_OBJECT_UNLOCK(self);
-      break;
-    default:
-      if (const auto row = table_property(self, id)) {
-        GST_OBJECT_LOCK(self);
-        gst_ocellus::get_option(*row->option, row->config, value);
-        GST_OBJECT_UNLOCK(self);
-        break;
-      }
-      G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->get_property(object, id, value, pspec);
-      break;
+  const ocellus::Option* option = draw_option(id);
+  if (option == nullptr) {
+    G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->get_property(object, id, value, pspec);
+    return;
   }
-}
-
-static void gst_ocellus_flow_finalize(GObject* object) {
-  delete GST_OCELLUS_FLOW(object)->finder;
-  G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->finalize(object);
+  GST_OBJECT_LOCK(self);
+  gst_ocellus::get_option(*option, &self->overlay, value);
+  GST_OBJECT_UNLOCK(self);
 }
 
 static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
@@ -400,23 +263,11 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
 
   object_class->set_property = gst_ocellus_flow_set_property;
   object_class->get_property = gst_ocellus_flow_get_property;
-  object_class->finalize = gst_ocellus_flow_finalize;
   gst_ocellus_base_class_install_align(base_class);
   gst_ocellus_base_class_install_draw(base_class, "Draw the flow over the picture");
-  g_object_class_install_property(
-      object_class, PROP_OBJECTS,
-      g_param_spec_boolean("objects", "Objects",
-                           "Find the objects that move, and attach them to the buffers",
-                           DEFAULT_OBJECTS,
-                           static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
-                                                    GST_PARAM_MUTABLE_READY)));
   const ocellus::OverlayConfig drawing;
   gst_ocellus::install_table(object_class, PROP_DRAW_OPTIONS, ocellus::OverlayConfig::options(),
                              &drawing, static_cast<GParamFlags>(GST_PARAM_MUTABLE_PLAYING));
-  const ocellus::MovingObjectsConfig objects;
-  gst_ocellus::install_table(object_class, PROP_OBJECT_OPTIONS,
-                             ocellus::MovingObjectsConfig::options(), &objects,
-                             static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
 
   gst_element_class_set_static_metadata(
       GST_ELEMENT_CLASS(klass), "Ocellus optical flow", "Filter/Analyzer/Video",
@@ -427,15 +278,11 @@ static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
   base_class->trial_size = gst_ocellus_flow_trial_size;
   base_class->check_settings = gst_ocellus_flow_check_settings;
   base_class->adapt = gst_ocellus_flow_adapt;
-  base_class->prepare = gst_ocellus_flow_prepare;
   base_class->region = gst_ocellus_flow_region;
-  base_class->add_result = gst_ocellus_flow_add_result;
   base_class->draw = gst_ocellus_flow_draw;
   base_class->describe = gst_ocellus_flow_describe;
 }
 
 static void gst_ocellus_flow_init(GstOcellusFlow* self) {
   self->overlay = {};
-  self->objects = {};
-  self->finder = new std::optional<ocellus::MovingObjects>;
 }

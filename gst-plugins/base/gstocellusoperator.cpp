@@ -150,8 +150,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
       if (!op) return options.named(op.error());
     }
   }
-  if (klass->prepare != nullptr)
-    if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
 
   // From here on, nothing fails.
   gst_ocellus_base_get_private(element_)->results.begin(

@@ -77,7 +77,6 @@ GstBuffer* wrap_output(GstOcellusBase* self, GstBuffer* picture, const GstOcellu
                         ("The memory of the result's planes cannot be mapped."), (nullptr));
       return nullptr;
     }
-    if (klass->add_result != nullptr) klass->add_result(self, buffer);
     if (get_settings(self).draw) {
       picture = draw_result(self, picture, buffer);
       if (picture == nullptr) {

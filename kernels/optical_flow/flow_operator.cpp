@@ -4,16 +4,43 @@
 #include <utility>
 
 #include "kernels/optical_flow/kernel_flow.h"
+#include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pyramid_flow.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus::cuda {
 
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
-    : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels) {}
+    : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels), objects_(plan) {}
+
+void FlowOperator::layout_pinned(LayoutBuilder& pinned) noexcept {
+  if (plan_.objects > 0) objects_.layout(pinned);
+}
 
 Expected<void> FlowOperator::prepare(Scope& cuda) noexcept {
+  if (plan_.objects > 0) {
+    OCELLUS_TRY(prepare_host_calls(cuda));
+    OCELLUS_TRY(load_kernel(cuda, cell_kernel(), 0));
+  }
   return load(cuda, *std::exchange(kernels_, nullptr));
+}
+
+Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  OCELLUS_TRY(record_method(cuda, slot, stream));
+  if (plan_.objects == 0) return {};
+  const detail::CellGrid& grid = objects_.grid();
+  const CellArguments cells{params(slot), grid, objects_.samples()};
+  OCELLUS_TRY(launch(cuda, stream, cell_kernel(),
+                     dim3(block_count(grid.columns * grid.rows, kCellThreads)), dim3(kCellThreads),
+                     0, cells));
+  Context& context = contexts_[static_cast<std::size_t>(slot)];
+  context = {this, slot};
+  return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
+}
+
+void FlowOperator::find_objects(void* context) noexcept {
+  const auto [self, slot] = *static_cast<const Context*>(context);
+  self->objects_.find(*static_cast<MovingObjectsRecord*>(self->record_of(slot)));
 }
 
 }  // namespace ocellus::cuda

@@ -95,7 +95,7 @@ Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 
                 shared_bytes, argument, overlap);
 }
 
-Expected<void> PyramidFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+Expected<void> PyramidFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   Recording frame{cuda, slot, stream};
   return walk(frame);
 }

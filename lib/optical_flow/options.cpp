@@ -219,6 +219,10 @@ void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.depth = from.depth;
   to.invalid = from.invalid;
   to.deviation = from.deviation;
+  to.objects = from.objects;
+  to.min_motion = from.min_motion;
+  to.min_deviations = from.min_deviations;
+  to.min_area = from.min_area;
 }
 
 void begin_with_preset(OpticalFlowConfig& config, int preset) {
@@ -308,6 +312,17 @@ constexpr Option kFlowOptions[] = {
                                                      "Value that is written where flow is invalid"),
     Flow::flag<[](auto& c) { return &c.deviation; }>(
         "deviation", "Add a plane with the standard deviation of the flow in pixels"),
+    Flow::integer<[](auto& c) { return &c.objects; }>(
+        "objects", 0, kMaxMovingObjects, "",
+        "Moving objects that are found in each frame, the largest; 0 = off"),
+    Flow::real<[](auto& c) { return &c.min_motion; }>(
+        "min_motion", 0.0, 1000.0, "pixels per frame",
+        "Least motion of an object, and least motion that is drawn"),
+    Flow::real<[](auto& c) { return &c.min_deviations; }>(
+        "min_deviations", 0.0, 1000.0, "standard deviations",
+        "The same as a multiple of the standard deviation of the motion; 0 = any"),
+    Flow::integer<[](auto& c) { return &c.min_area; }>(
+        "min_area", 0, 1 << 28, "pixels", "Smaller objects are left out; 0 = 16 cells"),
     detail::depth_option<OpticalFlowConfig>(),
 };
 

@@ -603,9 +603,9 @@ TEST(Messages, OnePerFrameOnRequest) {
 // Fails when an object has no region, another box in the message, or another motion than the field.
 TEST(Objects, AreAttachedAndPosted) {
   for (const bool wanted : {true, false}) {
-    Harness harness(std::string("preset=quality align=false post-messages=true ") +
-                        (wanted ? "objects=true" : ""),
-                    {GST_VIDEO_FORMAT_GRAY8, 160, 120});
+    Harness harness(
+        std::string("preset=quality align=false post-messages=true ") + (wanted ? "objects=8" : ""),
+        {GST_VIDEO_FORMAT_GRAY8, 160, 120});
     harness.start();
     harness.push_frames(0, 4, 2.0, -1.0);
     std::vector<GstBuffer*> out = harness.pull();
@@ -636,9 +636,9 @@ TEST(Objects, AreAttachedAndPosted) {
           const_cast<GstVideoRegionOfInterestMeta*>(region), "moving-object");
       ASSERT_NE(values, nullptr);
       gdouble u = 0.0, v = 0.0;
-      gint64 area = 0;
+      gint area = 0;
       EXPECT_TRUE(gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE,
-                                    &v, "area", G_TYPE_INT64, &area, nullptr));
+                                    &v, "area", G_TYPE_INT, &area, nullptr));
       EXPECT_NEAR(u, 2.0, 0.2);
       EXPECT_NEAR(v, -1.0, 0.2);
       EXPECT_GT(area, 120 * 60);

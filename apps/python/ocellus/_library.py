@@ -292,29 +292,6 @@ class CStats(Structure):
     ]
 
 
-class CMovingObject(Structure):
-    _fields_ = [
-        ("x", c_int32),
-        ("y", c_int32),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("u", c_float),
-        ("v", c_float),
-        ("area", c_int64),
-    ]
-
-
-class CMovingObjectsConfig(Structure):
-    _fields_ = [
-        ("width", c_int32),
-        ("height", c_int32),
-        ("min_motion", c_float),
-        ("min_deviations", c_float),
-        ("min_area", c_int32),
-        ("max_objects", c_int32),
-    ]
-
-
 # By the names of ocellus_c.h, for the test that compares the layouts.
 STRUCTS: dict[str, type[Structure]] = {
     "ocellus_error": CError,
@@ -330,13 +307,10 @@ STRUCTS: dict[str, type[Structure]] = {
     "ocellus_ticket": CTicket,
     "ocellus_frame_info": CFrameInfo,
     "ocellus_stats": CStats,
-    "ocellus_moving_object": CMovingObject,
-    "ocellus_moving_objects_config": CMovingObjectsConfig,
 }
 
 _ENGINE = c_void_p
 _OPERATOR = c_void_p
-_OBJECTS = c_void_p
 _ERROR = POINTER(CError)
 
 # Result and arguments of each function that the package calls.
@@ -374,15 +348,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ocellus_operator_save_model": (c_int32, [_OPERATOR, c_char_p, _ERROR]),
     "ocellus_operator_take_learned": (c_int32, [_OPERATOR, _OPERATOR, _ERROR]),
     "ocellus_operator_get_stats": (c_int32, [_OPERATOR, POINTER(CStats), _ERROR]),
-    "ocellus_moving_objects_create": (
-        c_int32,
-        [POINTER(CMovingObjectsConfig), POINTER(_OBJECTS), _ERROR],
-    ),
-    "ocellus_moving_objects_destroy": (None, [_OBJECTS]),
-    "ocellus_moving_objects_find": (
-        c_int32,
-        [_OBJECTS, POINTER(CPlane), c_size_t, POINTER(POINTER(CMovingObject)), POINTER(c_size_t), _ERROR],
-    ),
 }
 
 # The library with the C interface alone, first of this version, then a shared library with both interfaces. A package of
