@@ -1,5 +1,6 @@
 // The options of optical flow and of the spatio-temporal filter.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "core/checks.h"
@@ -134,63 +135,53 @@ template <typename Config, auto kUsed>
 struct KernelRows {
   using R = detail::Rows<Config>;
 
-  static constexpr Option kernels() {
-    const Option row = R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-      print_kernels(c.kernels, text, capacity);
-    },
-                                             [](Config& c, std::string_view text) {
-                                               return parse_kernels(text, c.kernels);
-                                             }>(
-        "kernels",
-        "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
-    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
-  }
-  static constexpr Option taps() {
-    return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-      print_taps(c.kernels, text, capacity);
-    },
-                                      [](Config& c, std::string_view text) {
-                                        return parse_taps(text, c.kernels);
-                                      }>(
-        "taps", "Number of taps of the kernels in x, y and time, as NXxNYxNT, each 2 to 25"));
-  }
-  static constexpr Option sigma_space() {
-    return made(R::template real<[](auto& c) { return &c.kernels.sigma_space; }>(
-        "sigma_space", 0.1, 1000.0, "pixels",
-        "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
-        "of the fovea"));
-  }
-  static constexpr Option sigma_time() {
-    return made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
-        "sigma_time", 0.1, 1000.0, "frames", "Sigma of the Gaussian derivatives in time"));
-  }
-  static constexpr Option fovea_x() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
-        "fovea_x", -1.0, kMaxImageSide, "pixels",
-        "Column of the fovea's center; -1 = center of the image"));
-  }
-  static constexpr Option fovea_y() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
-        "fovea_y", -1.0, kMaxImageSide, "pixels",
-        "Row of the fovea's center; -1 = center of the image"));
-  }
-  static constexpr Option fovea_radius() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
-        "fovea_radius", 0.001, 1e6, "pixels",
-        "Distance from the fovea's center at which sigma is twice as large"));
-  }
-  static constexpr Option storage() {
-    return R::template when<[](const Config& c) {
-      return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
-    }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
-                  : "kernels that differ by pixel",
-       R::template choice<[](auto& c) { return &c.storage; }>(
-           "storage", kStorages, "Number format in which the kernels are stored"));
+  static constexpr std::array<Option, 8> all() {
+    return {
+        used(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+          print_kernels(c.kernels, text, capacity);
+        },
+                                   [](Config& c, std::string_view text) {
+                                     return parse_kernels(text, c.kernels);
+                                   }>(
+            "kernels",
+            "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)")),
+        made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+          print_taps(c.kernels, text, capacity);
+        },
+                                   [](Config& c, std::string_view text) {
+                                     return parse_taps(text, c.kernels);
+                                   }>(
+            "taps", "Number of taps of the kernels in x, y and time, as NXxNYxNT, each 2 to 25")),
+        made(R::template real<[](auto& c) {
+          return &c.kernels.sigma_space;
+        }>("sigma_space", 0.1, 1000.0, "pixels",
+           "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
+           "of the fovea")),
+        made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
+            "sigma_time", 0.1, 1000.0, "frames", "Sigma of the Gaussian derivatives in time")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
+            "fovea_x", -1.0, kMaxImageSide, "pixels",
+            "Column of the fovea's center; -1 = center of the image")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
+            "fovea_y", -1.0, kMaxImageSide, "pixels",
+            "Row of the fovea's center; -1 = center of the image")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
+            "fovea_radius", 0.001, 1e6, "pixels",
+            "Distance from the fovea's center at which sigma is twice as large")),
+        R::template when<[](const Config& c) {
+          return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
+        }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
+                      : "kernels that differ by pixel",
+           R::template choice<[](auto& c) { return &c.storage; }>(
+               "storage", kStorages, "Number format in which the kernels are stored"))};
   }
 
  private:
   static constexpr bool kHasMethod = requires(const Config& c) { c.method; };
 
+  static constexpr Option used(Option row) {
+    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
+  }
   static constexpr Option made(Option row) {
     return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
         kHasMethod ? "method=kernels and kernels that are not read from a file"
@@ -203,6 +194,15 @@ struct KernelRows {
     }>(kHasMethod ? "method=kernels and kernels=foveated" : "kernels=foveated", row);
   }
 };
+
+/// The rows of several arrays in one.
+template <std::size_t... kSizes>
+constexpr std::array<Option, (kSizes + ...)> joined(const std::array<Option, kSizes>&... parts) {
+  std::array<Option, (kSizes + ...)> rows;
+  auto at = rows.begin();
+  ((at = std::copy(parts.begin(), parts.end(), at)), ...);
+  return rows;
+}
 
 // ---- optical flow
 
@@ -249,19 +249,13 @@ constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
   }>(needs, row);
 }
 
-constexpr Option kFlowOptions[] = {
+constexpr std::array kMethodOptions = {
     Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>(
         "method", kMethods, "Method that estimates the motion"),
     pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
         "preset", kPresets, "Balance of speed and accuracy")),
-    FlowKernels::kernels(),
-    FlowKernels::taps(),
-    FlowKernels::sigma_space(),
-    FlowKernels::sigma_time(),
-    FlowKernels::fovea_x(),
-    FlowKernels::fovea_y(),
-    FlowKernels::fovea_radius(),
-    FlowKernels::storage(),
+};
+constexpr std::array kOtherFlowOptions = {
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.levels; }>(
         "levels", 1, detail::kMaxPyramidLevels, "", "Number of levels of the pyramid")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.window_frames; }>(
@@ -325,6 +319,7 @@ constexpr Option kFlowOptions[] = {
         "min_area", 0, 1 << 28, "pixels", "Smaller objects are left out; 0 = 16 cells"),
     detail::depth_option<OpticalFlowConfig>(),
 };
+constexpr auto kFlowOptions = joined(kMethodOptions, FlowKernels::all(), kOtherFlowOptions);
 
 // ---- the filter
 
@@ -332,19 +327,12 @@ using Filter = detail::Rows<SpatioTemporalFilterConfig>;
 using FilterKernels =
     KernelRows<SpatioTemporalFilterConfig, [](const SpatioTemporalFilterConfig&) { return true; }>;
 
-constexpr Option kFilterOptions[] = {
-    FilterKernels::kernels(),
-    FilterKernels::taps(),
-    FilterKernels::sigma_space(),
-    FilterKernels::sigma_time(),
-    FilterKernels::fovea_x(),
-    FilterKernels::fovea_y(),
-    FilterKernels::fovea_radius(),
-    FilterKernels::storage(),
+constexpr std::array kOtherFilterOptions = {
     Filter::roi<[](auto& c) { return &c.roi; }>(
         "Region in which the filters are computed, as x,y,width,height; empty = the whole image"),
     detail::depth_option<SpatioTemporalFilterConfig>(),
 };
+constexpr auto kFilterOptions = joined(FilterKernels::all(), kOtherFilterOptions);
 
 }  // namespace
 
