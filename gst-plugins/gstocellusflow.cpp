@@ -29,42 +29,14 @@
  *
  * A result describes a frame before the newest one: one frame before it with two frames of a
  * pyramid, nine with kernels of 20 frames. With #GstOcellusFlow:align the element holds that many
- * frames back, so that each buffer carries the flow that describes it. It adds the time of these
- * frames to the LATENCY query. If the frame rate is unknown (0/1), it adds the longest time for
- * which it has held a frame so far, which is 0 at the start. Without #GstOcellusFlow:align buffers
- * pass at once, and the meta gives the PTS of the frame that it describes.
- *
- * #GstOcellusFlow:depth (1 to 8, default 1) is the number of frames that the operator has at the
- * same time. With more than 1, a GPU computes one frame while the next one is uploaded and the
- * results of the previous one are downloaded. So a pipeline reaches the full rate of the device.
- * When a frame arrives, the element pushes the buffers of all frames that are done. A buffer is
- * pushed at the latest when depth - 1 more frames have arrived, and the LATENCY query includes this
- * time. #GstOcellusBase:budget counts from the arrival of a frame at the element. With a depth
- * above 1 it therefore includes the time until the next frames arrive. For a live camera that the
- * device keeps up with, a depth of 1 gives the least latency.
- *
- * At the end of the stream, and before a discontinuity, a new segment, a gap or new caps, the
- * element pushes the frames that it holds back. It computes their results with the last frame
- * repeated in place of the missing ones, which the meta flags. Where the last frame would only be
- * compared with itself, the buffer carries the field of the previous frame. A PTS that steps
- * against the direction of playback by more than one and a half frames is a discontinuity. A flush
- * drops the frames that are held back. All of these events reset the temporal state.
- *
- * The element also computes a frame that it skips because downstream is late, and then drops it.
- * This takes the time of a frame, but keeps the temporal state complete, so that the flow of the
- * next frames is correct.
- *
- * The serialized queries DRAIN and ALLOCATION ask for the buffers back. Before them, and before new
- * caps that describe the same pictures, the element pushes the frames that it holds back with the
- * newest field. The meta flags it as repeated and reused. The temporal state is kept.
- *
- * In reverse playback (a segment with a negative rate) the frames arrive in descending order of
- * time. The flow is that of the displayed video: it points from a frame to the one that is shown
- * next, which is opposite to forward playback. "Before", "after" and "delay" refer to the order of
- * arrival. So a field describes a frame that is later in the stream than the newest frame it was
- * computed from. Kernels from a file are also applied in the order of arrival. GStreamer's sources
- * set the DISCONT flag on every buffer in reverse playback. The element ignores the flag if the PTS
- * continue from frame to frame.
+ * frames back, so that each buffer carries the flow that describes it. If the frame rate is unknown
+ * (0/1), the latency is the longest time for which it has held a frame so far. At the end of the
+ * stream the last frame is repeated in place of the missing ones, which the meta flags. Where the
+ * last frame would only be compared with itself, the buffer carries the field of the previous
+ * frame. Without #GstOcellusFlow:align buffers pass at once, and the meta gives the PTS of the
+ * frame that it describes. The page "Elements" of the documentation describes depth, budget, the
+ * events that reset the temporal state, and reverse playback, where the flow is that of the
+ * displayed video.
  *
  * With #GstOcellusFlow:draw, only motion that stands out from its own noise is drawn: that of at
  * least #GstOcellusFlow:min-motion and of #GstOcellusFlow:min-deviations standard deviations, in
@@ -80,12 +52,8 @@
  * `objects`, the largest object first. A box surrounds cells that move by at least min-motion and
  * min-deviations.
  *
- * The element accepts I420, NV12, BGR, RGB, BGRx, BGRA, RGBx and RGBA in memory:CUDAMemory, if the
- * plugin was built with CUDA support and the backend is a CUDA device. The pictures then stay in
- * device memory. The element offers its neighbors the CUDA context in which no copy is needed. It
- * copies pictures from other contexts, and #GstOcellusBase:stats counts these copies.
- * #GstOcellusFlow:draw copies each picture to the host and back, which is counted, too. The field
- * is always in host memory.
+ * In memory:CUDAMemory the pictures stay in device memory, but #GstOcellusFlow:draw copies each one
+ * to the host and back, which #GstOcellusBase:stats counts. The field is always in host memory.
  *
  * ## Launch lines
  * |[
@@ -187,7 +155,7 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
                  meta->planes[0].height};
   overlay.min_motion = self->min_motion;
   overlay.min_deviations = self->min_deviations;
-  if (meta->info->record != nullptr)
+  if (meta->info->record_bytes > 0)
     overlay.objects =
         static_cast<const ocellus::MovingObjectsRecord*>(static_cast<gconstpointer>(meta->record));
   if (overlay.max_motion == 0.0f && overlay.style != ocellus::FlowStyle::kNone)
@@ -198,8 +166,7 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
   ocellus::draw_flow_overlay(field, overlay, image);
 }
 
-static void gst_ocellus_flow_describe(GstOcellusBase* base, GstBuffer* buffer,
-                                      GstStructure* message) {
+static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) {
   const ocellus::FlowOutput field = field_of(buffer);
   const ocellus::ImageSize size = field.u.size;
   gdouble u = 0.0;
