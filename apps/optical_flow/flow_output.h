@@ -53,7 +53,7 @@ class FlowFieldOutput {
   bool colored() const { return !output_.none() && output_.extension() != ".flo"; }
   float max_motion() const { return max_motion_; }
 
-  /// What is drawn in a video. `roi`: of the operator. `boxes`: those of the objects are drawn.
+  /// Takes the region and the thresholds of the operator. `boxes`: those of the objects are drawn.
   void set(const OpticalFlowConfig& config, bool boxes);
   /// Throws InputError. In a video with `objects`, only what belongs to one of them is drawn.
   void write(FlowField& field, const InputFrame& frame,

@@ -38,6 +38,22 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
 }
 
+DeviationArguments FlowOperator::deviation_arguments(int slot, const Rect& region) const noexcept {
+  DeviationArguments a{};
+  a.frame = params(slot);
+  a.state = state();
+  a.outcome = outcome(slot);
+  a.frames = plan_.frames;
+  a.invalid = invalid_value(plan_);
+  a.x = plan_.roi.x - region.x;
+  a.y = plan_.roi.y - region.y;
+  a.width = plan_.roi.width;
+  a.height = plan_.roi.height;
+  a.flow_width = region.width;
+  a.flow_height = region.height;
+  return a;
+}
+
 void FlowOperator::find_objects(void* context) noexcept {
   const auto [self, slot] = *static_cast<const Context*>(context);
   self->objects_.find(*static_cast<MovingObjectsRecord*>(self->record_of(slot)));

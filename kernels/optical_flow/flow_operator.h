@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/core/cuda_operator.h"
+#include "kernels/optical_flow/deviation_kernels.h"
 #include "ocellus/kernel_bank.h"
 #include "optical_flow/moving_objects.h"
 
@@ -19,6 +20,9 @@ class FlowOperator : public CudaOperator {
 
   /// Launches the kernels of the method, which write the planes and end the frame.
   virtual Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
+
+  /// The arguments of the deviation's kernel that follow from the plan. `region`: of the flow.
+  DeviationArguments deviation_arguments(int slot, const Rect& region) const noexcept;
 
   OpticalFlowPlan plan_;
 

@@ -10,7 +10,6 @@
 
 #include "core/failure.h"
 #include "image/pixel_rows.h"
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/kernel_source.h"
 
@@ -236,19 +235,8 @@ Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t str
 
 Expected<void> KernelFlow::record_deviation(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   const Rect& flow = plan_.flow;
-  DeviationArguments a{};
-  a.frame = params(slot);
-  a.state = state();
-  a.outcome = outcome(slot);
-  a.frames = plan_.frames;
-  a.invalid = invalid_value(plan_);
+  DeviationArguments a = deviation_arguments(slot, flow);
   a.model = deviation_;
-  a.x = plan_.roi.x - flow.x;
-  a.y = plan_.roi.y - flow.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.flow_width = flow.width;
-  a.flow_height = flow.height;
   const std::size_t first =
       static_cast<std::size_t>(flow.y - plan_.support.y) * derivative_stride_ +
       static_cast<std::size_t>(flow.x - plan_.support.x);
