@@ -20,7 +20,7 @@ void FlowOperator::layout_pinned(LayoutBuilder& pinned) noexcept {
 Expected<void> FlowOperator::prepare(Scope& cuda) noexcept {
   if (plan_.objects > 0) {
     OCELLUS_TRY(prepare_host_calls(cuda));
-    OCELLUS_TRY(load_kernel(cuda, cell_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, object_cells_kernel(), 0));
   }
   return load(cuda, *std::exchange(kernels_, nullptr));
 }
@@ -29,10 +29,10 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   OCELLUS_TRY(record_method(cuda, slot, stream));
   if (plan_.objects == 0) return {};
   const detail::CellGrid& grid = objects_.grid();
-  const CellArguments cells{params(slot), grid, objects_.samples()};
-  OCELLUS_TRY(launch(cuda, stream, cell_kernel(),
-                     dim3(block_count(grid.columns * grid.rows, kCellThreads)), dim3(kCellThreads),
-                     0, cells));
+  const ObjectCellArguments cells{params(slot), grid, objects_.samples()};
+  OCELLUS_TRY(launch(cuda, stream, object_cells_kernel(),
+                     dim3(block_count(grid.columns * grid.rows, kObjectCellThreads)),
+                     dim3(kObjectCellThreads), 0, cells));
   Context& context = contexts_[static_cast<std::size_t>(slot)];
   context = {this, slot};
   return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);

@@ -231,12 +231,12 @@ int window_threads(int radius) noexcept;
 std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
 
 /// Samples the planes of a result in the centers of cells, for the search for moving objects.
-struct CellArguments {
+struct ObjectCellArguments {
   const FrameParams* frame;
   detail::CellGrid grid;
   detail::CellSamples samples;  ///< pinned memory
 };
-inline constexpr int kCellThreads = 128;
-Kernel<CellArguments> cell_kernel() noexcept;
+inline constexpr int kObjectCellThreads = 128;
+Kernel<ObjectCellArguments> object_cells_kernel() noexcept;
 
 }  // namespace ocellus::cuda

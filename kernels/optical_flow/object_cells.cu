@@ -4,10 +4,11 @@
 namespace ocellus::cuda {
 namespace {
 
-__global__ void __launch_bounds__(kCellThreads)
-    sample_cells(const __grid_constant__ CellArguments a) {
+__global__ void __launch_bounds__(kObjectCellThreads)
+    sample_object_cells(const __grid_constant__ ObjectCellArguments a) {
   const detail::CellGrid& grid = a.grid;
-  const int cell = static_cast<int>(blockIdx.x) * kCellThreads + static_cast<int>(threadIdx.x);
+  const int cell =
+      static_cast<int>(blockIdx.x) * kObjectCellThreads + static_cast<int>(threadIdx.x);
   if (cell >= grid.columns * grid.rows) return;
   const int x = min(cell % grid.columns * grid.side + grid.side / 2, grid.size.width - 1);
   const int y = min(cell / grid.columns * grid.side + grid.side / 2, grid.size.height - 1);
@@ -21,8 +22,8 @@ __global__ void __launch_bounds__(kCellThreads)
 
 }  // namespace
 
-Kernel<CellArguments> cell_kernel() noexcept {
-  return sample_cells;
+Kernel<ObjectCellArguments> object_cells_kernel() noexcept {
+  return sample_object_cells;
 }
 
 }  // namespace ocellus::cuda
