@@ -61,11 +61,12 @@ class RootJob {
         cluster_(cluster),
         config_(config),
         after_(support_of(info_of(OperatorConfig(config.flow))).after()),
-        output_(command.frames, command.draw.config(), MovingObjectsConfig(),
-                input.source().fps()) {
+        output_(command.frames, FlowFieldOutput::extensions(), input.source().fps()),
+        fields_output_(output_, command.draw.config()) {
+    fields_output_.set(config.flow, false);
     reader_.emplace(input_, std::move(first), kFramesAhead);
     if (!output_.none() && (output_.video() || !output_.single()))
-      writer_.emplace([this](FrameField& f) { output_.write(f.field, *f.frame, Rect{}); },
+      writer_.emplace([this](FrameField& f) { fields_output_.write(f.field, *f.frame); },
                       kFieldsBehind);
   }
 
@@ -157,7 +158,7 @@ class RootJob {
         writer_->drain();
         output_.finish();
       } else if (!output_.none() && last_.frame) {
-        output_.write(last_.field, *last_.frame, Rect{});
+        fields_output_.write(last_.field, *last_.frame);
       }
       written_ = output_.none() ? 0 : static_cast<std::int64_t>(writer_ ? fields_ : 1);
     } catch (const std::exception& error) {
@@ -213,8 +214,8 @@ class RootJob {
       fmt::print("{} dropped, because the source was faster than the cluster\n",
                  counted(static_cast<std::int64_t>(dropped_), "frame"));
     if (command_.ranks_report) print_ranks(ranks);
-    if (output_.colored())
-      fmt::print("colors are saturated at {:.2f} px per frame\n", output_.max_motion());
+    if (fields_output_.colored())
+      fmt::print("colors are saturated at {:.2f} px per frame\n", fields_output_.max_motion());
     if (!command_.frames.output.empty() && written_ > 0)
       fmt::print("written: {}\n", printable(command_.frames.output));
   }
@@ -224,7 +225,8 @@ class RootJob {
   FlowCluster& cluster_;
   const FlowClusterConfig& config_;
   const int after_;
-  FlowFieldOutput output_;
+  FrameOutput output_;
+  FlowFieldOutput fields_output_;
   std::deque<FramePointer> window_;  ///< from the frame that the next field describes
   FrameField last_;
   std::uint64_t submitted_ = 0;
@@ -302,8 +304,8 @@ int run_flow(const ClusterFlowCommand& command, MPI_Comm communicator, ClusterBe
       throw InputError(fmt::format("{}: contains no frame", input->source().name()));
     source = {first->image.size, first->image.format};
     // Errors in the name of the output are reported before the ranks start.
-    FlowFieldOutput(command.frames, command.draw.config(), MovingObjectsConfig(),
-                    input->source().fps());
+    FrameOutput(command.frames, FlowFieldOutput::extensions(), input->source().fps());
+    command.draw.config();
   };
   if (!prepared_by_root(communicator, open)) return kBadInput;
   MPI_Bcast(&source, sizeof(source), MPI_BYTE, 0, communicator);

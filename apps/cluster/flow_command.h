@@ -17,9 +17,7 @@ struct ClusterFlowCommand {
   CommonOptions common;
   OperatorOptions flow{"flow"};
   FrameOptions frames;
-  // A cluster computes no deviation.
-  FlowDrawOptions draw{
-      {"style", "arrow_step", "arrow_scale", "min_motion", "max_motion", "legend"}};
+  FlowDrawOptions draw;
   std::string grid;  ///< "COLUMNSxROWS", empty: chosen
   int fan_out = 0;
   int frames_in_flight = 4;

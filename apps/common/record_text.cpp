@@ -138,13 +138,16 @@ void print_items(const OperatorInfo& info, const void* record) {
     return field.capacity > 1 &&
            (field.role == FieldRole::kValue || field.role == FieldRole::kConfidence);
   };
-  std::string head = fmt::format("  {:<10}", "class");
+  std::string head = info.classes > 0 ? fmt::format("  {:<10}", "class") : " ";
   for (const RecordField& field : info.record->all())
     if (is_column(field)) head += fmt::format(" {:>10}", field.name);
   fmt::print("{}   box\n", head);
   for (int i = 0; i < items.count(); ++i) {
     std::string flags;
-    std::string line = fmt::format("  {:<10}", items.label(i) < 0 ? "-" : printable(items.name(i)));
+    std::string line =
+        info.classes > 0
+            ? fmt::format("  {:<10}", items.label(i) < 0 ? "-" : printable(items.name(i)))
+            : " ";
     for (const RecordField& field : info.record->all()) {
       const int decimals = field.type == FieldType::kFloat ? 3 : 0;
       if (is_column(field))

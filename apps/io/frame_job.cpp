@@ -1,6 +1,7 @@
 #include "apps/io/frame_job.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -42,19 +43,23 @@ int FrameJob::run() {
   return kDone;
 }
 
+void FrameJob::start(InputFrame& first) {
+  prepare(first);
+  config_ = command_.options.config();
+  range_ = first.range;
+  config_.set_input(first.image.size, input_format(first), range_);
+  adapt(config_);
+  run_ = std::make_unique<FrameRun>(engines_, config_);
+  config_ = run_->config();
+  begin(first);
+}
+
 void FrameJob::process() {
   Progress progress(input_.source().name(), input_.expected());
   InputFrame frame;
   if (!input_.next(frame)) return;
-  prepare(frame);
-  config_ = command_.options.config();
-  range_ = frame.range;
-  config_.set_input(frame.image.size, input_format(frame), range_);
-  run_ = std::make_unique<FrameRun>(engines_, config_);
-  config_ = run_->config();
-  first_ = frame.number;
+  start(frame);
   if (output_.single()) input_.require_no_more(output_.path(), frame.number);
-  begin(frame);
   const auto next = [this](InputFrame& read) {
     if (stop_signal() != 0 || output_.single() || !input_.next(read)) return false;
     prepare(read);
@@ -63,25 +68,26 @@ void FrameJob::process() {
   run_->process(
       std::move(frame), next, [this](const InputFrame& read) { return parts(read); },
       [&](const ProcessedFrame& work) {
-        finish_frame(work);
+        take(work);
         progress.update(input_.read());
       });
 }
 
-void FrameJob::finish_frame(const ProcessedFrame& work) {
+void FrameJob::report(const ProcessedFrame& work, const InputFrame& described) {
   const OperatorInfo& info = run_->info();
   std::string path;
   if (!output_.none()) {
-    path = output_.name_of(work.frame.number);
+    path = output_.name_of(described.number);
     write(work, path);
   }
   times_.add(work.ms);
   last_ = work.results.back().record;
   const bool begins = times_.count() == 1;
   nlohmann::ordered_json json;
+  if (begins) first_ = described.number;
   if (!report_.is_text()) {
     if (begins) report_.begin(head());
-    json["frame"] = work.frame.number;
+    json["frame"] = described.number;
     json.update(record_json(info, last_.data()));
   } else if (begins) {
     print_input(input_, info.size, printable(info.summary), run_->engine());
@@ -94,7 +100,7 @@ void FrameJob::finish_frame(const ProcessedFrame& work) {
     return report_.frame(json);
   }
   if ((work.flags & kBadPixels) != 0)
-    fmt::print("frame {}: values that are not finite\n", work.frame.number);
+    fmt::print("frame {}: values that are not finite\n", described.number);
   else
     print_frame(work);
   RunReport::flush();
@@ -147,7 +153,13 @@ void FrameJob::print_end() {
   }
   print_dropped(input_);
   print_totals();
-  if (!output_.none()) fmt::print("written: {}\n", printable(output_.written(first_, frames())));
+  if (const std::vector<std::string> files = written(); !files.empty())
+    fmt::print("written: {}\n", printable(fmt::format("{}", fmt::join(files, ", "))));
+}
+
+std::vector<std::string> FrameJob::written() const {
+  return output_.none() ? std::vector<std::string>{}
+                        : std::vector<std::string>{output_.written(first_, frames())};
 }
 
 void add_job_options(CLI::App& command, FrameCommand& options) {

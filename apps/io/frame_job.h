@@ -17,7 +17,9 @@ namespace ocellus::app {
 
 /// Values of the command line.
 struct FrameCommand {
-  explicit FrameCommand(const char* name) : options(name) {}
+  /// `only`: the options of the operator that are offered; all if it is empty.
+  explicit FrameCommand(const char* name, const std::vector<std::string>& only = {})
+      : options(name, only) {}
 
   CommonOptions common;
   OperatorOptions options;
@@ -44,8 +46,18 @@ class FrameJob {
   virtual void prepare(InputFrame&) {}
   /// The format of the views of `parts`.
   virtual PixelFormat input_format(const InputFrame& frame) const { return frame.image.format; }
+  /// Sets what the command needs beside its options.
+  virtual void adapt(OperatorConfig&) {}
   /// Called once, when the operator exists.
   virtual void begin(const InputFrame&) {}
+  /// Reads the frames and processes them.
+  virtual void process();
+  /// Creates the operator for frames like the first one.
+  void start(InputFrame& first);
+  /// Called for each frame that was processed, in their order.
+  virtual void take(const ProcessedFrame& work) { report(work, work.frame); }
+  /// Writes and reports a result. `described`: the frame that it describes.
+  void report(const ProcessedFrame& work, const InputFrame& described);
   /// The views of a frame that the operator processes, each for itself.
   virtual std::vector<Frame> parts(const InputFrame& frame) { return whole_frame(frame); }
   /// Writes the result of a frame to `output`. `path`: of an image file.
@@ -61,6 +73,8 @@ class FrameJob {
   /// Add and print what concerns all frames. `print_totals` of this class prints times.
   virtual void add_totals(nlohmann::ordered_json&) const {}
   virtual void print_totals() const;
+  /// The files that were written, as text.
+  virtual std::vector<std::string> written() const;
 
   std::uint64_t frames() const { return times_.count(); }
   const FrameTimes& times() const { return times_; }
@@ -70,13 +84,21 @@ class FrameJob {
   FrameRun& frame_run() const { return *run_; }
   const FrameCommand& command() const { return command_; }
   const std::string& source_name() const { return input_.source().name(); }
+  FrameInput& input() { return input_; }
+  const FrameInput& input() const { return input_; }
   FrameOutput& output() { return output_; }
+  const FrameOutput& output() const { return output_; }
+  /// Of the first device.
+  const EngineConfig& engine() const { return engines_.front(); }
+  const OperatorConfig& config() const { return config_; }
+  /// The record of the last result.
+  const void* last_record() const { return last_.data(); }
+  /// The number of the first frame that has a result.
+  long first() const { return first_; }
   bool writes_images() const { return !output_.none() && !output_.video(); }
   const GrayRange& range() const { return range_; }
 
  private:
-  void process();
-  void finish_frame(const ProcessedFrame& work);
   nlohmann::ordered_json head() const;
   void print_end();
 
@@ -89,8 +111,8 @@ class FrameJob {
   std::unique_ptr<FrameRun> run_;
   RunReport report_;
   FrameTimes times_;
-  long first_ = 0;                   // number of the first frame
-  std::vector<std::uint64_t> last_;  // the record of the last frame
+  long first_ = 0;
+  std::vector<std::uint64_t> last_;
 };
 
 /// Adds the options that such a command has, but those of frames.

@@ -2,8 +2,6 @@
 // the fields.
 #pragma once
 
-#include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +9,6 @@
 #include "apps/io/flow_file.h"
 #include "apps/io/frame_output.h"
 #include "ocellus/flow_draw.h"
-#include "ocellus/moving_objects.h"
 
 namespace ocellus::app {
 
@@ -43,33 +40,29 @@ class FlowDrawOptions {
 std::vector<UnusedOptions> unused_draw_options(const std::string& output, bool video,
                                                bool objects = false);
 
-/// Where the fields of one or all frames are written: .flo or .png files, or a video.
-class FlowFieldOutput : public FrameOutput {
+/// Writes the fields of one or all frames: to .flo or .png files, or to a video.
+class FlowFieldOutput {
  public:
-  /// `objects`: without a size, and without the thresholds, which are those of `draw`.
-  FlowFieldOutput(const FrameOptions& frames, const OverlayConfig& draw,
-                  const MovingObjectsConfig& objects, double source_fps);
+  /// Endings of the files.
+  static const std::vector<std::string>& extensions();
+
+  FlowFieldOutput(FrameOutput& output, const OverlayConfig& draw)
+      : output_(output), draw_(draw), max_motion_(draw.max_motion) {}
 
   /// Whether the output is a .png file or a video.
-  bool colored() const { return !none() && extension() != ".flo"; }
+  bool colored() const { return !output_.none() && output_.extension() != ".flo"; }
   float max_motion() const { return max_motion_; }
 
-  /// Finds the objects of this field and returns them until the next call. Throws InputError.
-  std::span<const MovingObject> find_objects(FlowField& field);
-  /// With those beyond the largest number.
-  int objects_found() const { return finder_ ? finder_->found() : 0; }
-  /// The time that the last search for objects took.
-  double finding_ms() const { return finding_ms_; }
-  /// Throws InputError. In a video, only what belongs to an object is drawn. `found`: what
-  /// `find_objects` has returned for this field; the boxes of these objects are drawn, too.
-  void write(FlowField& field, const InputFrame& frame, const Rect& roi,
-             const std::optional<std::span<const MovingObject>>& found = {});
+  /// Takes the region and the thresholds of the operator. `boxes`: those of the objects are drawn.
+  void set(const OpticalFlowConfig& config, bool boxes);
+  /// Throws InputError. In a video with `objects`, only what belongs to one of them is drawn.
+  void write(FlowField& field, const InputFrame& frame,
+             const MovingObjectsRecord* objects = nullptr);
 
  private:
+  FrameOutput& output_;
   OverlayConfig draw_;
-  MovingObjectsConfig objects_;
-  std::optional<MovingObjects> finder_;
-  double finding_ms_ = 0.0;
+  bool boxes_ = false;
   float max_motion_;
 };
 

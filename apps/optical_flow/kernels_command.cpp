@@ -17,6 +17,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/input_file.h"
 #include "apps/optical_flow/kernel_bank_json.h"
+#include "ocellus/kernel_taps.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::app {
@@ -64,6 +65,59 @@ struct Summary {
 
 // ---- command line
 
+/// Writes the kernels that the library would make for images of `size`.
+void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
+                      const std::string& out) {
+  // The writer is created at the first taps. By then the library has checked the configuration, so
+  // its error texts come first.
+  struct Copy {
+    detail::KernelBankHeader bank;
+    const std::string& out;
+    std::unique_ptr<detail::KernelBankWriter> writer;
+    std::unique_ptr<Progress> progress;
+    std::int64_t done;
+    std::exception_ptr failure;
+
+    void add(const float* wx, const float* wy, const float* wt) {
+      if (!writer) {
+        writer = open_kernel_bank(out, bank);
+        fmt::print("{}: {} of taps\n", printable(out), bytes_text(bank.tap_bytes()));
+        std::fflush(stdout);  // flushed before the long work begins
+        progress = std::make_unique<Progress>("kernels", static_cast<std::int64_t>(bank.entries()));
+      }
+      app::take(writer->add(wx, wy, wt), "kernels");
+      constexpr std::int64_t kBetweenUpdates =
+          4096;  // reading the clock takes longer than one kernel
+      if (++done % kBetweenUpdates == 0) progress->update(done);
+    }
+  } copy{{}, out, nullptr, nullptr, 0, nullptr};
+  detail::KernelBankHeader& bank = copy.bank;
+  bank.form = kernels.form;
+  bank.nx = kernels.nx;
+  bank.ny = kernels.ny;
+  bank.nt = kernels.nt;
+  bank.convolutions = kernels.convolutions;
+  bank.terms = kernels.terms;
+  bank.size = size;
+  detail::copy_note(bank.note, sizeof(bank.note), note.data(), note.size());
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
+        auto& c = *static_cast<Copy*>(user);
+        try {
+          c.add(wx, wy, wt);
+        } catch (...) {
+          c.failure = std::current_exception();  // an exception must not pass through the library
+          return false;
+        }
+        return true;
+      },
+      &copy);
+  if (copy.failure) std::rethrow_exception(copy.failure);
+  take(visited, "kernels");
+  take(copy.writer->finish(), "kernels");
+}
+
 struct KernelMakeOptions {
   OperatorOptions kernels{
       "filter",
@@ -106,63 +160,6 @@ void run_conversion(const std::string& in, const std::string& out) {
     throw InputError(fmt::format("{}: {}", text.name(), error.what()));
   }
 }
-
-}  // namespace
-
-void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
-                      const std::string& out) {
-  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
-  // The writer is created at the first taps. By then the library has checked the configuration, so
-  // its error texts come first.
-  struct Copy {
-    detail::KernelBankHeader bank;
-    const std::string& out;
-    std::unique_ptr<detail::KernelBankWriter> writer;
-    std::unique_ptr<Progress> progress;
-    std::int64_t done;
-    std::exception_ptr failure;
-
-    void add(const float* wx, const float* wy, const float* wt) {
-      if (!writer) {
-        writer = open_kernel_bank(out, bank);
-        fmt::print("{}: {} of taps\n", printable(out), bytes_text(bank.tap_bytes()));
-        std::fflush(stdout);  // flushed before the long work begins
-        progress = std::make_unique<Progress>("kernels", static_cast<std::int64_t>(bank.entries()));
-      }
-      app::take(writer->add(wx, wy, wt), "kernels");
-      constexpr std::int64_t kBetweenUpdates =
-          4096;  // reading the clock takes longer than one kernel
-      if (++done % kBetweenUpdates == 0) progress->update(done);
-    }
-  } copy{{}, out, nullptr, nullptr, 0, nullptr};
-  detail::KernelBankHeader& bank = copy.bank;
-  bank.form = kernels.form;
-  bank.nx = kernels.nx;
-  bank.ny = kernels.ny;
-  bank.nt = kernels.nt;
-  bank.convolutions = kernels.convolutions;
-  bank.terms = kernels.terms;
-  bank.size = per_pixel ? size : ImageSize{1, 1};
-  detail::copy_note(bank.note, sizeof(bank.note), note.data(), note.size());
-  const auto visited = visit_kernels(
-      kernels, size,
-      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
-        auto& c = *static_cast<Copy*>(user);
-        try {
-          c.add(wx, wy, wt);
-        } catch (...) {
-          c.failure = std::current_exception();  // an exception must not pass through the library
-          return false;
-        }
-        return true;
-      },
-      &copy);
-  if (copy.failure) std::rethrow_exception(copy.failure);
-  take(visited, "kernels");
-  take(copy.writer->finish(), "kernels");
-}
-
-namespace {
 
 /// An error of the library with the file's name, which it has only if the file cannot be opened.
 std::string with_name(const std::string& path, const std::string& error) {

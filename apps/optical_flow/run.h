@@ -1,11 +1,8 @@
-// Runs optical flow with the field that it writes, and selects the frames for a result.
+// Selects the frames for a result of optical flow.
 #pragma once
 
 #include <optional>
-#include <string>
 
-#include "apps/io/flow_file.h"
-#include "apps/io/frames.h"
 #include "apps/io/operator_run.h"
 #include "ocellus/optical_flow.h"
 
@@ -15,29 +12,6 @@ namespace ocellus::app {
 void set_temporal_support(OpticalFlowConfig& config, int frames);
 /// The temporal support of a kernel file cannot be changed.
 bool temporal_support_is_fixed(const OpticalFlowConfig& config);
-
-/// An engine with optical flow on it, and the field that it writes.
-class FlowRun {
- public:
-  /// Throws InputError with the library's reason.
-  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
-      : field_(info_of(OperatorConfig(config)).planes[0].size, true, config.deviation),
-        output_(field_.output()),
-        run_(engine, OperatorConfig(config), &output_) {}
-
-  /// Submits the frame and waits. The result is in field().
-  FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
-
-  FlowField& field() { return field_; }
-  const OperatorInfo& info() { return run_.op().info(); }
-  const EngineInfo& engine() const { return run_.engine(); }
-  const Footprint& footprint() const { return run_.footprint(); }
-
- private:
-  FlowField field_;
-  OperatorOutput output_;
-  OperatorRun run_;
-};
 
 /// The frames N - before to N + after, from which the flow from frame N to N+1 is computed.
 struct Support {

@@ -6,6 +6,8 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
+#include "apps/io/flow_file.h"
+#include "apps/io/operator_run.h"
 #include "apps/optical_flow/run.h"
 #include "bench/bench_turns.h"
 #include "bench/optical_flow/bench.h"
@@ -13,6 +15,29 @@
 
 namespace ocellus::app {
 namespace {
+
+/// An engine with optical flow on it, and the field that it writes.
+class FlowRun {
+ public:
+  /// Throws InputError with the library's reason.
+  FlowRun(const EngineConfig& engine, const OpticalFlowConfig& config)
+      : field_(info_of(OperatorConfig(config)).planes[0].size, true, config.deviation),
+        output_(field_.output()),
+        run_(engine, OperatorConfig(config), &output_) {}
+
+  /// Submits the frame and waits. The result is in field().
+  FrameInfo step(const Frame& frame) { return run_.op().step(frame); }
+
+  FlowField& field() { return field_; }
+  const OperatorInfo& info() { return run_.op().info(); }
+  const EngineInfo& engine() const { return run_.engine(); }
+  const Footprint& footprint() const { return run_.footprint(); }
+
+ private:
+  FlowField field_;
+  OperatorOutput output_;
+  OperatorRun run_;
+};
 
 /// One row of the table.
 class FlowRow : public TimedRow {

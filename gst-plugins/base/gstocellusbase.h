@@ -71,15 +71,9 @@ struct _GstOcellusBaseClass {
   /// Optional: sets the members of the configuration that are not options, once the caps are known.
   /// Size, format and range of the frames are already set.
   void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config);
-  /// Optional; called when the operator of this configuration exists. Makes what the element needs
-  /// for its results. After an error, what the element has for the operator before is unchanged.
-  ocellus::Expected<void> (*prepare)(GstOcellusBase* self, const ocellus::OperatorConfig& config);
-
   /// Optional: the part of the pictures that the planes of this configuration describe. Without
   /// this function it is the whole picture.
   ocellus::Rect (*region)(const ocellus::OperatorConfig& config);
-  /// Optional: adds to the result of `buffer`, whose meta is filled in.
-  void (*add_result)(GstOcellusBase* self, GstBuffer* buffer);
   /// Optional: draws the result of `buffer`; see gst_ocellus_base_class_install_draw(). Without
   /// this function, the boxes and names of the record's items are drawn.
   void (*draw)(GstOcellusBase* self, GstBuffer* buffer, const ocellus::OverlayImage& image);

@@ -120,8 +120,6 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
       if (!op) return options.named(op.error());
     }
   }
-  if (klass->prepare != nullptr)
-    if (Expected<void> prepared = klass->prepare(element_, *made); !prepared) return prepared;
 
   // From here on, nothing fails.
   results_.begin(klass->description->name, op->info(),

@@ -73,7 +73,6 @@ GstBuffer* Stream::wrap_output(GstBuffer* picture, const GstOcellusResult* resul
                         ("The memory of the result's planes cannot be mapped."), (nullptr));
       return nullptr;
     }
-    if (klass->add_result != nullptr) klass->add_result(element_, buffer);
     if (state.get(state.properties.draw)) {
       picture = draw_result(picture, buffer);
       if (picture == nullptr) {

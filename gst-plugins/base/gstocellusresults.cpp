@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/gstocellusmessages.h"
 #include "ocellus/character_draw.h"
@@ -30,14 +31,16 @@ GstOcellusType type_of(PixelFormat format) {
 
 void set_value(GstStructure* structure, const RecordField& field, const void* record, int item) {
   const double value = ocellus::field_value(field, record, item);
+  std::string name(field.name);
+  std::replace(name.begin(), name.end(), '_', '-');  // as in the other fields of messages
   if (field.type == FieldType::kBool)
-    gst_structure_set(structure, field.name, G_TYPE_BOOLEAN, value != 0.0, nullptr);
+    gst_structure_set(structure, name.c_str(), G_TYPE_BOOLEAN, value != 0.0, nullptr);
   else if (field.type == FieldType::kFloat)
-    gst_structure_set(structure, field.name, G_TYPE_DOUBLE, value, nullptr);
+    gst_structure_set(structure, name.c_str(), G_TYPE_DOUBLE, value, nullptr);
   else if (field.type == FieldType::kUint32 || field.role == FieldRole::kCount)
-    gst_structure_set(structure, field.name, G_TYPE_UINT, static_cast<guint>(value), nullptr);
+    gst_structure_set(structure, name.c_str(), G_TYPE_UINT, static_cast<guint>(value), nullptr);
   else
-    gst_structure_set(structure, field.name, G_TYPE_INT, static_cast<gint>(value), nullptr);
+    gst_structure_set(structure, name.c_str(), G_TYPE_INT, static_cast<gint>(value), nullptr);
 }
 
 }  // namespace

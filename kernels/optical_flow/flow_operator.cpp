@@ -4,16 +4,59 @@
 #include <utility>
 
 #include "kernels/optical_flow/kernel_flow.h"
+#include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pyramid_flow.h"
 #include "optical_flow/backend.h"
 
 namespace ocellus::cuda {
 
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
-    : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels) {}
+    : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels), objects_(plan) {}
+
+void FlowOperator::layout_pinned(LayoutBuilder& pinned) noexcept {
+  if (plan_.objects > 0) objects_.layout(pinned);
+}
 
 Expected<void> FlowOperator::prepare(Scope& cuda) noexcept {
+  if (plan_.objects > 0) {
+    OCELLUS_TRY(prepare_host_calls(cuda));
+    OCELLUS_TRY(load_kernel(cuda, object_cells_kernel(), 0));
+  }
   return load(cuda, *std::exchange(kernels_, nullptr));
+}
+
+Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  OCELLUS_TRY(record_method(cuda, slot, stream));
+  if (plan_.objects == 0) return {};
+  const detail::CellGrid& grid = objects_.grid();
+  const ObjectCellArguments cells{params(slot), grid, objects_.samples()};
+  OCELLUS_TRY(launch(cuda, stream, object_cells_kernel(),
+                     dim3(block_count(grid.columns * grid.rows, kObjectCellThreads)),
+                     dim3(kObjectCellThreads), 0, cells));
+  Context& context = contexts_[static_cast<std::size_t>(slot)];
+  context = {this, slot};
+  return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
+}
+
+DeviationArguments FlowOperator::deviation_arguments(int slot, const Rect& region) const noexcept {
+  DeviationArguments a{};
+  a.frame = params(slot);
+  a.state = state();
+  a.outcome = outcome(slot);
+  a.frames = plan_.frames;
+  a.invalid = invalid_value(plan_);
+  a.x = plan_.roi.x - region.x;
+  a.y = plan_.roi.y - region.y;
+  a.width = plan_.roi.width;
+  a.height = plan_.roi.height;
+  a.flow_width = region.width;
+  a.flow_height = region.height;
+  return a;
+}
+
+void FlowOperator::find_objects(void* context) noexcept {
+  const auto [self, slot] = *static_cast<const Context*>(context);
+  self->objects_.find(*static_cast<MovingObjectsRecord*>(self->record_of(slot)));
 }
 
 }  // namespace ocellus::cuda

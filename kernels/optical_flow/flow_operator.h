@@ -2,8 +2,9 @@
 #pragma once
 
 #include "kernels/core/cuda_operator.h"
+#include "kernels/optical_flow/deviation_kernels.h"
 #include "ocellus/kernel_bank.h"
-#include "optical_flow/plan.h"
+#include "optical_flow/moving_objects.h"
 
 namespace ocellus::cuda {
 
@@ -13,15 +14,33 @@ class FlowOperator : public CudaOperator {
  protected:
   FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
-  Expected<void> prepare(Scope& cuda) noexcept final;
   /// Called after `layout` with the memory. Loads the kernels and the taps, and sets the limits of
   /// shared memory.
   virtual Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
 
+  /// Launches the kernels of the method, which write the planes and end the frame.
+  virtual Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
+
+  /// The arguments of the deviation's kernel that follow from the plan. `region`: of the flow.
+  DeviationArguments deviation_arguments(int slot, const Rect& region) const noexcept;
+
   OpticalFlowPlan plan_;
 
  private:
+  /// What the function of the host gets.
+  struct Context {
+    FlowOperator* self = nullptr;
+    int slot = 0;
+  };
+
+  void layout_pinned(LayoutBuilder& pinned) noexcept final;
+  Expected<void> prepare(Scope& cuda) noexcept final;
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept final;
+  static void find_objects(void* context) noexcept;
+
   const KernelConfig* kernels_;
+  detail::MovingObjects objects_;  // frames follow each other in a stream, so that one is enough
+  std::array<Context, kMaxDepth> contexts_{};
 };
 
 }  // namespace ocellus::cuda

@@ -10,7 +10,6 @@
 
 #include "core/failure.h"
 #include "image/pixel_rows.h"
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/kernel_source.h"
 
@@ -78,9 +77,7 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
                                         detail::KernelNoise& noise) noexcept {
   OCELLUS_TRY(uniform_.load(plan_, kernels, noise));
   const std::unique_ptr<UniformTaps> taps(new (std::nothrow) UniformTaps{});
-  if (!taps)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+  if (!taps) return detail::no_memory_for_kernels();
   for (int t = 0; t < uniform_.temporal_count; ++t)
     std::copy_n(uniform_.temporal[t], plan_.nt, taps->temporal[t]);
   for (int h = 0; h < uniform_.horizontal_count; ++h)
@@ -92,59 +89,38 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
 
 Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels,
                                           detail::KernelNoise& noise) noexcept {
-  OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, plan_.kernel_image));
   const int pairs = plan_.convolutions * plan_.terms;
   const int taps = plan_.nx + plan_.ny + plan_.nt;
   const int tile_rows = tile_height(ring_variant_.lane_pixels);
   const auto pixels = static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels));
   const bool half = plan_.storage == CoefficientStorage::kHalf;
   const std::size_t row_bytes = static_cast<std::size_t>(tiles_x_) * bank_tile_bytes_;
-  const std::unique_ptr<char[]> row(new (std::nothrow) char[row_bytes]);
-  if (!row)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
-
-  const Rect support = {plan_.support.x + plan_.kernel_x, plan_.support.y + plan_.kernel_y,
-                        plan_.support.width, plan_.support.height};
-  const int width = plan_.kernel_image.width;
-  for (int y = 0; y < plan_.kernel_image.height; ++y) {
-    const int in_y = y - support.y;
-    // A file is read to its end, because it has one checksum.
-    const bool row_inside = in_y >= 0 && in_y < support.height;
-    OCELLUS_TRY((*source)->skip(row_inside ? support.x : width));
-    if (!row_inside) continue;
-    if (in_y % tile_rows == 0) std::memset(row.get(), 0, row_bytes);
-    for (int in_x = 0; in_x < support.width; ++in_x) {
-      const int x = support.x + in_x;
-      for (int pair = 0; pair < pairs; ++pair) {
-        float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-        OCELLUS_TRY((*source)->next(wx, wy, wt));
-        OCELLUS_TRY(detail::check_storage_range(plan_, x, y, pair, wx, wy, wt));
-        noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
-        const int pixel = in_y % tile_rows * kTileWidth + in_x % kTileWidth;
-        std::size_t at =
-            static_cast<std::size_t>((in_x / kTileWidth * pairs + pair) * taps) * pixels +
-            static_cast<std::size_t>(pixel);
-        const auto put = [&](float tap) {
-          if (half) {
-            reinterpret_cast<__half*>(row.get())[at] = __float2half_rn(tap);
-          } else {
-            reinterpret_cast<float*>(row.get())[at] = tap;
-          }
-          at += pixels;
-        };
-        for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
-        for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
-        for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+  const std::unique_ptr<char[]> row(new (std::nothrow) char[row_bytes]());
+  if (!row) return detail::no_memory_for_kernels();
+  const auto take = [&](int x, int y, int pair, const float* wx, const float* wy, const float* wt) {
+    const int pixel = y % tile_rows * kTileWidth + x % kTileWidth;
+    std::size_t at = static_cast<std::size_t>((x / kTileWidth * pairs + pair) * taps) * pixels +
+                     static_cast<std::size_t>(pixel);
+    const auto put = [&](float tap) {
+      if (half) {
+        reinterpret_cast<__half*>(row.get())[at] = __float2half_rn(tap);
+      } else {
+        reinterpret_cast<float*>(row.get())[at] = tap;
       }
-    }
-    OCELLUS_TRY((*source)->skip(width - support.x - support.width));
-    if (in_y % tile_rows == tile_rows - 1 || in_y == support.height - 1) {
-      char* to = bank_ + static_cast<std::size_t>(in_y / tile_rows) * row_bytes;
-      OCELLUS_TRY(upload(cuda, to, row.get(), row_bytes));
-    }
-  }
-  return {};
+      at += pixels;
+    };
+    for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
+    for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
+    for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+  };
+  const auto end_row = [&](int y) -> Expected<void> {
+    if (y % tile_rows < tile_rows - 1 && y < plan_.support.height - 1) return {};
+    char* to = bank_ + static_cast<std::size_t>(y / tile_rows) * row_bytes;
+    OCELLUS_TRY(upload(cuda, to, row.get(), row_bytes));
+    std::memset(row.get(), 0, row_bytes);
+    return {};
+  };
+  return detail::read_support(plan_, kernels, noise, take, end_row);
 }
 
 ResultPlanes KernelFlow::result_planes() const noexcept {
@@ -216,10 +192,8 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     OCELLUS_TRY(load_kernel(cuda, window.kernel, window.shared_bytes));
   }
   if (plan_.deviation) {
-    if (Expected<void> done =
-            load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes());
-        !done)
-      return done;
+    OCELLUS_TRY(
+        load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes()));
   }
   detail::KernelNoise noise;
   if (per_pixel()) {
@@ -234,12 +208,10 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
   return {};
 }
 
-Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   OCELLUS_TRY(launch_check(cuda, slot, stream));
-  if (Expected<void> done =
-          per_pixel() ? record_per_pixel(cuda, slot, stream) : record_uniform(cuda, slot, stream);
-      !done)
-    return done;
+  OCELLUS_TRY(per_pixel() ? record_per_pixel(cuda, slot, stream)
+                          : record_uniform(cuda, slot, stream));
   if (plan_.filter_only) return {};
 
   WindowArguments a = window_arguments(plan_);
@@ -256,28 +228,15 @@ Expected<void> KernelFlow::record(Scope& cuda, int slot, cudaStream_t stream) no
     a.invalid = std::numeric_limits<float>::quiet_NaN();
   }
   const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
-  if (Expected<void> done =
-          launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
-      !done)
-    return done;
+  OCELLUS_TRY(
+      launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a));
   return plan_.deviation ? record_deviation(cuda, slot, stream) : Expected<void>{};
 }
 
 Expected<void> KernelFlow::record_deviation(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   const Rect& flow = plan_.flow;
-  DeviationArguments a{};
-  a.frame = params(slot);
-  a.state = state();
-  a.outcome = outcome(slot);
-  a.frames = plan_.frames;
-  a.invalid = invalid_value(plan_);
+  DeviationArguments a = deviation_arguments(slot, flow);
   a.model = deviation_;
-  a.x = plan_.roi.x - flow.x;
-  a.y = plan_.roi.y - flow.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.flow_width = flow.width;
-  a.flow_height = flow.height;
   const std::size_t first =
       static_cast<std::size_t>(flow.y - plan_.support.y) * derivative_stride_ +
       static_cast<std::size_t>(flow.x - plan_.support.x);

@@ -15,7 +15,7 @@ class KernelFlow final : public FlowOperator {
  private:
   void layout(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
-  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
+  Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 
   Expected<void> load_per_pixel(Scope& cuda, const KernelConfig& kernels,
                                 detail::KernelNoise& noise) noexcept;

@@ -7,7 +7,7 @@
 #include "kernels/core/frame_params.h"
 #include "ocellus/frame.h"
 #include "ocellus/kernel_bank.h"
-#include "ocellus/optical_flow.h"
+#include "optical_flow/moving_objects.h"
 
 namespace ocellus::cuda {
 
@@ -229,5 +229,14 @@ constexpr int window_height(WindowShape shape) {
 Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept;
 int window_threads(int radius) noexcept;
 std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
+
+/// Samples the planes of a result in the centers of cells, for the search for moving objects.
+struct ObjectCellArguments {
+  const FrameParams* frame;
+  detail::CellGrid grid;
+  detail::CellSamples samples;  ///< pinned memory
+};
+inline constexpr int kObjectCellThreads = 128;
+Kernel<ObjectCellArguments> object_cells_kernel() noexcept;
 
 }  // namespace ocellus::cuda

@@ -6,7 +6,6 @@
 #include "core/failure.h"
 #include "image/pixel_rows.h"
 #include "image/warp.h"
-#include "kernels/optical_flow/deviation_kernels.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -95,7 +94,7 @@ Expected<void> PyramidFlow::add(Recording& frame, Kernel<Argument> kernel, dim3 
                 shared_bytes, argument, overlap);
 }
 
-Expected<void> PyramidFlow::record(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+Expected<void> PyramidFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   Recording frame{cuda, slot, stream};
   return walk(frame);
 }
@@ -314,21 +313,9 @@ Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoot
 }
 
 Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
-  const Rect& region = pyramid_.region[0];
-  DeviationArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.outcome = outcome(frame.slot);
-  a.frames = plan_.frames;
+  DeviationArguments a = deviation_arguments(frame.slot, pyramid_.region[0]);
   a.threshold = plan_.confidence_threshold;
-  a.invalid = invalid_value(plan_);
   a.model = detail::pyramid_deviation(plan_, pyramid_);
-  a.x = plan_.roi.x - region.x;
-  a.y = plan_.roi.y - region.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.flow_width = region.width;
-  a.flow_height = region.height;
   a.pyramid = {window(),          flow_level(0, false), texture_,
                frame.source.flow, confidence_,          flow_[0].stride};
   return add(frame, deviation_kernel(FlowMethod::kPyramid),

@@ -31,7 +31,7 @@ class PyramidFlow final : public FlowOperator {
 
   void layout(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
-  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
+  Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 
   template <typename Argument>
   Expected<void> add(Recording& frame, Kernel<Argument> kernel, dim3 grid, std::size_t shared_bytes,

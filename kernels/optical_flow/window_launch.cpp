@@ -1,8 +1,10 @@
 #include "kernels/optical_flow/window_launch.h"
 
 #include <algorithm>
+#include <new>
 
 #include "kernels/core/cuda_operator.h"
+#include "optical_flow/backend.h"
 
 namespace ocellus::cuda {
 
@@ -33,4 +35,43 @@ WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept {
   return a;
 }
 
+namespace {
+
+/// WindowFlow: the window kernel of KernelFlow, on derivatives that the frame holds.
+class WindowFlowCuda final : public CudaOperator {
+ public:
+  explicit WindowFlowCuda(const detail::OpticalFlowPlan& plan) noexcept
+      : CudaOperator(detail::window_info_of(plan)),
+        plan_(plan),
+        window_(window_launch(plan, WindowSource::kFrame)) {}
+
+ private:
+  void layout(LayoutBuilder&) noexcept override {}  // the kernel reads the frame itself
+  Expected<void> prepare(Scope& cuda) noexcept override {
+    return load_kernel(cuda, window_.kernel, window_.shared_bytes);
+  }
+  /// No frame is bad as a whole, so no kernel checks it: a window without finite derivatives is
+  /// invalid by itself.
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    WindowArguments a = window_arguments(plan_);
+    a.frame = params(slot);
+    a.state = state();
+    a.outcome = outcome(slot);
+    return launch(cuda, stream, window_.kernel, window_.grid, window_.block, window_.shared_bytes,
+                  a);
+  }
+
+  detail::OpticalFlowPlan plan_;
+  WindowLaunch window_;
+};
+
+}  // namespace
 }  // namespace ocellus::cuda
+
+namespace ocellus::detail {
+
+std::unique_ptr<OperatorInstance> make_window_flow_cuda(const OpticalFlowPlan& plan) noexcept {
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::WindowFlowCuda(plan));
+}
+
+}  // namespace ocellus::detail

@@ -34,6 +34,9 @@ Expected<void> check(const FlowClusterConfig& config, int ranks) noexcept {
   if (flow.deviation)
     return invalid_argument(
         "flow.deviation is true; it must be false: a cluster does not compute it");
+  if (flow.objects > 0)
+    return invalid_argument("flow.objects is %d; it must be 0: a cluster does not find them",
+                            flow.objects);
   if (config.frames_in_flight < 1 || config.frames_in_flight > kMaxClusterFrames) {
     return invalid_argument("frames_in_flight is %d; it must be 1 to %d", config.frames_in_flight,
                             kMaxClusterFrames);

@@ -11,7 +11,7 @@
 #include "core/option_table.h"
 #include "draw/painter.h"
 #include "ocellus/character_draw.h"
-#include "optical_flow/motion_threshold.h"
+#include "optical_flow/plan.h"
 
 namespace ocellus {
 namespace {
@@ -106,25 +106,46 @@ void draw_arrow(const Painter& painter, const Arrow& arrow, int side, const Yuv&
                tip_y - kSin * back_x + kCos * back_y, side, color);
 }
 
+/// Where the field lies in the image.
+struct Place {
+  int left = 0;
+  int top = 0;
+};
+
 /// The field at (x, y) of the planes, if it is to be drawn.
 class Moving {
  public:
-  Moving(const FlowOutput& flow, const OverlayConfig& config) noexcept
+  Moving(const FlowOutput& flow, const OverlayConfig& config, const Place& place) noexcept
       : flow_(flow),
         objects_(config.objects),
-        threshold_(flow, config.min_motion, config.min_deviations) {}
+        place_(place),
+        threshold_{config.min_motion, config.min_deviations} {}
 
   /// Sets `motion` to the length of the vector and returns true, or returns false.
   bool at(int x, int y, float& u, float& v, float& motion) const noexcept {
     u = flow_.u.row<const float>(y)[x];
     v = flow_.v.row<const float>(y)[x];
     motion = std::hypot(u, v);
-    return threshold_.passes(motion, x, y) && (objects_ == nullptr || objects_->moves_at(x, y));
+    const ImageView& deviation = flow_.deviation;
+    return threshold_.passes(motion,
+                             deviation.data == nullptr ? 0.0f : deviation.row<const float>(y)[x]) &&
+           (objects_ == nullptr || is_in_box(place_.left + x, place_.top + y));
   }
 
  private:
+  bool is_in_box(int x, int y) const noexcept {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(objects_->count); ++i) {
+      const int right = x - objects_->x[i];
+      const int down = y - objects_->y[i];
+      if (right >= 0 && right < objects_->width[i] && down >= 0 && down < objects_->height[i])
+        return true;
+    }
+    return false;
+  }
+
   const FlowOutput& flow_;
-  const MovingObjects* objects_;
+  const MovingObjectsRecord* objects_;
+  Place place_;
   detail::MotionThreshold threshold_;
 };
 
@@ -146,22 +167,11 @@ constexpr Option kOverlayOptions[] = {
     Overlay::real<[](auto& c) { return &c.scale; }>(
         "arrow_scale", 0.01, 1000.0, "pixels",
         "Length of an arrow for a motion of one pixel per frame"),
-    Overlay::real<[](auto& c) { return &c.min_motion; }>(
-        "min_motion", 0.0, 1000.0, "pixels per frame", "Least motion that is drawn"),
-    Overlay::real<[](auto& c) { return &c.min_deviations; }>(
-        "min_deviations", 0.0, 1000.0, "standard deviations",
-        "Least motion that is drawn, as a multiple of its standard deviation; 0 = any"),
     Overlay::real<[](auto& c) { return &c.max_motion; }>(
         "max_motion", 0.0, 1e6, "pixels per frame",
         "Motion with a saturated color; 0 = the largest so far (99th percentile)"),
     Overlay::flag<[](auto& c) { return &c.legend; }>("legend",
                                                      "Draw the color wheel and its largest motion"),
-};
-
-/// Where the field lies in the image.
-struct Place {
-  int left = 0;
-  int top = 0;
 };
 
 void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
@@ -173,7 +183,7 @@ void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Plac
   // arrows.
   const float longest = 3.0f * static_cast<float>(step);
   const Painter painter(image);
-  const Moving moving(flow, config);
+  const Moving moving(flow, config, place);
   const Yuv outline;
   const int first_x = std::min(step / 2, (flow.u.size.width - 1) / 2);
   const int first_y = std::min(step / 2, (flow.u.size.height - 1) / 2);
@@ -197,7 +207,7 @@ void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Plac
 void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
                      const OverlayImage& image) noexcept {
   const Painter painter(image);
-  const Moving moving(flow, config);
+  const Moving moving(flow, config, place);
   const int height = std::min(flow.u.size.height, image.size.height - place.top);
   const int width = std::min(flow.u.size.width, image.size.width - place.left);
   for (int y = 0; y < height; ++y) {
@@ -336,17 +346,16 @@ void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& given,
   if (config.legend) draw_legend(config.max_motion, image);
 }
 
-void draw_moving_objects(std::span<const MovingObject> objects, const Rect& roi,
-                         const OverlayImage& image) noexcept {
+void draw_moving_objects(const MovingObjectsRecord& objects, const OverlayImage& image) noexcept {
   constexpr OverlayColor kOutline{0, 0, 0};
   constexpr OverlayColor kBox{255, 220, 0};
   const int scale = std::clamp(std::min(image.size.width, image.size.height) / 360, 1, 4);
-  for (const MovingObject& object : objects) {
-    const Rect box{object.box.x + roi.x, object.box.y + roi.y, object.box.width, object.box.height};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(objects.count); ++i) {
+    const Rect box{objects.x[i], objects.y[i], objects.width[i], objects.height[i]};
     draw_box({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, kOutline, image);
     draw_box(box, 1, kBox, image);
     char text[32];
-    const double speed = static_cast<double>(std::hypot(object.u, object.v));
+    const double speed = static_cast<double>(std::hypot(objects.u[i], objects.v[i]));
     std::snprintf(text, sizeof(text), "%.1f", speed);
     const int above = box.y - 2 - kGlyphHeight * scale;
     const int y = above >= 0 ? above : box.y + 3;

@@ -1,4 +1,5 @@
 // The OperatorInfo of optical flow and of the spatio-temporal filter.
+#include <cstddef>
 #include <cstdio>
 #include <iterator>
 #include <span>
@@ -7,6 +8,35 @@
 
 namespace ocellus::detail {
 namespace {
+
+constexpr RecordField list(const char* name, FieldType type, std::size_t offset, const char* help,
+                           FieldRole role = FieldRole::kValue) {
+  return {name, type, kMaxMovingObjects, static_cast<std::uint32_t>(offset), help, role};
+}
+
+constexpr RecordField kFields[] = {
+    {"objects_found", FieldType::kInt32, 1, offsetof(MovingObjectsRecord, found),
+     "number of moving objects, with those that are left out"},
+    {"count", FieldType::kInt32, 1, offsetof(MovingObjectsRecord, count),
+     "number of objects in the record", FieldRole::kCount},
+    list("x", FieldType::kInt32, offsetof(MovingObjectsRecord, x), "left edge of the box, pixels",
+         FieldRole::kBox),
+    list("y", FieldType::kInt32, offsetof(MovingObjectsRecord, y), "upper edge of the box, pixels",
+         FieldRole::kBox),
+    list("width", FieldType::kInt32, offsetof(MovingObjectsRecord, width), "of the box, pixels",
+         FieldRole::kBox),
+    list("height", FieldType::kInt32, offsetof(MovingObjectsRecord, height), "of the box, pixels",
+         FieldRole::kBox),
+    list("mean_u", FieldType::kFloat, offsetof(MovingObjectsRecord, u),
+         "mean motion to the right, pixels per frame"),
+    list("mean_v", FieldType::kFloat, offsetof(MovingObjectsRecord, v),
+         "mean motion down, pixels per frame"),
+    list("area", FieldType::kInt32, offsetof(MovingObjectsRecord, area), "pixels"),
+};
+constexpr RecordInfo kRecord = {"moving objects", sizeof(MovingObjectsRecord),
+                                kFields,          static_cast<int>(std::size(kFields)),
+                                "objects",        "moving-object"};
+static_assert(sizeof(MovingObjectsRecord) <= kMaxRecordBytes);
 
 const char* kernels_word(const OpticalFlowPlan& plan) {
   switch (plan.origin) {
@@ -112,6 +142,7 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
     plane.size = {plan.roi.width, plan.roi.height};
     plane.optional = !plan.filter_only && p >= 2;
   }
+  if (plan.objects > 0) info.record = &kRecord;
   info.depth = plan.depth;
   info.support_frames = plan.frames;
   info.delay_frames = plan.delay_frames;

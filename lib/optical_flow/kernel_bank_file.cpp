@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "core/failure.h"
 #include "kernel_bank_generated.h"
@@ -77,10 +78,8 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
 }
 
 Expected<void> KernelBankFile::open(const char* path) noexcept {
-  if (path == nullptr || path[0] == '\0') {
-    return tl::unexpected(make_error(Status::kInvalidArgument,
-                                     "kernels.path is empty; it must name a kernel bank file"));
-  }
+  if (path == nullptr || path[0] == '\0')
+    return invalid_argument("kernels.path is empty; it must name a kernel bank file");
   OCELLUS_TRY(file_.open(kKernelBankKind, path));
   alignas(64) unsigned char bytes[model_arrays_at(kKernelBankKind.max_table_bytes)];
   OCELLUS_TRY_ASSIGN(model, file_.header(bytes, sizeof(bytes)));
@@ -91,30 +90,33 @@ Expected<void> KernelBankFile::open(const char* path) noexcept {
 }
 
 Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size) const noexcept {
-  const auto mismatch = [](const char* field, int in_file, int in_config) noexcept {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument,
-                   "kernels.%s is %d, but the kernel bank file has %d; set it to the file's value",
-                   field, in_config, in_file));
-  };
   if (config.form != header_.form) {
     const bool per_pixel = header_.form == KernelForm::kPerPixel;
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument, "kernels.form is %s, but the kernel bank file is %s",
-                   per_pixel ? "uniform" : "per pixel", per_pixel ? "per pixel" : "uniform"));
+    return invalid_argument("kernels.form is %s, but the kernel bank file is %s",
+                            per_pixel ? "uniform" : "per pixel",
+                            per_pixel ? "per pixel" : "uniform");
   }
-  if (config.nx != header_.nx) return mismatch("nx", header_.nx, config.nx);
-  if (config.ny != header_.ny) return mismatch("ny", header_.ny, config.ny);
-  if (config.nt != header_.nt) return mismatch("nt", header_.nt, config.nt);
-  if (config.convolutions != header_.convolutions) {
-    return mismatch("convolutions", header_.convolutions, config.convolutions);
+  const struct {
+    const char* name;
+    int in_file;
+    int in_config;
+  } fields[] = {
+      {"nx", header_.nx, config.nx},
+      {"ny", header_.ny, config.ny},
+      {"nt", header_.nt, config.nt},
+      {"convolutions", header_.convolutions, config.convolutions},
+      {"terms", header_.terms, config.terms},
+  };
+  for (const auto& field : fields) {
+    if (field.in_file == field.in_config) continue;
+    return invalid_argument(
+        "kernels.%s is %d, but the kernel bank file has %d; set it to the file's value", field.name,
+        field.in_config, field.in_file);
   }
-  if (config.terms != header_.terms) return mismatch("terms", header_.terms, config.terms);
   if (header_.form == KernelForm::kPerPixel && size != header_.size) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument,
-                   "the kernel bank file is for images of %dx%d, the operator's size is %dx%d",
-                   header_.size.width, header_.size.height, size.width, size.height));
+    return invalid_argument(
+        "the kernel bank file is for images of %dx%d, the operator's size is %dx%d",
+        header_.size.width, header_.size.height, size.width, size.height);
   }
   return {};
 }
@@ -155,13 +157,8 @@ Expected<void> KernelBankFile::fill() noexcept {
 }
 
 Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
-  if (left_ == 0) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument, "kernel bank: all taps have been read"));
-  }
-  if (buffered_ == 0) {
-    OCELLUS_TRY(fill());
-  }
+  if (left_ == 0) return invalid_argument("kernel bank: all taps have been read");
+  if (buffered_ == 0) OCELLUS_TRY(fill());
   const float* const from_y = next_entry_ + header_.nx;
   const float* const from_t = from_y + header_.ny;
   std::copy(next_entry_, from_y, wx);
@@ -174,14 +171,11 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
 }
 
 Expected<void> KernelBankFile::finish() noexcept {
-  left_ -= static_cast<std::uint64_t>(buffered_);
-  buffered_ = 0;
-  while (left_ != 0) {
+  for (;;) {
+    left_ -= static_cast<std::uint64_t>(std::exchange(buffered_, 0));
+    if (left_ == 0) return {};
     OCELLUS_TRY(fill());
-    left_ -= static_cast<std::uint64_t>(buffered_);
-    buffered_ = 0;
   }
-  return {};
 }
 
 Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& bank) noexcept {

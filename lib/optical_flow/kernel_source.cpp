@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <new>
 
-#include "core/failure.h"
+#include "ocellus/kernel_taps.h"
 #include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::detail {
@@ -99,10 +100,9 @@ class CallbackSource final : public KernelSource {
     std::fill(wt, wt + kernels_.nt, 0.0f);
     kernels_.callback(kernels_.user, at_.x, at_.y, at_.convolution, at_.term, wx, wy, wt);
     if (!finite(wx, kernels_.nx) || !finite(wy, kernels_.ny) || !finite(wt, kernels_.nt)) {
-      return tl::unexpected(make_error(
-          Status::kInvalidArgument,
+      return invalid_argument(
           "kernels.callback wrote a tap that is not finite at (%d, %d), convolution %d, term %d",
-          at_.x, at_.y, at_.convolution, at_.term));
+          at_.x, at_.y, at_.convolution, at_.term);
     }
     at_.step(width_, kernels_.convolutions, kernels_.terms);
     return {};
@@ -138,19 +138,19 @@ class FileSource final : public KernelSource {
   KernelBankFile file_;
 };
 
-tl::unexpected<Error> no_memory() noexcept {
-  return tl::unexpected(
-      make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
-}
-
 template <typename Source, typename... Args>
 Expected<std::unique_ptr<KernelSource>> make_source(Args&&... args) noexcept {
   std::unique_ptr<KernelSource> source(new (std::nothrow) Source(static_cast<Args&&>(args)...));
-  if (!source) return no_memory();
+  if (!source) return no_memory_for_kernels();
   return source;
 }
 
 }  // namespace
+
+tl::unexpected<Error> no_memory_for_kernels() noexcept {
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
+}
 
 void gaussian_taps(int n, double center, double sigma, double* taps) noexcept {
   double sum = 0.0;
@@ -212,13 +212,58 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
       return make_source<CallbackSource>(kernels, size);
     case KernelOrigin::kFile: {
       std::unique_ptr<FileSource> source(new (std::nothrow) FileSource(kernels));
-      if (!source) return no_memory();
+      if (!source) return no_memory_for_kernels();
       OCELLUS_TRY(source->open(kernels, size));
       return source;
     }
   }
-  return tl::unexpected(make_error(Status::kInvalidArgument, "kernels.origin is %d",
-                                   static_cast<int>(kernels.origin)));
+  return invalid_argument("kernels.origin is %d", static_cast<int>(kernels.origin));
 }
 
 }  // namespace ocellus::detail
+
+namespace ocellus {
+
+Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
+  const std::unique_ptr<detail::KernelBankFile> file(new (std::nothrow) detail::KernelBankFile);
+  if (!file) return detail::no_memory_for_kernels();
+  OCELLUS_TRY(file->open(path));
+  const detail::KernelBankHeader& header = file->header();
+  KernelFileInfo info;
+  info.kernels.form = header.form;
+  info.kernels.origin = KernelOrigin::kFile;
+  info.kernels.nx = header.nx;
+  info.kernels.ny = header.ny;
+  info.kernels.nt = header.nt;
+  info.kernels.convolutions = header.convolutions;
+  info.kernels.terms = header.terms;
+  if (header.form == KernelForm::kPerPixel) info.size = header.size;
+  info.tap_bytes = header.tap_bytes();
+  std::memcpy(info.note, header.note, sizeof(info.note));
+  return info;
+}
+
+Expected<void> visit_kernels(const KernelConfig& kernels, ImageSize size, KernelVisitor visitor,
+                             void* user) noexcept {
+  if (visitor == nullptr) return detail::invalid_argument("visitor is null");
+  SpatioTemporalFilterConfig filter;
+  filter.size = size;
+  filter.kernels = kernels;
+  OCELLUS_TRY(detail::make_plan(filter));
+  OCELLUS_TRY_ASSIGN(source, detail::KernelSource::open(kernels, size));
+  const ImageSize pixels = kernels.form == KernelForm::kPerPixel ? size : ImageSize{1, 1};
+  float wx[kMaxKernelTaps];
+  float wy[kMaxKernelTaps];
+  float wt[kMaxKernelTaps];
+  for (int y = 0; y < pixels.height; ++y) {
+    for (int x = 0; x < pixels.width; ++x) {
+      for (int pair = 0; pair < kernels.convolutions * kernels.terms; ++pair) {
+        OCELLUS_TRY((*source)->next(wx, wy, wt));
+        if (!visitor(user, x, y, pair / kernels.terms, pair % kernels.terms, wx, wy, wt)) return {};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace ocellus

@@ -3,8 +3,10 @@
 
 #include <memory>
 
+#include "core/failure.h"
 #include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
+#include "optical_flow/deviation.h"
 #include "optical_flow/plan.h"
 
 namespace ocellus::detail {
@@ -22,6 +24,9 @@ void gaussian_derivative_taps(int n, double center, double sigma, double* taps) 
 /// InvalidArgument; the text names the pixel.
 Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
                                    const float* wx, const float* wy, const float* wt) noexcept;
+
+/// The error for memory that only the reading of kernels needs.
+tl::unexpected<Error> no_memory_for_kernels() noexcept;
 
 /// Returns taps in row-major order of (y, x), then by convolution, then by term. Uniform kernels
 /// have one pixel. Used only at creation.
@@ -45,5 +50,35 @@ class KernelSource {
  private:
   int pairs_;  // of convolution and term, for each pixel
 };
+
+/// Reads the kernels of the plan's support, checks that its storage can hold them, and adds them to
+/// `noise`. `take(x, y, pair, wx, wy, wt)` gets each one, with its pixel in the support.
+/// `end_row(y)` is called behind each row and returns Expected<void>.
+template <typename Take, typename EndRow>
+Expected<void> read_support(const OpticalFlowPlan& plan, const KernelConfig& kernels,
+                            KernelNoise& noise, Take&& take, EndRow&& end_row) noexcept {
+  OCELLUS_TRY_ASSIGN(source, KernelSource::open(kernels, plan.kernel_image));
+  const Rect support = {plan.support.x + plan.kernel_x, plan.support.y + plan.kernel_y,
+                        plan.support.width, plan.support.height};
+  const int width = plan.kernel_image.width;
+  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+  for (int y = -support.y; y < plan.kernel_image.height - support.y; ++y) {
+    // A file is read to its end, because it has one checksum.
+    const bool is_inside = y >= 0 && y < support.height;
+    OCELLUS_TRY((*source)->skip(is_inside ? support.x : width));
+    if (!is_inside) continue;
+    for (int x = 0; x < support.width; ++x) {
+      for (int pair = 0; pair < plan.convolutions * plan.terms; ++pair) {
+        OCELLUS_TRY((*source)->next(wx, wy, wt));
+        OCELLUS_TRY(check_storage_range(plan, support.x + x, support.y + y, pair, wx, wy, wt));
+        noise.add(plan, pair / plan.terms, pair % plan.terms, wx, wy, wt);
+        take(x, y, pair, wx, wy, wt);
+      }
+    }
+    OCELLUS_TRY((*source)->skip(width - support.x - support.width));
+    OCELLUS_TRY(end_row(y));
+  }
+  return {};
+}
 
 }  // namespace ocellus::detail

@@ -1,5 +1,6 @@
 // The options of optical flow and of the spatio-temporal filter.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 #include "core/checks.h"
@@ -134,63 +135,53 @@ template <typename Config, auto kUsed>
 struct KernelRows {
   using R = detail::Rows<Config>;
 
-  static constexpr Option kernels() {
-    const Option row = R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-      print_kernels(c.kernels, text, capacity);
-    },
-                                             [](Config& c, std::string_view text) {
-                                               return parse_kernels(text, c.kernels);
-                                             }>(
-        "kernels",
-        "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)");
-    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
-  }
-  static constexpr Option taps() {
-    return made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
-      print_taps(c.kernels, text, capacity);
-    },
-                                      [](Config& c, std::string_view text) {
-                                        return parse_taps(text, c.kernels);
-                                      }>(
-        "taps", "Number of taps of the kernels in x, y and time, as NXxNYxNT, each 2 to 25"));
-  }
-  static constexpr Option sigma_space() {
-    return made(R::template real<[](auto& c) { return &c.kernels.sigma_space; }>(
-        "sigma_space", 0.1, 1000.0, "pixels",
-        "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
-        "of the fovea"));
-  }
-  static constexpr Option sigma_time() {
-    return made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
-        "sigma_time", 0.1, 1000.0, "frames", "Sigma of the Gaussian derivatives in time"));
-  }
-  static constexpr Option fovea_x() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
-        "fovea_x", -1.0, kMaxImageSide, "pixels",
-        "Column of the fovea's center; -1 = center of the image"));
-  }
-  static constexpr Option fovea_y() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
-        "fovea_y", -1.0, kMaxImageSide, "pixels",
-        "Row of the fovea's center; -1 = center of the image"));
-  }
-  static constexpr Option fovea_radius() {
-    return foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
-        "fovea_radius", 0.001, 1e6, "pixels",
-        "Distance from the fovea's center at which sigma is twice as large"));
-  }
-  static constexpr Option storage() {
-    return R::template when<[](const Config& c) {
-      return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
-    }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
-                  : "kernels that differ by pixel",
-       R::template choice<[](auto& c) { return &c.storage; }>(
-           "storage", kStorages, "Number format in which the kernels are stored"));
+  static constexpr std::array<Option, 8> all() {
+    return {
+        used(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+          print_kernels(c.kernels, text, capacity);
+        },
+                                   [](Config& c, std::string_view text) {
+                                     return parse_kernels(text, c.kernels);
+                                   }>(
+            "kernels",
+            "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)")),
+        made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
+          print_taps(c.kernels, text, capacity);
+        },
+                                   [](Config& c, std::string_view text) {
+                                     return parse_taps(text, c.kernels);
+                                   }>(
+            "taps", "Number of taps of the kernels in x, y and time, as NXxNYxNT, each 2 to 25")),
+        made(R::template real<[](auto& c) {
+          return &c.kernels.sigma_space;
+        }>("sigma_space", 0.1, 1000.0, "pixels",
+           "Sigma of the Gaussian derivatives in space; with kernels=foveated, sigma at the center "
+           "of the fovea")),
+        made(R::template real<[](auto& c) { return &c.kernels.sigma_time; }>(
+            "sigma_time", 0.1, 1000.0, "frames", "Sigma of the Gaussian derivatives in time")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_x; }>(
+            "fovea_x", -1.0, kMaxImageSide, "pixels",
+            "Column of the fovea's center; -1 = center of the image")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_y; }>(
+            "fovea_y", -1.0, kMaxImageSide, "pixels",
+            "Row of the fovea's center; -1 = center of the image")),
+        foveated(R::template real<[](auto& c) { return &c.kernels.fovea_radius; }>(
+            "fovea_radius", 0.001, 1e6, "pixels",
+            "Distance from the fovea's center at which sigma is twice as large")),
+        R::template when<[](const Config& c) {
+          return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
+        }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
+                      : "kernels that differ by pixel",
+           R::template choice<[](auto& c) { return &c.storage; }>(
+               "storage", kStorages, "Number format in which the kernels are stored"))};
   }
 
  private:
   static constexpr bool kHasMethod = requires(const Config& c) { c.method; };
 
+  static constexpr Option used(Option row) {
+    return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
+  }
   static constexpr Option made(Option row) {
     return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
         kHasMethod ? "method=kernels and kernels that are not read from a file"
@@ -203,6 +194,15 @@ struct KernelRows {
     }>(kHasMethod ? "method=kernels and kernels=foveated" : "kernels=foveated", row);
   }
 };
+
+/// The rows of several arrays in one.
+template <std::size_t... kSizes>
+constexpr std::array<Option, (kSizes + ...)> joined(const std::array<Option, kSizes>&... parts) {
+  std::array<Option, (kSizes + ...)> rows;
+  auto at = rows.begin();
+  ((at = std::copy(parts.begin(), parts.end(), at)), ...);
+  return rows;
+}
 
 // ---- optical flow
 
@@ -219,6 +219,10 @@ void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.depth = from.depth;
   to.invalid = from.invalid;
   to.deviation = from.deviation;
+  to.objects = from.objects;
+  to.min_motion = from.min_motion;
+  to.min_deviations = from.min_deviations;
+  to.min_area = from.min_area;
 }
 
 void begin_with_preset(OpticalFlowConfig& config, int preset) {
@@ -245,19 +249,13 @@ constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
   }>(needs, row);
 }
 
-constexpr Option kFlowOptions[] = {
+constexpr std::array kMethodOptions = {
     Flow::preset<[](auto& c) { return &c.method; }, begin_with_method>(
         "method", kMethods, "Method that estimates the motion"),
     pyramid(Flow::preset<[](auto& c) { return &c.preset; }, begin_with_preset>(
         "preset", kPresets, "Balance of speed and accuracy")),
-    FlowKernels::kernels(),
-    FlowKernels::taps(),
-    FlowKernels::sigma_space(),
-    FlowKernels::sigma_time(),
-    FlowKernels::fovea_x(),
-    FlowKernels::fovea_y(),
-    FlowKernels::fovea_radius(),
-    FlowKernels::storage(),
+};
+constexpr std::array kOtherFlowOptions = {
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.levels; }>(
         "levels", 1, detail::kMaxPyramidLevels, "", "Number of levels of the pyramid")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.window_frames; }>(
@@ -308,8 +306,20 @@ constexpr Option kFlowOptions[] = {
                                                      "Value that is written where flow is invalid"),
     Flow::flag<[](auto& c) { return &c.deviation; }>(
         "deviation", "Add a plane with the standard deviation of the flow in pixels"),
+    Flow::integer<[](auto& c) { return &c.objects; }>(
+        "objects", 0, kMaxMovingObjects, "",
+        "Moving objects that are found in each frame, the largest; 0 = off"),
+    Flow::real<[](auto& c) { return &c.min_motion; }>(
+        "min_motion", 0.0, 1000.0, "pixels per frame",
+        "Least motion of an object, and least motion that is drawn"),
+    Flow::real<[](auto& c) { return &c.min_deviations; }>(
+        "min_deviations", 0.0, 1000.0, "standard deviations",
+        "The same as a multiple of the standard deviation of the motion; 0 = any"),
+    Flow::integer<[](auto& c) { return &c.min_area; }>(
+        "min_area", 0, 1 << 28, "pixels", "Smaller objects are left out; 0 = 16 cells"),
     detail::depth_option<OpticalFlowConfig>(),
 };
+constexpr auto kFlowOptions = joined(kMethodOptions, FlowKernels::all(), kOtherFlowOptions);
 
 // ---- the filter
 
@@ -317,19 +327,12 @@ using Filter = detail::Rows<SpatioTemporalFilterConfig>;
 using FilterKernels =
     KernelRows<SpatioTemporalFilterConfig, [](const SpatioTemporalFilterConfig&) { return true; }>;
 
-constexpr Option kFilterOptions[] = {
-    FilterKernels::kernels(),
-    FilterKernels::taps(),
-    FilterKernels::sigma_space(),
-    FilterKernels::sigma_time(),
-    FilterKernels::fovea_x(),
-    FilterKernels::fovea_y(),
-    FilterKernels::fovea_radius(),
-    FilterKernels::storage(),
+constexpr std::array kOtherFilterOptions = {
     Filter::roi<[](auto& c) { return &c.roi; }>(
         "Region in which the filters are computed, as x,y,width,height; empty = the whole image"),
     detail::depth_option<SpatioTemporalFilterConfig>(),
 };
+constexpr auto kFilterOptions = joined(FilterKernels::all(), kOtherFilterOptions);
 
 }  // namespace
 

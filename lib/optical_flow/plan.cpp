@@ -144,6 +144,9 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   plan.method = config.method;
   set_window(config, plan);
   plan.deviation = config.deviation;
+  plan.objects = config.objects;
+  plan.motion = {config.min_motion, config.min_deviations};
+  plan.min_area = config.min_area;
   plan.flow = plan.deviation ? grow(plan.roi, kDeviationFlowReach, plan.size) : plan.roi;
   plan.support = grow(plan.flow, plan.radius, plan.size);
   switch (config.method) {

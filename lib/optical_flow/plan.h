@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -16,6 +17,19 @@ inline constexpr int kMaxWindow = 31;
 inline constexpr int kMaxPyramidLevels = 6;
 inline constexpr int kMaxPyramidFrames = 7;
 
+/// Which vectors of a field are motion. Drawing and the search for objects share it.
+struct MotionThreshold {
+  float min_motion = 1.0f;
+  float min_deviations = 0.0f;
+
+  /// `deviation`: of the vector, or 0 if it is unknown. False for NaN and infinity.
+  bool passes(float length, float deviation) const noexcept {
+    if (!(length > 0.0f) || length < min_motion || !std::isfinite(length)) return false;
+    // The deviation may be infinite, which 0 must not multiply.
+    return !(min_deviations > 0.0f) || length >= min_deviations * deviation;
+  }
+};
+
 struct OpticalFlowPlan {
   bool filter_only = false;  ///< true for SpatioTemporalFilter: the convolutions are the result
   ImageSize size;
@@ -29,6 +43,9 @@ struct OpticalFlowPlan {
   /// the image.
   Rect support;
   bool deviation = false;  ///< whether there is a plane with the standard deviation of the flow
+  int objects = 0;         ///< of the record; 0: there is none
+  MotionThreshold motion;
+  int min_area = 0;  ///< pixels; 0: the default
   int depth = 1;
   float delay_frames = 0.0f;
   int frames = 1;  ///< temporal support; with fewer frames the operator is warming up

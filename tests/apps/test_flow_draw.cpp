@@ -265,6 +265,19 @@ constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kBgr,   OverlayImage::Format::kRgb,    OverlayImage::Format::kBgrx,
     OverlayImage::Format::kRgbx};
 
+MovingObjectsRecord objects_in(std::initializer_list<Rect> boxes) {
+  MovingObjectsRecord record;
+  for (const Rect& box : boxes) {
+    const auto i = static_cast<std::size_t>(record.count++);
+    record.x[i] = box.x;
+    record.y[i] = box.y;
+    record.width[i] = box.width;
+    record.height[i] = box.height;
+    record.u[i] = 3.0f;
+  }
+  return record;
+}
+
 // Example failure: an arrow across the edge writes to the next row, or an extreme vector writes
 // outside the buffer. Or the chroma of an odd size is one column short.
 TEST(FlowOverlay, WritesNothingOutsideTheImage) {
@@ -292,9 +305,8 @@ TEST(FlowOverlay, WritesNothingOutsideTheImage) {
         config.legend = step == 4;
         config.style = step == 0 ? FlowStyle::kWheel : FlowStyle::kArrows;
         draw_flow_overlay(field.view(), config, image.image());
-        const MovingObject objects[] = {{{-3, -3, 9, 7}, 1.0f, 1.0f, 8},
-                                        {{size.width - 2, size.height - 1, 40, 40}, 9.0f, 0.0f, 8}};
-        draw_moving_objects(objects, {}, image.image());
+        draw_moving_objects(objects_in({{-3, -3, 9, 7}, {size.width - 2, size.height - 1, 40, 40}}),
+                            image.image());
         EXPECT_TRUE(image.guards_whole()) << "format " << static_cast<int>(format) << ", "
                                           << size.width << "x" << size.height << ", step " << step;
       }
@@ -406,15 +418,15 @@ TEST(FlowOverlay, LegendIsAtTheLowerRight) {
 // Example failure: an option sets another member.
 TEST(FlowOverlay, OptionsSetTheirMembers) {
   OverlayConfig config;
-  const OptionSetting settings[] = {
-      {"style", "wheel"},      {"arrow_step", "24"}, {"arrow_scale", "2.5"}, {"min-motion", "0.25"},
-      {"min_deviations", "4"}, {"max_motion", "9"},  {"legend", "true"}};
+  const OptionSetting settings[] = {{"style", "wheel"},
+                                    {"arrow_step", "24"},
+                                    {"arrow_scale", "2.5"},
+                                    {"max-motion", "9"},
+                                    {"legend", "true"}};
   ASSERT_TRUE(set_options(config, settings));
   EXPECT_EQ(config.style, FlowStyle::kWheel);
   EXPECT_EQ(config.step, 24);
   EXPECT_EQ(config.scale, 2.5f);
-  EXPECT_EQ(config.min_motion, 0.25f);
-  EXPECT_EQ(config.min_deviations, 4.0f);
   EXPECT_EQ(config.max_motion, 9.0f);
   EXPECT_TRUE(config.legend);
   EXPECT_EQ(OverlayConfig::options().size(), std::size(settings));
@@ -430,11 +442,10 @@ TEST(FlowOverlay, ScaleNeverFalls) {
   EXPECT_EQ(grown_flow_scale(slow.view(), scale), scale);
 }
 
-// Example failure: a box is drawn without the position of the region.
+// Example failure: a box is drawn beside its object.
 TEST(FlowOverlay, BoxesOfObjectsSurroundThem) {
   GuardedImage image(OverlayImage::Format::kGray8, {128, 96});
-  const MovingObject object{{10, 12, 30, 20}, 3.0f, 4.0f, 600};
-  draw_moving_objects({&object, 1}, {5, 20, 100, 70}, image.image());
+  draw_moving_objects(objects_in({{15, 32, 30, 20}}), image.image());
   const OverlayImage& view = image.image();
   const auto drawn = [&](int x, int y) {
     return view.planes[0][y * view.strides[0] + x] != GuardedImage::kGray;
@@ -443,6 +454,26 @@ TEST(FlowOverlay, BoxesOfObjectsSurroundThem) {
   EXPECT_TRUE(drawn(44, 51));
   EXPECT_FALSE(drawn(30, 42));  // inside
   EXPECT_FALSE(drawn(47, 54));
+}
+
+// Example failure: motion outside of the boxes is drawn, or a box is taken for one in the region.
+TEST(FlowOverlay, DrawsOnlyWhatBelongsToObjects) {
+  Field field({64, 48}, 2.0f, 0.0f);
+  GuardedImage image(OverlayImage::Format::kGray8, {128, 96});
+  const MovingObjectsRecord objects = objects_in({{40, 50, 8, 6}, {100, 20, 9, 9}});
+  OverlayConfig config;
+  config.style = FlowStyle::kWheel;
+  config.roi = {30, 40, 64, 48};
+  config.objects = &objects;
+  draw_flow_overlay(field.view(), config, image.image());
+  const OverlayImage& view = image.image();
+  for (int y = 0; y < 96; ++y) {
+    for (int x = 0; x < 128; ++x) {
+      const bool inside = x >= 40 && x < 48 && y >= 50 && y < 56;
+      EXPECT_EQ(view.planes[0][y * view.strides[0] + x] != GuardedImage::kGray, inside)
+          << x << ", " << y;
+    }
+  }
 }
 
 // Example failure: the field of a region is drawn at the corner of the image.

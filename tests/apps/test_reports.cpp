@@ -40,7 +40,7 @@ const std::vector<Command>& commands() {
       {"digits", {}},
       {"cortex", {}},
       {"halftone", {}},
-      {"flow", {"--objects"}},
+      {"flow", {"--objects", "8"}},
       {"cnn", {"--template", "edge"}},
   };
   return all;

@@ -118,21 +118,6 @@ int main(void) {
   FIELD(ocellus_stats, max_ns);
   FIELD(ocellus_stats, canceled_frames);
   FIELD(ocellus_stats, overflow);
-  STRUCT(ocellus_moving_object);
-  FIELD(ocellus_moving_object, x);
-  FIELD(ocellus_moving_object, y);
-  FIELD(ocellus_moving_object, width);
-  FIELD(ocellus_moving_object, height);
-  FIELD(ocellus_moving_object, u);
-  FIELD(ocellus_moving_object, v);
-  FIELD(ocellus_moving_object, area);
-  STRUCT(ocellus_moving_objects_config);
-  FIELD(ocellus_moving_objects_config, width);
-  FIELD(ocellus_moving_objects_config, height);
-  FIELD(ocellus_moving_objects_config, min_motion);
-  FIELD(ocellus_moving_objects_config, min_deviations);
-  FIELD(ocellus_moving_objects_config, min_area);
-  FIELD(ocellus_moving_objects_config, max_objects);
   printf("\n");
   return 0;
 }

@@ -11,7 +11,6 @@
 
 #include "c_driver.h"
 #include "ocellus/luma.h"
-#include "ocellus/moving_objects.h"
 #include "realtime/interpose.h"
 #include "support/file_targets.h"
 #include "support/operator_cases.h"
@@ -821,130 +820,6 @@ TEST_F(COperator, EngineInfo) {
   EXPECT_EQ(info.workers, expected.workers);
   EXPECT_STREQ(info.device_name, expected.device_name);
   EXPECT_STREQ(info.simd_target, expected.simd_target);
-}
-
-/// Two squares that move, one of them within its noise.
-class CMovingObjects : public ::testing::Test {
- protected:
-  CMovingObjects() : u_(kPixels), v_(kPixels), deviation_(kPixels, 0.1f) {
-    paint(10, 12, 32, 2.0f, -1.0f, 0.1f);
-    paint(70, 40, 32, -1.5f, 0.0f, 5.0f);
-  }
-  ~CMovingObjects() override { ocellus_moving_objects_destroy(finder_); }
-
-  void paint(int left, int top, int side, float u, float v, float deviation) {
-    for (int y = top; y < top + side; ++y) {
-      for (int x = left; x < left + side; ++x) {
-        const auto at = static_cast<std::size_t>(y * kField.width + x);
-        u_[at] = u;
-        v_[at] = v;
-        deviation_[at] = deviation;
-      }
-    }
-  }
-  std::vector<ocellus_plane> planes() {
-    std::vector<ocellus_plane> made;
-    for (float* data : {u_.data(), v_.data(), static_cast<float*>(nullptr), deviation_.data()}) {
-      made.push_back({data, kField.width, kField.height, kField.width * 4, OCELLUS_FLOAT32,
-                      OCELLUS_MEMORY_HOST, nullptr});
-    }
-    return made;
-  }
-  ocellus_status find(const std::vector<ocellus_plane>& from) {
-    return ocellus_moving_objects_find(finder_, from.data(), from.size(), &found_, &count_,
-                                       &error_);
-  }
-  void refuse(const std::vector<ocellus_plane>& from, const std::string& text) {
-    EXPECT_EQ(find(from), OCELLUS_INVALID_ARGUMENT);
-    EXPECT_EQ(std::string(error_.text), text);
-  }
-
-  static constexpr ImageSize kField{120, 90};
-  static constexpr std::size_t kPixels = 120 * 90;
-  std::vector<float> u_, v_, deviation_;
-  ocellus_moving_objects_config config_ =
-      OCELLUS_MOVING_OBJECTS_DEFAULTS(kField.width, kField.height);
-  ocellus_moving_objects* finder_ = nullptr;
-  const ocellus_moving_object* found_ = nullptr;
-  std::size_t count_ = 99;
-  ocellus_error error_{};
-};
-
-// Fails when the objects are not those of C++, or when a plane is taken for another one.
-TEST_F(CMovingObjects, AreThoseOfCpp) {
-  ASSERT_EQ(ocellus_moving_objects_create(&config_, &finder_, &error_), OCELLUS_OK);
-  MovingObjects same = must(MovingObjects::create({.size = kField}));
-  std::vector<ocellus_plane> from = planes();
-  for (const bool deviation : {true, false}) {
-    if (!deviation) from.resize(2);
-    ASSERT_EQ(find(from), OCELLUS_OK) << error_.text;
-    const auto view = [&](std::vector<float>& plane) {
-      return ImageView{plane.data(), kField, kField.width * 4, PixelFormat::kFloat32};
-    };
-    const auto expected = same.find(
-        {.u = view(u_), .v = view(v_), .deviation = deviation ? view(deviation_) : ImageView{}});
-    ASSERT_EQ(count_, expected.size());
-    EXPECT_EQ(count_, deviation ? 1u : 2u);
-    for (std::size_t i = 0; i < count_; ++i) {
-      const ocellus_moving_object& one = found_[i];
-      const Rect box{one.x, one.y, one.width, one.height};
-      EXPECT_EQ(box, expected[i].box);
-      EXPECT_EQ(one.u, expected[i].u);
-      EXPECT_EQ(one.v, expected[i].v);
-      EXPECT_EQ(one.area, expected[i].area);
-    }
-    if (deviation) {
-      EXPECT_EQ(found_[0].v, -1.0f);
-    }
-  }
-}
-
-// Fails when a wrong value is accepted, or when a search allocates.
-TEST_F(CMovingObjects, RefuseWhatIsWrong) {
-  const auto refuse_config = [this](ocellus_moving_objects_config config, const char* text) {
-    EXPECT_EQ(ocellus_moving_objects_create(&config, &finder_, &error_), OCELLUS_INVALID_ARGUMENT);
-    EXPECT_EQ(std::string(error_.text), text);
-    EXPECT_EQ(finder_, nullptr);
-  };
-  ocellus_moving_objects_config config = config_;
-  config.max_objects = 257;
-  refuse_config(config, "max_objects is 257; it must be 1 to 256");
-  config = config_;
-  config.width = 0;
-  refuse_config(config, MovingObjects::create({.size = {0, kField.height}}).error().text);
-  EXPECT_EQ(ocellus_moving_objects_create(nullptr, &finder_, &error_), OCELLUS_INVALID_ARGUMENT);
-  EXPECT_EQ(std::string(error_.text), "config is null");
-  EXPECT_EQ(ocellus_moving_objects_create(&config_, nullptr, &error_), OCELLUS_INVALID_ARGUMENT);
-  ocellus_moving_objects_destroy(nullptr);
-
-  ASSERT_EQ(ocellus_moving_objects_create(&config_, &finder_, &error_), OCELLUS_OK);
-  std::vector<ocellus_plane> from = planes();
-  refuse({from[0]}, "plane v is missing; planes u and v are needed");
-  from[1].width = 60;
-  refuse(from, "plane v is 60x90; it must be 120x90");
-  from = planes();
-  from[0].format = OCELLUS_GRAY8;
-  refuse(from, "plane u has the format kGray8; it must have kFloat32");
-  from = planes();
-  from[3].stride = 479;
-  refuse(from, "plane deviation: stride is 479 bytes; it must be a multiple of 4 and at least 480");
-  from = planes();
-  from[3].memory = 7;
-  refuse(from, no_enumerator("planes[3].memory", 7, kMemories));
-  from[3].memory = OCELLUS_MEMORY_HOST;
-  from[0].memory = OCELLUS_MEMORY_CUDA;
-  refuse(from, "plane u is in device memory; it must be in host memory");
-  EXPECT_EQ(ocellus_moving_objects_find(finder_, nullptr, 4, &found_, &count_, &error_),
-            OCELLUS_INVALID_ARGUMENT);
-  EXPECT_EQ(std::string(error_.text), "planes is null");
-  EXPECT_EQ(count_, 99u);
-  if (!test::interposer_present()) return;
-  from = planes();
-  test::arm_interposer();
-  const ocellus_status status = find(from);
-  const test::AllocationCounts counts = test::disarm_interposer();
-  EXPECT_EQ(status, OCELLUS_OK);
-  EXPECT_EQ(counts.allocations + counts.frees, 0u);
 }
 
 }  // namespace

@@ -557,29 +557,26 @@ class Ownership(unittest.TestCase):
     def test_owners_are_not_copied(self):
         operator = flow()
         ticket = operator.submit(FRAMES[0])
-        objects = ocellus.MovingObjects(size=(WIDTH, HEIGHT))
-        for owner in (operator, ticket, objects, ticket._lease, operator._handle):
+        for owner in (operator, ticket, ticket._lease, operator._handle):
             name = type(owner).__name__
             copies = [copy.copy, copy.deepcopy]
             copies += [lambda one, p=protocol: pickle.dumps(one, p) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
             for make in copies:
                 with self.subTest(name), self.assertRaisesRegex(TypeError, f"{name} cannot be copied or pickled"):
                     make(owner)
-        for owner, again in ((operator, lambda: operator.__init__("flow", size=(8, 8))),
-                             (objects, lambda: objects.__init__(size=(8, 8)))):
-            with self.assertRaisesRegex(TypeError, "exists already; make another one"):
-                again()
+        with self.assertRaisesRegex(TypeError, "exists already; make another one"):
+            operator.__init__("flow", size=(8, 8))
         self.assertEqual(operator.wait(ticket).u.shape, (HEIGHT, WIDTH))
 
     # Fails when a class is added that owns memory and can be copied.
     def test_every_class_with_a_destructor_is_an_owner(self):
         found = set()
-        for module in (_library, _operator, sys.modules["ocellus._objects"]):
+        for module in (_library, _operator):
             for name, one in vars(module).items():
                 if inspect.isclass(one) and ("__del__" in vars(one) or name == "Handle"):
                     self.assertTrue(issubclass(one, _library.NotCopied), name)
                     found.add(name)
-        self.assertEqual(found, {"Handle", "Operator", "MovingObjects", "_Lease"})
+        self.assertEqual(found, {"Handle", "Operator", "_Lease"})
 
     # Fails when a copy of a result shares the memory that the operator writes again, or loses a value.
     def test_results_are_copied_with_their_memory(self):
@@ -634,10 +631,6 @@ class Numbers(unittest.TestCase):
                 lambda: operator.submit(FRAMES[0], timestamp_ns=2**63),
                 "timestamp_ns is 9223372036854775808; it must fit in 64 bits",
             ),
-            (lambda: ocellus.MovingObjects(size=(2**40, 48)), "the width of size is 1099511627776; it must fit in 32"),
-            (lambda: ocellus.MovingObjects(size=(64, 48), max_objects=2**32 + 9), "max_objects is 4294967305; it must"),
-            (lambda: ocellus.MovingObjects(size=(64, 48), min_area=2**32), "min_area is 4294967296; it must fit in 32"),
-            (lambda: ocellus.MovingObjects(size=(64, 48), min_motion=1e300), "min_motion is inf; it must be"),
         ):
             with self.subTest(text), self.assertRaises(ValueError) as caught:
                 make()
@@ -781,41 +774,27 @@ class Objects(unittest.TestCase):
         texture = support.moving_frames(40, 40, 1, 0, 0)[0]
         for time, frame in enumerate(frames):
             frame[30:70, 20 + 2 * time : 60 + 2 * time] = texture
-        flow = Operator("flow", size=(128, 96), deviation=True, backend="cpu")
+        flow = Operator("flow", size=(128, 96), deviation=True, objects=4, backend="cpu")
         for frame in frames:
-            u, v, confidence, deviation = flow(frame)
-        find = ocellus.MovingObjects(size=(128, 96))
-        (square,) = find(u, v, deviation)
+            record = flow(frame).record
+        self.assertEqual((record["objects_found"], record["count"]), (1, 1))
         # The mean holds vectors of the ground at the edges, which are shorter.
-        self.assertAlmostEqual(square.u, 2.0, delta=0.4)
-        self.assertAlmostEqual(square.v, 0.0, delta=0.2)
-        left, top, width, height = square.box
+        self.assertAlmostEqual(record["mean_u"][0], 2.0, delta=0.4)
+        self.assertAlmostEqual(record["mean_v"][0], 0.0, delta=0.2)
+        left, top, width, height = (int(record[side][0]) for side in ("x", "y", "width", "height"))
         self.assertLessEqual(left, 30)
         self.assertLessEqual(top, 34)
         self.assertGreaterEqual(left + width, 62)
         self.assertGreaterEqual(top + height, 66)
-        self.assertEqual(find(u, v, np.full_like(deviation, np.inf)), [])
-        self.assertEqual(find(np.zeros_like(u), v), [])
-        self.assertEqual(ocellus.MovingObjects(size=(128, 96), min_area=128 * 96)(u, v), [])
+        self.assertGreater(record["area"][0], 40 * 30)
+        large = Operator("flow", size=(128, 96), objects=4, min_area=128 * 96, backend="cpu")
+        for frame in frames:
+            self.assertEqual(large(frame).record["count"], 0)
 
-    # Fails when a wrong plane or configuration gives no clear error.
+    # Fails when a wrong number gives no clear error.
     def test_errors(self):
-        with self.assertRaisesRegex(Error, "max_objects is 0; it must be 1 to 256"):
-            ocellus.MovingObjects(size=(128, 96), max_objects=0)
-        find = ocellus.MovingObjects(size=(128, 96))
-        good = np.zeros((96, 128), np.float32)
-        for bad in (good.astype(np.float64), good[:, :64], np.zeros((96, 256), np.float32)[:, ::2]):
-            with self.assertRaisesRegex(Error, r"v is an array of .* must be one of float32 of shape \(96, 128\)"):
-                find(good, bad)
-
-    # Fails when the defaults are not those of the library.
-    def test_defaults(self):
-        parameters = inspect.signature(ocellus.MovingObjects.__init__).parameters
-        header = pathlib.Path(support.environment("HEADER")).read_text()
-        macro = header.split("#define OCELLUS_MOVING_OBJECTS_DEFAULTS(width, height)")[1]
-        values = [float(text.rstrip("f")) for text in macro[macro.index("{") + 1 : macro.index("}")].split(", ")[2:]]
-        names = ("min_motion", "min_deviations", "min_area", "max_objects")
-        self.assertEqual([parameters[name].default for name in names], values)
+        with self.assertRaisesRegex(Error, "objects is 65; it must be 0 to 64"):
+            Operator("flow", size=(128, 96), objects=65)
 
 
 class Loading(unittest.TestCase):

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "conformance/conformance.h"
-#include "ocellus/moving_objects.h"
 #include "support/flow_view.h"
+#include "support/object_search.h"
 
 namespace ocellus {
 namespace {
@@ -141,16 +141,15 @@ TEST_P(FlowConfidence, OnlyTheBodyMoves) {
         }
         EXPECT_EQ(ground, 0) << "pixels of the ground move";
         EXPECT_GE(edge_moves, edge * 3 / 4) << "of the pixels at the edge move";
-        MovingObjectsConfig config;
+        OpticalFlowConfig config;
         config.size = one.size;
-        Expected<MovingObjects> finder = MovingObjects::create(config);
-        ASSERT_TRUE(finder.has_value());
-        const auto objects =
-            finder->find(test::flow_view(one.size, planes[0].data, planes[1].data, planes[3].data));
-        ASSERT_EQ(objects.size(), 1u);
-        EXPECT_LE(apart(objects[0].box, one.ball), 4.0)
-            << objects[0].box.x << "," << objects[0].box.y << " " << objects[0].box.width << "x"
-            << objects[0].box.height;
+        config.objects = kMaxMovingObjects;
+        const MovingObjectsRecord objects = test::ObjectSearch(config).find(
+            test::flow_view(one.size, planes[0].data, planes[1].data, planes[3].data));
+        ASSERT_EQ(objects.found, 1);
+        const Rect box{objects.x[0], objects.y[0], objects.width[0], objects.height[0]};
+        EXPECT_LE(apart(box, one.ball), 4.0)
+            << box.x << "," << box.y << " " << box.width << "x" << box.height;
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "conformance/conformance.h"
 #include "reference/deviation.h"
 #include "reference/pyramid.h"
+#include "support/flow_view.h"
+#include "support/object_search.h"
 
 namespace ocellus {
 namespace {
@@ -164,6 +167,65 @@ TEST_P(KernelDeviation, RegionOfInterestIsACropOfTheWhole) {
     config.roi = roi;
     expect_crop(results(config, frames), whole, roi);
     if (HasFailure()) return;
+  }
+}
+
+/// A body that moves over ground that moves, too.
+std::vector<FrameBuffer> frames_with_body(ImageSize size, PixelFormat format, int count) {
+  std::vector<FrameBuffer> frames = moving_frames(size, format, count);
+  for (int f = 0; f < count; ++f)
+    for (int y = 20; y < 60; ++y)
+      for (int x = 20; x < 60; ++x)
+        frames[static_cast<std::size_t>(f)].set(x + 2 * f, y, (x * 37 + y * 61) % 200 + 20);
+  return frames;
+}
+
+/// The record must have exactly the objects of the planes that the operator has written.
+void expect_objects(OpticalFlowConfig config, const std::vector<FrameBuffer>& frames,
+                    const std::function<Results(const OpticalFlowConfig&)>& compute) {
+  config.objects = 5;
+  config.min_area = 1;
+  config.min_motion = 0.25f;
+  for (const Rect& roi : {Rect{}, Rect{12, 9, 90, 61}}) {
+    for (const bool deviation : {false, true}) {
+      SCOPED_TRACE(std::string(roi.empty() ? "" : "region, ") + (deviation ? "deviation" : ""));
+      config.roi = roi;
+      config.deviation = deviation;
+      const Results got = compute(config);
+      ASSERT_EQ(got.records.size(), frames.size());
+      test::ObjectSearch search(config);
+      int found = 0;
+      for (std::size_t f = 0; f < frames.size(); ++f) {
+        std::vector<test::PlaneF> planes = got.planes[f];
+        std::vector<float> none;
+        const MovingObjectsRecord record = search.find(test::flow_view(
+            search.grid().size, planes[0].data, planes[1].data, deviation ? planes[3].data : none));
+        std::vector<std::uint32_t> expected(sizeof(record) / sizeof(std::uint32_t));
+        std::memcpy(expected.data(), &record, sizeof(record));
+        EXPECT_EQ(got.records[f], expected) << "frame " << f;
+        found += record.count;
+      }
+      EXPECT_GT(found, 0);
+    }
+  }
+}
+
+// Fails when a cell is sampled at another pixel, before the field is complete, or from another
+// frame in flight; when the deviation is left out; or when a box is not in the frame.
+TEST_P(KernelDeviation, ObjectsAreThoseOfTheField) {
+  const OpticalFlowConfig config = kernels_config({131, 97});
+  const auto frames = frames_with_body(config.size, PixelFormat::kGray8, 6);
+  expect_objects(config, frames,
+                 [&](const OpticalFlowConfig& made) { return results(made, frames); });
+}
+TEST_P(PyramidDeviation, ObjectsAreThoseOfTheField) {
+  for (const bool quality : {false, true}) {
+    const ImageSize size{131, 97};
+    const OpticalFlowConfig config =
+        quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
+    const auto frames = frames_with_body(size, PixelFormat::kGray8, 4);
+    expect_objects(config, frames,
+                   [&](const OpticalFlowConfig& made) { return results(made, frames); });
   }
 }
 

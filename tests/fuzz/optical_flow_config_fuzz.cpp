@@ -140,6 +140,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow.confidence_threshold = numbers.real();
   flow.invalid = numbers.choice<InvalidFlow>();
   flow.deviation = numbers.byte() % 2 == 1;
+  flow.objects = numbers.byte() % (kMaxMovingObjects + 2);
+  flow.min_motion = numbers.real();
+  flow.min_deviations = numbers.real();
+  flow.min_area = numbers.integer();
   PyramidConfig& pyramid = flow.pyramid;
   pyramid.levels = numbers.integer();
   pyramid.window_frames = numbers.integer();

@@ -202,11 +202,6 @@ static ocellus::OperatorDescription describe_fake() {
   };
   return fake;
 }
-static Expected<void> fake_prepare(GstOcellusBase*, const ocellus::OperatorConfig&) {
-  if (script.fail_prepare)
-    return tl::unexpected(ocellus::make_error(script.failure, "prepare failed as requested"));
-  return {};
-}
 static void fake_draw(GstOcellusBase*, GstBuffer*, const ocellus::OverlayImage& image) {
   image.planes[0][0] = 0;
   ++script.draws;
@@ -220,7 +215,6 @@ static void ocellus_fake_class_init(OcellusFakeClass* klass) {
   gst_ocellus_base_class_install_align(base);
   gst_ocellus_base_class_install_draw(base, "Draw");
   gst_ocellus_base_class_install_learning(base);
-  base->prepare = fake_prepare;
   base->draw = fake_draw;
 }
 static void ocellus_fake_init(OcellusFake*) {}

@@ -34,7 +34,6 @@ struct Script {
   bool learns = false;               // the operator counts the frames that were submitted to it
   std::uint64_t shape = 0;           // of the model of the next operator
   bool lose_device_on_read = false;  // nobody can read what the operator has learned
-  bool fail_prepare = false;
   bool fail_save = false;
   // Another result: its description, the names of its classes, and what writes it. The element then
   // has no code of its own for results.

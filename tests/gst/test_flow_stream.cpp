@@ -603,9 +603,9 @@ TEST(Messages, OnePerFrameOnRequest) {
 // Fails when an object has no region, another box in the message, or another motion than the field.
 TEST(Objects, AreAttachedAndPosted) {
   for (const bool wanted : {true, false}) {
-    Harness harness(std::string("preset=quality align=false post-messages=true ") +
-                        (wanted ? "objects=true" : ""),
-                    {GST_VIDEO_FORMAT_GRAY8, 160, 120});
+    Harness harness(
+        std::string("preset=quality align=false post-messages=true ") + (wanted ? "objects=8" : ""),
+        {GST_VIDEO_FORMAT_GRAY8, 160, 120});
     harness.start();
     harness.push_frames(0, 4, 2.0, -1.0);
     std::vector<GstBuffer*> out = harness.pull();
@@ -636,9 +636,9 @@ TEST(Objects, AreAttachedAndPosted) {
           const_cast<GstVideoRegionOfInterestMeta*>(region), "moving-object");
       ASSERT_NE(values, nullptr);
       gdouble u = 0.0, v = 0.0;
-      gint64 area = 0;
+      gint area = 0;
       EXPECT_TRUE(gst_structure_get(values, "mean-u", G_TYPE_DOUBLE, &u, "mean-v", G_TYPE_DOUBLE,
-                                    &v, "area", G_TYPE_INT64, &area, nullptr));
+                                    &v, "area", G_TYPE_INT, &area, nullptr));
       EXPECT_NEAR(u, 2.0, 0.2);
       EXPECT_NEAR(v, -1.0, 0.2);
       EXPECT_GT(area, 120 * 60);
@@ -655,6 +655,20 @@ TEST(Objects, AreAttachedAndPosted) {
   }
 }
 
+/// Pushes a frame that moves. Returns the number of bytes that are drawn.
+int bytes_drawn(Harness& harness, int index) {
+  EXPECT_EQ(harness.push(harness.frame(index, 2.0, -1.0)), GST_FLOW_OK);
+  std::vector<GstBuffer*> out = harness.pull();
+  GstBuffer* plain = harness.frame(index, 2.0, -1.0);
+  const auto drawn = bytes_of(out.back());
+  const auto before = bytes_of(plain);
+  int count = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) count += drawn[i] != before[i] ? 1 : 0;
+  gst_buffer_unref(plain);
+  unref_all(out);
+  return count;
+}
+
 // Fails when an option of drawing does not reach the picture, or cannot be changed while it runs.
 TEST(Drawing, FollowsItsProperties) {
   Harness harness("draw=true preset=quality align=false", {GST_VIDEO_FORMAT_GRAY8, 160, 120});
@@ -663,16 +677,7 @@ TEST(Drawing, FollowsItsProperties) {
   harness.drop_output();
   const auto changed = [&](int index, const char* properties) {
     set_properties(harness.element(), properties);
-    EXPECT_EQ(harness.push(harness.frame(index, 2.0, -1.0)), GST_FLOW_OK);
-    std::vector<GstBuffer*> out = harness.pull();
-    GstBuffer* plain = harness.frame(index, 2.0, -1.0);
-    const auto drawn = bytes_of(out.back());
-    const auto before = bytes_of(plain);
-    int count = 0;
-    for (std::size_t i = 0; i < before.size(); ++i) count += drawn[i] != before[i] ? 1 : 0;
-    gst_buffer_unref(plain);
-    unref_all(out);
-    return count;
+    return bytes_drawn(harness, index);
   };
   const int arrows = changed(3, "arrow-step=16");
   EXPECT_GT(arrows, 500);
@@ -680,8 +685,25 @@ TEST(Drawing, FollowsItsProperties) {
   EXPECT_EQ(changed(5, "style=none"), 0);
   EXPECT_GT(changed(6, "legend=true"), 500);
   EXPECT_GT(changed(7, "legend=false style=wheel"), 8000);
-  EXPECT_EQ(changed(8, "min-motion=5"), 0);
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
+}
+
+// Fails when a threshold of the operator does not hold for what is drawn, or when a box is drawn
+// although no objects are asked for.
+TEST(Drawing, FollowsTheThresholdsOfObjects) {
+  const auto drawn = [](const std::string& properties) {
+    Harness harness("draw=true preset=quality align=false style=" + properties,
+                    {GST_VIDEO_FORMAT_GRAY8, 160, 120});
+    harness.start();
+    harness.push_frames(0, 3, 2.0, -1.0);
+    harness.drop_output();
+    return bytes_drawn(harness, 3);
+  };
+  EXPECT_GT(drawn("wheel"), 8000);
+  EXPECT_EQ(drawn("wheel min-motion=5"), 0);
+  EXPECT_EQ(drawn("wheel min-area=30000"), 0);
+  EXPECT_EQ(drawn("none"), 0);
+  EXPECT_GT(drawn("none objects=1"), 200);
 }
 
 // Fails when a property of the operator changes while it runs, or keeps its value without a

@@ -89,7 +89,7 @@ TEST_P(Table, EveryOptionIsAProperty) {
       gst_element_factory_make((std::string("ocellus") + GetParam()).c_str(), nullptr);
   ASSERT_NE(element, nullptr);
   GObjectClass* klass = G_OBJECT_GET_CLASS(element);
-  std::set<std::string> known = {"align", "draw", "objects", "messages", "save-location"};
+  std::set<std::string> known = {"align", "draw", "messages", "save-location"};
   const EngineConfig engine;
   for (const Option& option : EngineConfig::options()) {
     const std::string name = property_name(option);
@@ -99,8 +99,7 @@ TEST_P(Table, EveryOptionIsAProperty) {
     expect_property(&engine, option, spec);
   }
   if (G_OBJECT_TYPE(element) == g_type_from_name("GstOcellusFlow"))
-    for (const auto table : {OverlayConfig::options(), MovingObjectsConfig::options()})
-      for (const Option& option : table) known.insert(property_name(option));
+    for (const Option& option : OverlayConfig::options()) known.insert(property_name(option));
   for (const Option& option : description->options) {
     const std::string name = property_name(option);
     SCOPED_TRACE(name);

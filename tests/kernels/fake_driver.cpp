@@ -715,6 +715,10 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function
     return submit(config->stream, {"kernel", nullptr, nullptr, 0, work});
   }
   const cuda::HostCallArguments call = *static_cast<const cuda::HostCallArguments*>(arguments[0]);
+  FakeStream& queue = queue_of(config->stream);
+  // Without kernels that compute something, a graph asks for nothing.
+  if (queue.capture != 0 && fake_driver().kernel)
+    queue.captured.push_back([=] { call_host(call); });
   return submit(config->stream, {"host call", nullptr, nullptr, 0, [=] { call_host(call); }});
 }
 // The capture ends, also when there is no graph.

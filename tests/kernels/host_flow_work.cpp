@@ -19,6 +19,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
     for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
   }
   is(cuda::spatial_sums_kernel());
+  is(cuda::object_cells_kernel());
   for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})
     is(cuda::deviation_kernel(method));
   for (const cuda::WindowShape shape : {cuda::WindowShape::kLow, cuda::WindowShape::kHigh})

@@ -1,4 +1,4 @@
-// MovingObjects against a search by definition.
+// The search for moving objects against one by definition.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "ocellus/moving_objects.h"
 #include "support/flow_view.h"
+#include "support/object_search.h"
 #include "support/simd.h"
 
 namespace ocellus {
@@ -45,27 +45,22 @@ struct Field {
   FlowOutput view() { return test::flow_view(size, u, v, deviation); }
 };
 
-MovingObjectsConfig config_of(ImageSize size, int min_area = 1) {
-  MovingObjectsConfig config;
+OpticalFlowConfig config_of(ImageSize size, int min_area = 1) {
+  OpticalFlowConfig config;
   config.size = size;
+  config.objects = kMaxMovingObjects;
   config.min_area = min_area;
   return config;
 }
 
-MovingObjects make(const MovingObjectsConfig& config) {
-  Expected<MovingObjects> made = MovingObjects::create(config);
-  if (!made) throw std::runtime_error(made.error().text);
-  return std::move(*made);
+Rect box_of(const MovingObjectsRecord& record, std::size_t i) {
+  return {record.x[i], record.y[i], record.width[i], record.height[i]};
 }
 
 using Key = std::tuple<int, int, int, int, std::int64_t>;
 
-Key key_of(const MovingObject& object) {
-  return {object.box.x, object.box.y, object.box.width, object.box.height, object.area};
-}
-
 /// The connected components, by flooding from every cell, in double precision.
-std::multiset<Key> reference(const Field& field, const MovingObjectsConfig& config, int side) {
+std::multiset<Key> reference(const Field& field, const OpticalFlowConfig& config, int side) {
   const int columns = (field.size.width + side - 1) / side;
   const int rows = (field.size.height + side - 1) / side;
   struct Cell {
@@ -137,9 +132,8 @@ std::multiset<Key> reference(const Field& field, const MovingObjectsConfig& conf
 void expect_connected_components(ImageSize size) {
   std::mt19937 random(11);
   const float wild[] = {kNan, kInfinity, -kInfinity, 3e38f, 0.0f};
-  MovingObjectsConfig config = config_of(size);
-  config.max_objects = kMaxMovingObjects;
-  MovingObjects finder = make(config);
+  const OpticalFlowConfig config = config_of(size);
+  test::ObjectSearch search(config);
   for (const double density : {0.95, 0.02, 0.15, 0.5, 1.0}) {
     for (const float spread : {4.0f, 1.0f, 0.4f}) {
       for (const bool with_deviation : {false, true}) {
@@ -157,11 +151,14 @@ void expect_connected_components(ImageSize size) {
           field.u[i] = random() % 50 == 0 ? wild[random() % 5] : mean + motion(random);
           field.v[i] = random() % 50 == 0 ? wild[random() % 5] : motion(random);
         }
-        const auto objects = finder.find(field.view());
-        const std::multiset<Key> expected = reference(field, config, finder.cell());
-        EXPECT_EQ(finder.found(), static_cast<int>(expected.size()));
+        const MovingObjectsRecord objects = search.find(field.view());
+        const std::multiset<Key> expected = reference(field, config, search.grid().side);
+        EXPECT_EQ(objects.found, static_cast<int>(expected.size()));
+        EXPECT_EQ(objects.count, std::min(objects.found, kMaxMovingObjects));
         std::multiset<Key> got;
-        for (const MovingObject& object : objects) got.insert(key_of(object));
+        for (std::size_t i = 0; i < static_cast<std::size_t>(objects.count); ++i)
+          got.emplace(objects.x[i], objects.y[i], objects.width[i], objects.height[i],
+                      objects.area[i]);
         if (expected.size() <= static_cast<std::size_t>(kMaxMovingObjects)) {
           EXPECT_EQ(got, expected);
         }
@@ -188,16 +185,15 @@ TEST(MovingObjects, OppositeMotionIsTwoObjects) {
   Field field({160, 120});
   field.fill({20, 20, 40, 60}, 2.0f, 0.0f);
   field.fill({60, 24, 40, 60}, -2.0f, 0.5f);
-  MovingObjects finder = make(config_of(field.size));
-  const auto objects = finder.find(field.view());
-  ASSERT_EQ(objects.size(), 2u);
-  EXPECT_EQ(objects[0].area, 2400);
-  EXPECT_EQ(objects[0].box, (Rect{20, 20, 40, 60}));
-  EXPECT_FLOAT_EQ(objects[0].u, 2.0f);
-  EXPECT_FLOAT_EQ(objects[0].v, 0.0f);
-  EXPECT_EQ(objects[1].box, (Rect{60, 24, 40, 60}));
-  EXPECT_FLOAT_EQ(objects[1].u, -2.0f);
-  EXPECT_FLOAT_EQ(objects[1].v, 0.5f);
+  const MovingObjectsRecord objects = test::ObjectSearch(config_of(field.size)).find(field.view());
+  ASSERT_EQ(objects.count, 2);
+  EXPECT_EQ(objects.area[0], 2400);
+  EXPECT_EQ(box_of(objects, 0), (Rect{20, 20, 40, 60}));
+  EXPECT_FLOAT_EQ(objects.u[0], 2.0f);
+  EXPECT_FLOAT_EQ(objects.v[0], 0.0f);
+  EXPECT_EQ(box_of(objects, 1), (Rect{60, 24, 40, 60}));
+  EXPECT_FLOAT_EQ(objects.u[1], -2.0f);
+  EXPECT_FLOAT_EQ(objects.v[1], 0.5f);
 }
 
 // Example failure: a body whose inside has no texture, so that nothing is known of its motion
@@ -208,13 +204,11 @@ TEST(MovingObjects, TheInsideOfABodyBelongsToIt) {
   field.deviation.assign(field.u.size(), 0.1f);
   for (int y = 44; y < 68; ++y)
     for (int x = 44; x < 68; ++x) field.deviation[field.at(x, y)] = kInfinity;
-  MovingObjects finder = make(config_of(field.size, 32 * 32));
-  const auto objects = finder.find(field.view());
-  ASSERT_EQ(objects.size(), 1u);
-  EXPECT_EQ(objects[0].box, (Rect{40, 40, 32, 32}));
-  EXPECT_EQ(objects[0].area, 32 * 32);
-  EXPECT_TRUE(finder.moves_at(41, 50));
-  EXPECT_FALSE(finder.moves_at(56, 56));
+  const MovingObjectsRecord objects =
+      test::ObjectSearch(config_of(field.size, 32 * 32)).find(field.view());
+  ASSERT_EQ(objects.count, 1);
+  EXPECT_EQ(box_of(objects, 0), (Rect{40, 40, 32, 32}));
+  EXPECT_EQ(objects.area[0], 32 * 32);
 }
 
 // Example failure: the smallest objects are kept in place of the largest, or their number is not
@@ -222,89 +216,75 @@ TEST(MovingObjects, TheInsideOfABodyBelongsToIt) {
 TEST(MovingObjects, KeepsTheLargest) {
   Field field({500, 100});
   for (int i = 0; i < 10; ++i) field.fill({i * 50, 8, 4 + 4 * i, 40}, 3.0f, 0.0f);
-  MovingObjectsConfig config = config_of(field.size);
-  config.max_objects = 3;
-  MovingObjects finder = make(config);
-  const auto objects = finder.find(field.view());
-  ASSERT_EQ(objects.size(), 3u);
-  EXPECT_EQ(finder.found(), 10);
-  EXPECT_EQ(objects[0].box.x, 448);
-  EXPECT_EQ(objects[1].box.x, 400);
-  EXPECT_EQ(objects[2].box.x, 348);
+  OpticalFlowConfig config = config_of(field.size);
+  config.objects = 3;
+  MovingObjectsRecord objects = test::ObjectSearch(config).find(field.view());
+  ASSERT_EQ(objects.count, 3);
+  EXPECT_EQ(objects.found, 10);
+  EXPECT_EQ(objects.x[0], 448);
+  EXPECT_EQ(objects.x[1], 400);
+  EXPECT_EQ(objects.x[2], 348);
   config.min_area = 40 * 20;
-  MovingObjects large = make(config);
-  EXPECT_EQ(large.find(field.view()).size(), 3u);
-  EXPECT_EQ(large.found(), 6);
+  objects = test::ObjectSearch(config).find(field.view());
+  EXPECT_EQ(objects.count, 3);
+  EXPECT_EQ(objects.found, 6);
 }
 
 // Example failure: the result of the frame before is returned again.
 TEST(MovingObjects, StillFieldHasNone) {
   Field field({64, 64});
   field.fill({8, 8, 24, 24}, 1.0f, 1.0f);
-  MovingObjects finder = make(config_of(field.size));
-  EXPECT_EQ(finder.find(field.view()).size(), 1u);
+  test::ObjectSearch search(config_of(field.size));
+  EXPECT_EQ(search.find(field.view()).count, 1);
   Field still(field.size);
-  EXPECT_TRUE(finder.find(still.view()).empty());
-  EXPECT_EQ(finder.found(), 0);
+  const MovingObjectsRecord none = search.find(still.view());
+  EXPECT_EQ(none.count, 0);
+  EXPECT_EQ(none.found, 0);
 }
 
-// Example failure: a pixel beside an object moves, or one of an object that is too small.
-TEST(MovingObjects, PixelsOfObjectsMove) {
+// Example failure: an object of less than 16 cells is found, or a box is that of the region alone.
+TEST(MovingObjects, BoxesAreThoseOfTheFrame) {
+  OpticalFlowConfig config = config_of({200, 160}, 0);
+  config.roi = {30, 20, 160, 120};
   Field field({160, 120});
   field.fill({40, 40, 40, 40}, 0.0f, -3.0f);
   field.fill({120, 100, 8, 8}, 2.0f, 0.0f);
-  MovingObjects finder = make(config_of(field.size, 0));
-  EXPECT_FALSE(finder.moves_at(50, 50));  // before the first field
-  EXPECT_EQ(finder.find(field.view()).size(), 1u);
-  EXPECT_TRUE(finder.moves_at(40, 40));
-  EXPECT_TRUE(finder.moves_at(79, 79));
-  EXPECT_FALSE(finder.moves_at(80, 79));
-  EXPECT_FALSE(finder.moves_at(39, 40));
-  EXPECT_FALSE(finder.moves_at(122, 102));  // 4 cells
-  for (const auto& [x, y] : {std::pair(-1, 40), {40, -1}, {160, 40}, {40, 120}})
-    EXPECT_FALSE(finder.moves_at(x, y));
-  EXPECT_TRUE(finder.find(FlowOutput{}).empty());
-  EXPECT_FALSE(finder.moves_at(50, 50));
-}
-
-// Example failure: planes of another size are read beyond their end.
-TEST(MovingObjects, PlanesOfAnotherSizeHaveNone) {
-  Field field({64, 64});
-  field.fill({0, 0, 64, 64}, 1.0f, 1.0f);
-  MovingObjects finder = make(config_of({64, 65}));
-  EXPECT_TRUE(finder.find(field.view()).empty());
-  EXPECT_TRUE(finder.find(FlowOutput{}).empty());
+  const MovingObjectsRecord objects = test::ObjectSearch(config).find(field.view());
+  ASSERT_EQ(objects.found, 1);
+  EXPECT_EQ(box_of(objects, 0), (Rect{70, 60, 40, 40}));
 }
 
 // Example failure: a cell of a large image has 4 pixels, so that the time grows with the image.
 TEST(MovingObjects, NumberOfCellsIsBounded) {
   for (const ImageSize size : {ImageSize{640, 480}, ImageSize{1920, 1080}, ImageSize{7680, 4320}}) {
-    const MovingObjects finder = make(config_of(size));
-    EXPECT_LE(size.height / finder.cell(), 136) << size.height;
-    EXPECT_GE(finder.cell(), 4);
+    const detail::CellGrid grid(size);
+    EXPECT_LE(grid.rows, 136) << size.height;
+    EXPECT_GE(grid.side, 4);
   }
 }
 
-// Example failure: a bad value is accepted, or the text does not name the member.
+// Example failure: a bad value is accepted, or the text does not name the member. Or there is a
+// record although no objects are asked for.
 TEST(MovingObjects, RefusesBadConfigurations) {
   const auto error_of = [](auto change) {
-    MovingObjectsConfig config = config_of({64, 48});
+    OpticalFlowConfig config = config_of({64, 48});
     change(config);
-    const Expected<MovingObjects> made = MovingObjects::create(config);
+    const Expected<OperatorInfo> made = OpticalFlow::info_for(config);
     return made ? std::string("accepted") : std::string(made.error().text);
   };
-  using Config = MovingObjectsConfig;
+  using Config = OpticalFlowConfig;
   EXPECT_EQ(error_of([](Config&) {}), "accepted");
-  EXPECT_NE(error_of([](Config& c) { c.size = {0, 0}; }).find("size is 0x0"), std::string::npos);
-  EXPECT_NE(error_of([](Config& c) { c.size.width = 20000; }).find("16384"), std::string::npos);
   EXPECT_NE(error_of([](Config& c) { c.min_motion = kNan; }).find("min_motion"), std::string::npos);
   EXPECT_NE(error_of([](Config& c) { c.min_motion = -1.0f; }).find("min_motion"),
             std::string::npos);
   EXPECT_NE(error_of([](Config& c) { c.min_deviations = kInfinity; }).find("min_deviations"),
             std::string::npos);
   EXPECT_NE(error_of([](Config& c) { c.min_area = -1; }).find("min_area is -1"), std::string::npos);
-  EXPECT_NE(error_of([](Config& c) { c.max_objects = 257; }).find("max_objects is 257"),
-            std::string::npos);
+  EXPECT_NE(error_of([](Config& c) { c.objects = 65; }).find("objects is 65"), std::string::npos);
+  OpticalFlowConfig config = config_of({64, 48});
+  EXPECT_NE(test::must(OpticalFlow::info_for(config)).record, nullptr);
+  config.objects = 0;
+  EXPECT_EQ(test::must(OpticalFlow::info_for(config)).record, nullptr);
 }
 
 }  // namespace

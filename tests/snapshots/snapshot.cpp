@@ -35,7 +35,6 @@ constexpr Volatile kVolatile[] = {
     {"median_compute_ms", Kind::kNumber},
     {"median_ms", Kind::kNumber},
     {"p99_ms", Kind::kNumber},
-    {"objects_ms", Kind::kNumber},
     {"latency_ms", Kind::kNumber},
     {"wake_ms", Kind::kNumber},
     {"work_ms", Kind::kNumber},

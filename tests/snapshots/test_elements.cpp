@@ -261,7 +261,7 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"ocellusflow", "ocellusflow", "post-messages=true", kTexture, moving, 4},
       {"ocellusflow_objects", "ocellusflow",
-       "preset=quality align=false objects=true post-messages=true", kWide, moving, 3},
+       "preset=quality align=false objects=8 post-messages=true", kWide, moving, 3},
       {"ocellusflow_draw", "ocellusflow", "preset=quality align=false draw=true legend=true", kWide,
        moving, 3},
       {"ocellusflow_region", "ocellusflow",

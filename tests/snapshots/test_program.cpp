@@ -48,9 +48,10 @@ Arguments on_cpu(Arguments arguments) {
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = {
       {"flow", on_cpu({"flow", "test:160x120,frames=2"})},
-      {"flow_objects", on_cpu({"flow", "test:160x120,frames=2", "--objects"})},
+      {"flow_objects", on_cpu({"flow", "test:160x120,frames=2", "--objects", "8"})},
       {"flow_frames", on_cpu({"flow", "test:96x64,frames=4", "-o", "@/field_%d.flo"})},
-      {"flow_drawn", on_cpu({"flow", "test:96x64,frames=3", "--objects", "-o", "@/drawn.y4m"})},
+      {"flow_drawn",
+       on_cpu({"flow", "test:96x64,frames=3", "--objects", "8", "-o", "@/drawn.y4m"})},
       {"flow_kernels", on_cpu({"flow", "test:48x40,frames=8", "--method", "kernels", "--taps",
                                "5x5x4", "--deviation", "@/deviation.pfm", "-o", "@/kernels.flo"})},
       {"halftone", on_cpu({"halftone", "test:64x48,frames=2"})},

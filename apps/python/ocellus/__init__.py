@@ -16,7 +16,6 @@ from ._library import (
     library_path,
     library_version,
 )
-from ._objects import MovingObject, MovingObjects
 from ._operator import (
     CancelOutcome,
     FieldInfo,
@@ -39,8 +38,6 @@ __all__ = [
     "FieldRole",
     "FrameInfo",
     "InvalidArgument",
-    "MovingObject",
-    "MovingObjects",
     "Operator",
     "OperatorInfo",
     "PlaneInfo",

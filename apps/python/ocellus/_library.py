@@ -284,32 +284,8 @@ class CStats(Structure):
     ]
 
 
-class CMovingObject(Structure):
-    _fields_ = [
-        ("x", c_int32),
-        ("y", c_int32),
-        ("width", c_int32),
-        ("height", c_int32),
-        ("u", c_float),
-        ("v", c_float),
-        ("area", c_int64),
-    ]
-
-
-class CMovingObjectsConfig(Structure):
-    _fields_ = [
-        ("width", c_int32),
-        ("height", c_int32),
-        ("min_motion", c_float),
-        ("min_deviations", c_float),
-        ("min_area", c_int32),
-        ("max_objects", c_int32),
-    ]
-
-
 _ENGINE = c_void_p
 _OPERATOR = c_void_p
-_OBJECTS = c_void_p
 _ERROR = POINTER(CError)
 
 # Arguments of each function that returns a status, without the last one, the error.
@@ -328,14 +304,6 @@ _CALLS: dict[str, list[Any]] = {
     "ocellus_operator_save_model": [_OPERATOR, c_char_p],
     "ocellus_operator_take_learned": [_OPERATOR, _OPERATOR],
     "ocellus_operator_get_stats": [_OPERATOR, POINTER(CStats)],
-    "ocellus_moving_objects_create": [POINTER(CMovingObjectsConfig), POINTER(_OBJECTS)],
-    "ocellus_moving_objects_find": [
-        _OBJECTS,
-        POINTER(CPlane),
-        c_size_t,
-        POINTER(POINTER(CMovingObject)),
-        POINTER(c_size_t),
-    ],
 }
 # Result and arguments of each function that the package calls.
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
@@ -346,7 +314,6 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "ocellus_operator_destroy": (None, [_OPERATOR]),
     "ocellus_operator_class_name": (c_char_p, [_OPERATOR, c_int32]),
     "ocellus_operator_stop": (None, [_OPERATOR]),
-    "ocellus_moving_objects_destroy": (None, [_OBJECTS]),
     **{name: (c_int32, [*arguments, _ERROR]) for name, arguments in _CALLS.items()},
 }
 

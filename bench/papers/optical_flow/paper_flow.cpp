@@ -61,7 +61,7 @@ class PaperKernels final : public cuda::FlowOperator {
     return load_taps(cuda, kernels);
   }
 
-  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+  Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
     const dim3 block(kBlockWidth, kBlockHeight);
     KeepArguments keep{};

@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "ocellus/frame.h"
-#include "ocellus/moving_objects.h"
 #include "ocellus/optical_flow.h"
 #include "ocellus/options.h"
 #include "ocellus/overlay_image.h"
@@ -51,14 +49,15 @@ struct OverlayConfig {
   /// Vectors shorter than this multiple of their standard deviation are not drawn. It has an effect
   /// only if the field has the plane `deviation`.
   float min_deviations = 2.0f;
-  /// If it is set: the objects of this field. What belongs to none of them is not drawn.
-  const MovingObjects* objects = nullptr;
+  /// If it is set: the objects of this field. Motion outside of their boxes is not drawn.
+  const MovingObjectsRecord* objects = nullptr;
   /// Motion at full color saturation, pixels per frame. 0: `grown_flow_scale` of the field.
   float max_motion = 0.0f;
   bool legend = false;  ///< a color wheel and its largest motion, at the lower right
   Rect roi{};           ///< position of the flow field in the image; empty: the whole image
 
-  /// All members but `objects` and `roi` by name, with their ranges.
+  /// All members but `objects`, `roi` and the thresholds by name, with their ranges. The thresholds
+  /// are options of the operator, too.
   static OptionTable options() noexcept;
 };
 
@@ -69,9 +68,7 @@ struct OverlayConfig {
 void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
-/// Draws a box around each object, and its speed in pixels per frame. `roi`: position of the flow
-/// field in the image, as in OverlayConfig.
-void draw_moving_objects(std::span<const MovingObject> objects, const Rect& roi,
-                         const OverlayImage& image) noexcept;
+/// Draws a box around each object, and its speed in pixels per frame.
+void draw_moving_objects(const MovingObjectsRecord& objects, const OverlayImage& image) noexcept;
 
 }  // namespace ocellus

@@ -40,8 +40,8 @@
  * InvalidArgument, and so is a number that no enumerator has. A failed call does not write to its
  * other results.
  *
- * Memory. Only ocellus_engine_create, ocellus_operator_create and ocellus_moving_objects_create
- * allocate. Texts that the library returns are never freed.
+ * Memory. Only ocellus_engine_create and ocellus_operator_create allocate. Texts that the library
+ * returns are never freed.
  *
  * Threads. The rules are those of C++: the calls for one operator must not run at the same time,
  * except `wait` with `submit`. Different operators are independent, even on one engine. An engine
@@ -322,37 +322,10 @@ typedef struct ocellus_stats {
   uint64_t overflow;        /**< of `frames`, those that took longer than 17179869183 ns */
 } ocellus_stats;
 
-/** An object that moves in a flow field. */
-typedef struct ocellus_moving_object {
-  int32_t x; /**< left side of its box, in pixels of the flow planes */
-  int32_t y; /**< upper side of its box */
-  int32_t width;
-  int32_t height;
-  float u;      /**< mean motion to the right, pixels per frame */
-  float v;      /**< mean motion down, pixels per frame */
-  int64_t area; /**< pixels of the object */
-} ocellus_moving_object;
-
-/** Which objects are found. The members of ocellus::MovingObjectsConfig (ocellus/moving_objects.h),
- * with the same ranges. */
-typedef struct ocellus_moving_objects_config {
-  int32_t width; /**< of the flow planes, 1 to 16384 */
-  int32_t height;
-  float min_motion;     /**< pixels per frame: less is not motion */
-  float min_deviations; /**< motion below this multiple of its standard deviation is noise */
-  int32_t min_area;     /**< pixels: smaller objects are left out; 0: those of 16 cells */
-  int32_t max_objects;  /**< 1 to 256; the largest are kept */
-} ocellus_moving_objects_config;
-/** Initializer with the default values. */
-#define OCELLUS_MOVING_OBJECTS_DEFAULTS(width, height) \
-  { (width), (height), 1.0f, 2.0f, 0, 32 }
-
 /** Owner of worker threads, devices and memory. */
 typedef struct ocellus_engine ocellus_engine;
 /** An operator on an engine. */
 typedef struct ocellus_operator ocellus_operator;
-/** Finds objects that move. */
-typedef struct ocellus_moving_objects ocellus_moving_objects;
 
 /** Version of the linked library, "major.minor.patch". */
 const char* ocellus_version(void);
@@ -458,22 +431,6 @@ ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_opera
                                              ocellus_error* error);
 ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_stats* stats,
                                           ocellus_error* error);
-
-/** Makes what finds the objects that move in the planes of the operator "flow". It needs no engine.
- * Errors: InvalidArgument, OutOfMemory. */
-ocellus_status ocellus_moving_objects_create(const ocellus_moving_objects_config* config,
-                                             ocellus_moving_objects** objects,
-                                             ocellus_error* error);
-/** Null is allowed. */
-void ocellus_moving_objects_destroy(ocellus_moving_objects* objects);
-/** Finds the objects of one field, the largest first. `planes` are those that `flow` wrote, in host
- * memory: u, v, confidence, deviation. The confidence is not used, and the last two may be left
- * out; without the deviation, min_deviations has no effect. The objects stay valid until the next
- * call. Takes bounded time and does not allocate. Errors: InvalidArgument. */
-ocellus_status ocellus_moving_objects_find(ocellus_moving_objects* objects,
-                                           const ocellus_plane* planes, size_t plane_count,
-                                           const ocellus_moving_object** found, size_t* count,
-                                           ocellus_error* error);
 
 #ifdef __cplusplus
 }

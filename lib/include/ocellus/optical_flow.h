@@ -6,6 +6,7 @@
 // solution. Coarse-to-fine warping follows Lucas and Kanade 1981 and Bouguet 2000.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -93,6 +94,9 @@ struct PyramidConfig {
   friend bool operator==(const PyramidConfig&, const PyramidConfig&) = default;
 };
 
+/// Largest value of OpticalFlowConfig::objects.
+inline constexpr int kMaxMovingObjects = 64;
+
 /// The defaults are those of the preset kFast.
 struct OpticalFlowConfig {
   ImageSize size{};  ///< 1x1 to 16384x16384
@@ -118,6 +122,24 @@ struct OpticalFlowConfig {
   /// Adds the plane `deviation`, the standard deviation of the flow, for a frame that asks for it.
   bool deviation = false;
 
+  /// Moving objects that are found in each frame and written to the record, the largest first: 0
+  /// (off) to kMaxMovingObjects.
+  ///
+  /// The field is sampled in the centers of square cells. The shorter side of the region has about
+  /// 120, but none is smaller than 4 pixels. A cell moves if its vector is valid, at least
+  /// `min_motion` long, and at least `min_deviations` times its standard deviation. Two cells that
+  /// move belong to one object if they are at most two cells apart along each axis and their
+  /// vectors differ by at most half a pixel or half the longer one. The objects are the connected
+  /// components of this relation. A body without texture inside is found by its edge.
+  int objects = 0;
+  float min_motion = 1.0f;  ///< pixels per frame, 0 to 1000: less is not motion
+  /// 0 to 1000: motion below this multiple of its standard deviation is noise. It has an effect
+  /// only for a frame that asks for the plane `deviation`.
+  float min_deviations = 2.0f;
+  /// Pixels, 0 to 2^28: smaller objects are left out. 0: those of 16 cells. Videos that a codec
+  /// compressed have blocks that move on still ground; two or three of them have this area.
+  int min_area = 0;
+
   /// Pyramid, preset kFast.
   static OpticalFlowConfig fast(ImageSize size) noexcept;
   /// Pyramid, preset kQuality. `pyramid.window_frames = 5` is more accurate, with two frames of
@@ -131,8 +153,23 @@ struct OpticalFlowConfig {
   static OptionTable options() noexcept;
 };
 
+/// The moving objects of a frame, the largest first.
+struct MovingObjectsRecord {
+  std::int32_t found = 0;  ///< number of objects, with those beyond OpticalFlowConfig::objects
+  std::int32_t count = 0;  ///< of those below
+  std::array<std::int32_t, kMaxMovingObjects> x{};       ///< left edge of the box in the frame
+  std::array<std::int32_t, kMaxMovingObjects> y{};       ///< upper edge
+  std::array<std::int32_t, kMaxMovingObjects> width{};   ///< pixels
+  std::array<std::int32_t, kMaxMovingObjects> height{};  ///< pixels
+  std::array<float, kMaxMovingObjects> u{};  ///< mean motion to the right, pixels per frame
+  std::array<float, kMaxMovingObjects> v{};  ///< mean motion down, pixels per frame
+  /// Pixels of the object's cells and of those between two of them in a row, a multiple of those of
+  /// a cell.
+  std::array<std::int32_t, kMaxMovingObjects> area{};
+};
+
 /// Destination of the result: planes of 32-bit floats (kFloat32) of the size of the region of
-/// interest, all with the same stride.
+/// interest, all with the same stride, and the record.
 struct FlowOutput {
   ImageView u{};  ///< motion to the right, pixels per frame
   ImageView v{};  ///< motion down, pixels per frame
@@ -144,6 +181,8 @@ struct FlowOutput {
   /// double, on the sequences of docs/optical_flow_measurements.md. Infinity where the flow is
   /// invalid, and where the frames have no texture that tells it.
   ImageView deviation{};
+  /// Only with OpticalFlowConfig::objects, and may be left out.
+  MovingObjectsRecord* objects = nullptr;
 
   operator OperatorOutput() const noexcept {
     OperatorOutput out;
@@ -151,6 +190,7 @@ struct FlowOutput {
     out.planes[1] = v;
     out.planes[2] = confidence;
     out.planes[3] = deviation;
+    out.record = objects;
     return out;
   }
 };

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "image/separable_sweep.h"
-#include "optical_flow/cpu/deviation_rows.h"
+#include "optical_flow/cpu/flow_rows.h"
 
 namespace ocellus::detail {
 

@@ -13,7 +13,7 @@ namespace ocellus::detail {
 
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, int workers,
                            const KernelConfig* kernels) noexcept
-    : CpuOperator(info_of(plan), workers), plan_(plan), kernels_(kernels) {}
+    : CpuOperator(info_of(plan), workers), plan_(plan), kernels_(kernels), objects_(plan) {}
 
 std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
                                                 const KernelConfig* kernels) noexcept {
@@ -28,6 +28,26 @@ std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int
 
 Expected<void> FlowOperator::prepare() noexcept {
   return load(*std::exchange(kernels_, nullptr));
+}
+
+void FlowOperator::layout(LayoutBuilder& builder) noexcept {
+  layout_method(builder);
+  if (plan_.objects > 0) objects_.layout(builder);
+}
+
+void FlowOperator::build_steps(JobStep* steps, StepContext* contexts) noexcept {
+  build_method(steps, contexts);
+  const int last = method_steps();
+  if (plan_.objects > 0) steps[last] = {&FlowOperator::find_objects, &contexts[last], 1};
+}
+
+void FlowOperator::find_objects(void* context, int, int) noexcept {
+  const FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+  FlowOperator& self = *static_cast<FlowOperator*>(frame.owner);
+  if (frame.bad.load(std::memory_order_relaxed)) return;
+  sample_cells(self.objects_.grid(), frame.out.planes[0], frame.out.planes[1], frame.out.planes[3],
+               self.objects_.samples());
+  self.objects_.find(*static_cast<MovingObjectsRecord*>(frame.record));
 }
 
 void FlowOperator::write_bad(const FrameJob& frame) noexcept {

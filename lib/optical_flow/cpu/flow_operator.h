@@ -3,7 +3,7 @@
 
 #include "core/cpu_operator.h"
 #include "ocellus/kernel_bank.h"
-#include "optical_flow/plan.h"
+#include "optical_flow/moving_objects.h"
 
 namespace ocellus::detail {
 
@@ -11,7 +11,11 @@ class FlowOperator : public CpuOperator {
  protected:
   FlowOperator(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
-  Expected<void> prepare() noexcept final;
+  /// The arrays and steps of the method. The search for moving objects, if the plan has it, is one
+  /// more step.
+  virtual void layout_method(LayoutBuilder& builder) noexcept = 0;
+  virtual int method_steps() const noexcept = 0;
+  virtual void build_method(JobStep* steps, StepContext* contexts) noexcept = 0;
   /// Called after `layout` with memory: reads the kernels.
   virtual Expected<void> load(const KernelConfig& kernels) noexcept = 0;
   /// Writes the invalid value to all planes.
@@ -20,7 +24,14 @@ class FlowOperator : public CpuOperator {
   OpticalFlowPlan plan_;
 
  private:
+  void layout(LayoutBuilder& builder) noexcept final;
+  Expected<void> prepare() noexcept final;
+  int step_count() const noexcept final { return method_steps() + (plan_.objects > 0 ? 1 : 0); }
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept final;
+  static void find_objects(void* context, int part, int worker) noexcept;
+
   const KernelConfig* kernels_;
+  MovingObjects objects_;
 };
 
 }  // namespace ocellus::detail

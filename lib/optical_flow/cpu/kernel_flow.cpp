@@ -9,7 +9,7 @@
 
 #include "core/failure.h"
 #include "image/pixel_rows.h"
-#include "optical_flow/cpu/temporal_sums.h"
+#include "optical_flow/cpu/flow_rows.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {
@@ -40,7 +40,7 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, int workers,
   if (plan.deviation) finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
 }
 
-void KernelFlow::layout(LayoutBuilder& builder) noexcept {
+void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
   parts_ =
       builder.take<Part>(static_cast<std::size_t>(convolve_bands_.count() + solve_bands_.count()));
   convolved_ =
@@ -106,7 +106,6 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
                                           KernelNoise& noise) noexcept {
-  OCELLUS_TRY_ASSIGN(source, KernelSource::open(kernels, plan_.kernel_image));
   const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
   const std::size_t per_block =
@@ -119,46 +118,25 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
       static_cast<float*>(::operator new[](per_block * sizeof(float),
                                            std::align_val_t{kMemoryAlignment}, std::nothrow)),
       aligned_delete);
-  if (!block)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
-
-  const Rect support = {plan_.support.x + plan_.kernel_x, plan_.support.y + plan_.kernel_y,
-                        plan_.support.width, plan_.support.height};
-  const int width = plan_.kernel_image.width;
-  for (int y = 0; y < plan_.kernel_image.height; ++y) {
-    // A file is read to its end, because it has one checksum.
-    const bool row_inside = y >= support.y && y < support.y + support.height;
-    OCELLUS_TRY((*source)->skip(row_inside ? support.x : width));
-    if (!row_inside) continue;
-    std::fill(block.get(), block.get() + per_block, 0.0f);
-    for (int at = 0; at < support.width; ++at) {
-      const int x = support.x + at;
-      for (int pair = 0; pair < pairs; ++pair) {
-        float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-        OCELLUS_TRY((*source)->next(wx, wy, wt));
-        OCELLUS_TRY(check_storage_range(plan_, x, y, pair, wx, wy, wt));
-        noise.add(plan_, pair / plan_.terms, pair % plan_.terms, wx, wy, wt);
-        float* to =
-            block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + at % kRingBlock;
-        for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;
-        for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
-        for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
-      }
-      if (at % kRingBlock == kRingBlock - 1 || at == support.width - 1) {
-        const std::size_t index = static_cast<std::size_t>(at / kRingBlock) * per_block;
-        store_coefficients(
-            plan_.storage, block.get(), per_block,
-            bank_ + static_cast<std::size_t>(y - support.y) * bank_row_bytes_ + index * element);
-        std::fill(block.get(), block.get() + per_block, 0.0f);
-      }
-    }
-    OCELLUS_TRY((*source)->skip(width - support.x - support.width));
-  }
-  return {};
+  if (!block) return no_memory_for_kernels();
+  std::fill_n(block.get(), per_block, 0.0f);
+  const auto take = [&](int x, int y, int pair, const float* wx, const float* wy, const float* wt) {
+    float* to =
+        block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + x % kRingBlock;
+    for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;
+    for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
+    for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
+    const bool ends_block = x % kRingBlock == kRingBlock - 1 || x == plan_.support.width - 1;
+    if (pair < pairs - 1 || !ends_block) return;
+    const std::size_t index = static_cast<std::size_t>(x / kRingBlock) * per_block;
+    store_coefficients(plan_.storage, block.get(), per_block,
+                       bank_ + static_cast<std::size_t>(y) * bank_row_bytes_ + index * element);
+    std::fill_n(block.get(), per_block, 0.0f);
+  };
+  return read_support(plan_, kernels, noise, take, [](int) { return Expected<void>(); });
 }
 
-void KernelFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
+void KernelFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
   steps[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
   steps[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
   if (plan_.deviation) steps[2] = {&KernelFlow::run_finish, &contexts[2], finish_bands_.count()};

@@ -26,10 +26,10 @@ class KernelFlow final : public FlowOperator {
     DeviationScratch deviation;  // if the plan has it
   };
 
-  void layout(LayoutBuilder& builder) noexcept override;
+  void layout_method(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
-  int step_count() const noexcept override { return plan_.deviation ? 3 : 2; }
-  void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
+  int method_steps() const noexcept override { return plan_.deviation ? 3 : 2; }
+  void build_method(JobStep* steps, StepContext* contexts) noexcept override;
 
   Expected<void> load_per_pixel(const KernelConfig& kernels, KernelNoise& noise) noexcept;
 

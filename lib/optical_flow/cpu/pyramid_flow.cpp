@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "image/median.h"
 #include "image/pixel_rows.h"
 #include "image/pyramid.h"
-#include "optical_flow/cpu/pyramid_rows.h"
+#include "optical_flow/cpu/flow_rows.h"
 
 namespace ocellus::detail {
 namespace {
@@ -46,7 +47,7 @@ PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, in
   return plane;
 }
 
-void PyramidFlow::layout(LayoutBuilder& builder) noexcept {
+void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int l = 0; l < levels_; ++l) {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
@@ -95,116 +96,62 @@ Expected<void> PyramidFlow::load(const KernelConfig&) noexcept {
   return {};
 }
 
-int PyramidFlow::all_level_parts() const noexcept {
-  int parts = 0;
-  for (int l = 0; l < levels_; ++l) parts += full_bands_[floats(l)].count();
-  return parts;
+const Bands& PyramidFlow::bands_of(StepKind kind, int level) const noexcept {
+  if (kind == StepKind::kFinish) return finish_bands_;
+  return kind <= StepKind::kPresmooth ? full_bands_[floats(level)] : region_bands_[floats(level)];
 }
 
-void PyramidFlow::build_steps(JobStep* steps, StepContext* contexts) noexcept {
+/// Whether the parts of a step are those of all levels, one after the other.
+bool PyramidFlow::is_of_all_levels(StepKind kind) noexcept {
+  return kind >= StepKind::kHighpass && kind <= StepKind::kPresmooth;
+}
+
+void PyramidFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const Step& step = pyramid_.steps[s];
-    contexts[s].level = step.level;
     contexts[s].index = s;
     int parts = 0;
-    switch (step.kind) {
-      case StepKind::kIngest:
-      case StepKind::kReduce:
-        parts = full_bands_[floats(step.level)].count();
-        break;
-      case StepKind::kHighpass:
-      case StepKind::kNormalize:
-      case StepKind::kPresmooth:
-        parts = all_level_parts();
-        break;
-      case StepKind::kFinish:
-        parts = finish_bands_.count();
-        break;
-      default:
-        parts = region_bands_[floats(step.level)].count();
-        break;
-    }
+    if (is_of_all_levels(step.kind))
+      for (int l = 0; l < levels_; ++l) parts += bands_of(step.kind, l).count();
+    else
+      parts = bands_of(step.kind, step.level).count();
     steps[s] = {&PyramidFlow::run, &contexts[s], parts};
   }
 }
 
 void PyramidFlow::run(void* context, int part, int worker) noexcept {
+  // In the order of PyramidStepKind.
+  static constexpr StepFunction kFunctions[] = {&PyramidFlow::ingest,
+                                                &PyramidFlow::reduce,
+                                                &PyramidFlow::highpass,
+                                                &PyramidFlow::normalize,
+                                                &PyramidFlow::presmooth,
+                                                &PyramidFlow::expand,
+                                                &PyramidFlow::smooth,
+                                                &PyramidFlow::warp,
+                                                &PyramidFlow::fit,
+                                                &PyramidFlow::solve,
+                                                &PyramidFlow::confidence_smooth,
+                                                &PyramidFlow::median,
+                                                &PyramidFlow::finish};
+  static_assert(std::size(kFunctions) == static_cast<std::size_t>(StepKind::kFinish) + 1);
   const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
-  const Step& step = self.pyramid_.steps[at.index];
+  Step step = self.pyramid_.steps[at.index];
   if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) return;
-  const Scratch& scratch = self.scratch_[floats(worker)];
-  int level = step.level;
-  Bands bands = self.region_bands_[floats(level)];
-  switch (step.kind) {
-    case StepKind::kIngest:
-    case StepKind::kReduce:
-      bands = self.full_bands_[floats(level)];
-      break;
-    case StepKind::kHighpass:
-    case StepKind::kNormalize:
-    case StepKind::kPresmooth:
-      for (level = 0; part >= self.full_bands_[floats(level)].count(); ++level)
-        part -= self.full_bands_[floats(level)].count();
-      bands = self.full_bands_[floats(level)];
-      break;
-    case StepKind::kFinish:
-      bands = self.finish_bands_;
-      break;
-    default:
-      break;
-  }
-  const int begin = bands.begin(part);
-  const int end = bands.end(part);
-  switch (step.kind) {
-    case StepKind::kIngest:
-      self.ingest(frame, begin, end);
-      break;
-    case StepKind::kReduce:
-      self.reduce(level, begin, end, scratch);
-      break;
-    case StepKind::kHighpass:
-      self.highpass(level, begin, end, scratch);
-      break;
-    case StepKind::kNormalize:
-      self.normalize(level, begin, end, scratch);
-      break;
-    case StepKind::kPresmooth:
-      self.presmooth(level, begin, end, scratch);
-      if (self.plan_.deviation && level == 0) self.texture(begin, end);
-      break;
-    case StepKind::kExpand:
-      self.expand(step, begin, end, scratch);
-      break;
-    case StepKind::kSmooth:
-      self.smooth(step, begin, end, scratch);
-      break;
-    case StepKind::kWarp:
-      if (step.for_deviation && !frame.wants(3)) break;
-      self.warp(step, begin, end);
-      break;
-    case StepKind::kFit:
-      self.fit(step, begin, end, scratch);
-      break;
-    case StepKind::kSolve:
-      self.solve(step, begin, end, scratch);
-      break;
-    case StepKind::kConfidenceSmooth:
-      self.confidence_smooth(step, begin, end, scratch);
-      break;
-    case StepKind::kMedian:
-      self.median(step, begin, end);
-      break;
-    case StepKind::kFinish:
-      self.finish(frame, step, begin, end, scratch);
-      break;
-  }
+  if (is_of_all_levels(step.kind))
+    for (step.level = 0; part >= self.full_bands_[floats(step.level)].count(); ++step.level)
+      part -= self.full_bands_[floats(step.level)].count();
+  const Bands& bands = self.bands_of(step.kind, step.level);
+  (self.*kFunctions[static_cast<std::size_t>(step.kind)])(
+      frame, step, bands.begin(part), bands.end(part), self.scratch_[floats(worker)]);
 }
 
 // ---- a new frame
 
-void PyramidFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
+void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
+                         const Scratch&) noexcept {
   bool finite = true;
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
@@ -214,21 +161,23 @@ void PyramidFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   if (!finite) mark_bad(frame);
 }
 
-void PyramidFlow::reduce(int level, int begin, int end, const Scratch& scratch) noexcept {
-  const ImageSize below = plan_.level_size[floats(level - 1)];
-  const Plane& source = raw_[floats(level - 1)];
+void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
+                         const Scratch& scratch) noexcept {
+  const ImageSize below = plan_.level_size[floats(step.level - 1)];
+  const Plane& source = raw_[floats(step.level - 1)];
   for (int y = begin; y < end; ++y) {
     const float* rows[5];
     for (int k = 0; k < 5; ++k)
       rows[k] = source.row(std::clamp(2 * y + k - 2, 0, below.height - 1));
-    reduce_row(rows, below.width, scratch.row + kMargin, raw_[floats(level)].row(y));
+    reduce_row(rows, below.width, scratch.row + kMargin, raw_[floats(step.level)].row(y));
   }
 }
 
-void PyramidFlow::highpass(int level, int begin, int end, const Scratch& scratch) noexcept {
-  const ImageSize size = plan_.level_size[floats(level)];
-  const Plane& raw = raw_[floats(level)];
-  const Plane& out = highpass_[floats(level)];
+void PyramidFlow::highpass(FrameJob&, const Step& step, int begin, int end,
+                           const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(step.level)];
+  const Plane& raw = raw_[floats(step.level)];
+  const Plane& out = highpass_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
       [&](int y, int, float* row) {
@@ -239,10 +188,11 @@ void PyramidFlow::highpass(int level, int begin, int end, const Scratch& scratch
       });
 }
 
-void PyramidFlow::normalize(int level, int begin, int end, const Scratch& scratch) noexcept {
-  const ImageSize size = plan_.level_size[floats(level)];
-  const Plane& in = highpass_[floats(level)];
-  const Plane& out = normalized_[floats(level)];
+void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
+                            const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(step.level)];
+  const Plane& in = highpass_[floats(step.level)];
+  const Plane& out = normalized_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
       [&](int y, int, float* row) { square_row(in.row(y), row, size.width); },
@@ -251,10 +201,12 @@ void PyramidFlow::normalize(int level, int begin, int end, const Scratch& scratc
       });
 }
 
-void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratch) noexcept {
-  const ImageSize size = plan_.level_size[floats(level)];
-  const Plane& in = plan_.pyramid.normalize ? normalized_[floats(level)] : raw_[floats(level)];
-  const Plane& out = window_[floats(history_.head())][floats(level)];
+void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
+                            const Scratch& scratch) noexcept {
+  const ImageSize size = plan_.level_size[floats(step.level)];
+  const Plane& in =
+      plan_.pyramid.normalize ? normalized_[floats(step.level)] : raw_[floats(step.level)];
+  const Plane& out = window_[floats(history_.head())][floats(step.level)];
   const auto keep = [&](int y, const float* row) {
     std::memcpy(out.row(y), row, floats(size.width) * sizeof(float));
     replicate_edges(out.row(y), size.width, kWarpBefore, kWarpAfter);
@@ -269,6 +221,7 @@ void PyramidFlow::presmooth(int level, int begin, int end, const Scratch& scratc
         for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row[0]);
         for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row[0]);
       });
+  if (plan_.deviation && step.level == 0) texture(begin, end);
 }
 
 void PyramidFlow::texture(int begin, int end) noexcept {
@@ -312,7 +265,8 @@ const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
   return stored(age, level).row(region.y + y) + region.x;
 }
 
-void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
+                         const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
@@ -348,7 +302,8 @@ void PyramidFlow::expand(const Step& step, int begin, int end, const Scratch& sc
   }
 }
 
-void PyramidFlow::smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::smooth(FrameJob&, const Step& step, int begin, int end,
+                         const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const FlowPlanes& in = flow_[level][floats(step.from)];
@@ -363,7 +318,9 @@ void PyramidFlow::smooth(const Step& step, int begin, int end, const Scratch& sc
       });
 }
 
-void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
+void PyramidFlow::warp(FrameJob& frame, const Step& step, int begin, int end,
+                       const Scratch&) noexcept {
+  if (step.for_deviation && !frame.wants(3)) return;
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
@@ -381,7 +338,8 @@ void PyramidFlow::warp(const Step& step, int begin, int end) noexcept {
   }
 }
 
-void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::fit(FrameJob&, const Step& step, int begin, int end,
+                      const Scratch& scratch) noexcept {
   const Rect& region = pyramid_.region[floats(step.level)];
   const Partners with = partners(step.all_frames);
   for (int k = 0; k < with.count; ++k) {
@@ -403,7 +361,8 @@ void PyramidFlow::fit(const Step& step, int begin, int end, const Scratch& scrat
   }
 }
 
-void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept {
+void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
+                        const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
@@ -470,7 +429,7 @@ void PyramidFlow::solve(const Step& step, int begin, int end, const Scratch& scr
                scratch.window, begin, end, row, products, emit);
 }
 
-void PyramidFlow::confidence_smooth(const Step& step, int begin, int end,
+void PyramidFlow::confidence_smooth(FrameJob&, const Step& step, int begin, int end,
                                     const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
@@ -490,7 +449,7 @@ void PyramidFlow::confidence_smooth(const Step& step, int begin, int end,
       });
 }
 
-void PyramidFlow::median(const Step& step, int begin, int end) noexcept {
+void PyramidFlow::median(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const int size = plan_.pyramid.median;

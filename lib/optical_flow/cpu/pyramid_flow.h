@@ -62,35 +62,37 @@ class PyramidFlow final : public FlowOperator {
     DeviationScratch deviation;  // if the plan has it
   };
 
-  void layout(LayoutBuilder& builder) noexcept override;
+  void layout_method(LayoutBuilder& builder) noexcept override;
   Expected<void> load(const KernelConfig& kernels) noexcept override;
-  int step_count() const noexcept override { return pyramid_.step_count; }
-  void build_steps(JobStep* steps, StepContext* contexts) noexcept override;
+  int method_steps() const noexcept override { return pyramid_.step_count; }
+  void build_method(JobStep* steps, StepContext* contexts) noexcept override;
 
   Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
   Partners partners(bool all_frames) const noexcept;
-  int all_level_parts() const noexcept;
+  const Bands& bands_of(StepKind kind, int level) const noexcept;
+  static bool is_of_all_levels(StepKind kind) noexcept;
 
-  void ingest(FrameJob& frame, int begin, int end) noexcept;
-  void reduce(int level, int begin, int end, const Scratch& scratch) noexcept;
-  void highpass(int level, int begin, int end, const Scratch& scratch) noexcept;
-  void normalize(int level, int begin, int end, const Scratch& scratch) noexcept;
-  void presmooth(int level, int begin, int end, const Scratch& scratch) noexcept;
+  /// A step on rows `begin` to `end` - 1.
+  using StepFunction = void (PyramidFlow::*)(FrameJob& frame, const Step& step, int begin, int end,
+                                             const Scratch& scratch) noexcept;
+  void ingest(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void reduce(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void highpass(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void normalize(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void presmooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void expand(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void warp(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void fit(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void confidence_smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void finish(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  /// Parts of steps.
   void texture(int begin, int end) noexcept;
-  void expand(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
-  void smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
-  void warp(const Step& step, int begin, int end) noexcept;
-  void fit(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
-  void solve(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
-  void confidence_smooth(const Step& step, int begin, int end, const Scratch& scratch) noexcept;
-  void median(const Step& step, int begin, int end) noexcept;
-  void finish(FrameJob& frame, const Step& step, int begin, int end,
-              const Scratch& scratch) noexcept;
-
-  void deviation(FrameJob& frame, const Step& step, int begin, int end,
-                 const Scratch& scratch) noexcept;
+  void deviation(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
 
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;

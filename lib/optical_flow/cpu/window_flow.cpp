@@ -1,26 +1,42 @@
-#include "optical_flow/cpu/window_flow.h"
-
+// The operator WindowFlow on the CPU.
 #include <algorithm>
+#include <array>
 #include <new>
 
+#include "core/cpu_operator.h"
 #include "optical_flow/backend.h"
+#include "optical_flow/cpu/window_solver.h"
 
 namespace ocellus::detail {
+namespace {
 
-WindowFlowCpu::WindowFlowCpu(const OpticalFlowPlan& plan, int workers) noexcept
-    : CpuOperator(window_info_of(plan), workers),
-      plan_(plan),
-      bands_(Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius))) {}
+class WindowFlowCpu final : public CpuOperator {
+ public:
+  WindowFlowCpu(const OpticalFlowPlan& plan, int workers) noexcept
+      : CpuOperator(window_info_of(plan), workers),
+        plan_(plan),
+        bands_(Bands::cut(plan.roi.height, workers, 6, std::max(16, 2 * plan.radius))) {}
 
-void WindowFlowCpu::layout(LayoutBuilder& builder) noexcept {
-  for (int w = 0; w < workers_; ++w)
-    layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1,
-                          scratch_[static_cast<std::size_t>(w)]);
-}
+ private:
+  void layout(LayoutBuilder& builder) noexcept override {
+    for (int w = 0; w < workers_; ++w)
+      layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1,
+                            scratch_[static_cast<std::size_t>(w)]);
+  }
+  Expected<void> prepare() noexcept override { return {}; }
+  int step_count() const noexcept override { return 1; }
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
+    steps[0] = {&WindowFlowCpu::run, &contexts[0], bands_.count()};
+  }
+  /// No frame is bad as a whole: a window without finite derivatives is invalid by itself.
+  void write_bad(const FrameJob&) noexcept override {}
 
-void WindowFlowCpu::build_steps(JobStep* steps, StepContext* contexts) noexcept {
-  steps[0] = {&WindowFlowCpu::run, &contexts[0], bands_.count()};
-}
+  static void run(void* context, int part, int worker) noexcept;
+
+  OpticalFlowPlan plan_;
+  Bands bands_;
+  std::array<WindowScratch, kMaxWorkers> scratch_;
+};
 
 void WindowFlowCpu::run(void* context, int part, int worker) noexcept {
   FrameJob& frame = *static_cast<StepContext*>(context)->frame;
@@ -38,6 +54,8 @@ void WindowFlowCpu::run(void* context, int part, int worker) noexcept {
                self.bands_.begin(part), self.bands_.end(part),
                {plane(0), plane(1), plane(2), frame.out.planes[0].stride});
 }
+
+}  // namespace
 
 std::unique_ptr<OperatorInstance> make_window_flow_cpu(const OpticalFlowPlan& plan,
                                                        int workers) noexcept {

@@ -5,7 +5,7 @@
 
 #include "core/layout_builder.h"
 #include "image/separable_filter.h"
-#include "optical_flow/cpu/lucas_kanade.h"
+#include "optical_flow/cpu/flow_rows.h"
 
 namespace ocellus::detail {
 

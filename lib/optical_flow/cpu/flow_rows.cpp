@@ -1,0 +1,568 @@
+#include "optical_flow/cpu/flow_rows.h"
+
+#include <cstdint>
+
+#include "image/separable_filter.h"
+#include "optical_flow/pyramid_plan.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "optical_flow/cpu/flow_rows.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace ocellus::detail::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::CappedTag<float, kRowSlack>;
+using V = hn::Vec<D>;
+
+// ---- the window sums and the 2x2 solution
+
+void derivative_products_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
+                             const float* HWY_RESTRICT it, float* const* HWY_RESTRICT out,
+                             int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) {
+    const V dx = hn::LoadU(d, ix + x);
+    const V dy = hn::LoadU(d, iy + x);
+    const V dt = hn::LoadU(d, it + x);
+    hn::StoreU(hn::Mul(dx, dx), d, out[0] + x);
+    hn::StoreU(hn::Mul(dx, dy), d, out[1] + x);
+    hn::StoreU(hn::Mul(dy, dy), d, out[2] + x);
+    hn::StoreU(hn::Mul(dx, dt), d, out[3] + x);
+    hn::StoreU(hn::Mul(dy, dt), d, out[4] + x);
+  }
+}
+
+void lucas_kanade_solve_row(const SolveRow& row) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V ridge = hn::Set(d, row.ridge);
+  const V half = hn::Set(d, 0.5f);
+  const V threshold = hn::Set(d, row.threshold);
+  const V invalid = hn::Set(d, row.invalid);
+  const V singular = hn::Set(d, kSingularRatio);
+  for (int x = 0; x < row.width; x += lanes) {
+    V sum[kProducts];
+    for (int p = 0; p < kProducts; ++p)
+      sum[p] = hn::Mul(hn::Set(d, row.weight[0]), hn::LoadU(d, row.rows[p][0] + x));
+    for (int k = 1; k <= row.radius; ++k) {
+      const V weight = hn::Set(d, row.weight[k]);
+      for (int p = 0; p < kProducts; ++p) {
+        const V pair =
+            hn::Add(hn::LoadU(d, row.rows[p][2 * k - 1] + x), hn::LoadU(d, row.rows[p][2 * k] + x));
+        sum[p] = hn::MulAdd(weight, pair, sum[p]);
+      }
+    }
+    // Eigenvalues of the structure tensor: mean -/+ spread.
+    const V mean = hn::Mul(half, hn::Add(sum[0], sum[2]));
+    const V difference = hn::Mul(half, hn::Sub(sum[0], sum[2]));
+    const V spread = hn::Sqrt(hn::MulAdd(difference, difference, hn::Mul(sum[1], sum[1])));
+    const V smaller = hn::Max(hn::Sub(mean, spread), hn::Zero(d));
+    const V larger = hn::Add(mean, spread);
+
+    const V a = hn::Add(sum[0], ridge);
+    const V c = hn::Add(sum[2], ridge);
+    const V determinant = hn::NegMulAdd(sum[1], sum[1], hn::Mul(a, c));
+    const V inverse = hn::Div(hn::Set(d, 1.0f), determinant);
+    // The minus sign of equation (3) is in the order of the differences.
+    const V u = hn::Mul(hn::MulSub(sum[1], sum[4], hn::Mul(c, sum[3])), inverse);
+    const V v = hn::Mul(hn::MulSub(sum[1], sum[3], hn::Mul(a, sum[4])), inverse);
+
+    // With a ridge the system is never singular. Without one, a flat window makes it singular.
+    const V least = hn::Max(hn::Set(d, kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
+    const auto solvable = hn::Gt(hn::Add(smaller, ridge), least);
+    // These two sums have a factor It and, together, both others.
+    const auto finite = hn::IsFinite(hn::Add(sum[3], sum[4]));
+    const auto valid = hn::And(finite, hn::And(solvable, hn::Ge(smaller, threshold)));
+    hn::StoreU(hn::IfThenElse(valid, u, invalid), d, row.u + x);
+    hn::StoreU(hn::IfThenElse(valid, v, invalid), d, row.v + x);
+    hn::StoreU(hn::IfThenElseZero(finite, smaller), d, row.confidence + x);
+  }
+}
+
+// ---- temporal sums of stored frames
+
+HWY_INLINE V load(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <typename T>
+HWY_INLINE V load(D d, const T* from) {
+  const hn::Rebind<T, D> dt;
+  const hn::Rebind<std::int32_t, D> di;
+  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(dt, from)));
+}
+
+/// Computes kSums sums and reads each frame once.
+template <int kSums, typename T>
+HWY_INLINE void sums_row(const void* const* HWY_RESTRICT frames, int nt,
+                         const float* const* HWY_RESTRICT taps, float* const* HWY_RESTRICT out,
+                         int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) {
+    V sum[kSums];
+    for (int s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);
+    for (int tau = 0; tau < nt; ++tau) {
+      const V pixel = load(d, static_cast<const T*>(frames[tau]) + x);
+      for (int s = 0; s < kSums; ++s) sum[s] = hn::MulAdd(hn::Set(d, taps[s][tau]), pixel, sum[s]);
+    }
+    for (int s = 0; s < kSums; ++s) hn::StoreU(sum[s], d, out[s] + x);
+  }
+}
+
+template <typename T>
+HWY_INLINE void sums_rows(const void* const* frames, int nt, const float* const* taps, int sums,
+                          float* const* out, int width) {
+  int s = 0;
+  for (; s + 4 <= sums; s += 4) sums_row<4, T>(frames, nt, taps + s, out + s, width);
+  for (; s + 2 <= sums; s += 2) sums_row<2, T>(frames, nt, taps + s, out + s, width);
+  for (; s < sums; ++s) sums_row<1, T>(frames, nt, taps + s, out + s, width);
+}
+
+void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
+                       const float* const* taps, int sums, float* const* out, int width) {
+  switch (format) {
+    case PixelFormat::kGray8:
+      return sums_rows<std::uint8_t>(frames, nt, taps, sums, out, width);
+    case PixelFormat::kGray16:
+      return sums_rows<std::uint16_t>(frames, nt, taps, sums, out, width);
+    default:  // kFloat32; no color comes here
+      return sums_rows<float>(frames, nt, taps, sums, out, width);
+  }
+}
+
+// ---- the pyramid
+
+/// Computes out[x] = f(in[x], ...) over a row. `out` may be one of the inputs.
+template <typename F, typename... In>
+HWY_INLINE void map_row(int width, float* out, const F& f, const In*... in) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) hn::StoreU(f(hn::LoadU(d, in + x)...), d, out + x);
+}
+
+void subtract_row(const float* a, const float* b, float* out, int width) {
+  map_row(
+      width, out, [](V p, V q) HWY_ATTR { return hn::Sub(p, q); }, a, b);
+}
+
+void square_row(const float* in, float* out, int width) {
+  map_row(
+      width, out, [](V p) HWY_ATTR { return hn::Mul(p, p); }, in);
+}
+
+void normalize_row(const float* highpass, const float* variance, float floor, float* out,
+                   int width) {
+  const D d;
+  const V least = hn::Set(d, floor * floor);
+  const V scale = hn::Set(d, kContrastScale);
+  map_row(
+      width, out,
+      [=](V h, V s) HWY_ATTR { return hn::Div(hn::Mul(scale, h), hn::Sqrt(hn::Add(s, least))); },
+      highpass, variance);
+}
+
+void squared_difference_row(const float* a, const float* b, float* squared, int width) {
+  map_row(
+      width, squared,
+      [](V p, V q) HWY_ATTR {
+        const V r = hn::Sub(p, q);
+        return hn::Mul(r, r);
+      },
+      a, b);
+}
+
+void minimum_row(const float* in, bool first, float* out, int width) {
+  if (first) {
+    map_row(
+        width, out, [](V p) HWY_ATTR { return p; }, in);
+  } else {
+    map_row(
+        width, out, [](V p, V q) HWY_ATTR { return hn::Min(p, q); }, in,
+        static_cast<const float*>(out));
+  }
+}
+
+void fit_row(const float* least, const float* error, float floor, float* out, int width) {
+  const D d;
+  const V f = hn::Set(d, floor);
+  map_row(
+      width, out,
+      [=](V l, V e) HWY_ATTR {
+        const V q = hn::Div(hn::Add(l, f), hn::Add(e, f));
+        return hn::Mul(q, hn::Mul(q, q));
+      },
+      least, error);
+}
+
+void add_scaled_row(const float* a, const float* b, float scale, float* out, int width) {
+  const D d;
+  const V s = hn::Set(d, scale);
+  map_row(
+      width, out, [=](V p, V q) HWY_ATTR { return hn::Mul(s, hn::Add(p, q)); }, a, b);
+}
+
+/// (1 -8 0 8 -1) / 12
+HWY_INLINE V derivative(const float* before2, const float* before, const float* after,
+                        const float* after2) {
+  const D d;
+  const V near = hn::Set(d, 8.0f / 12.0f);
+  const V far = hn::Set(d, 1.0f / 12.0f);
+  return hn::NegMulAdd(far, hn::Sub(hn::LoadU(d, after2), hn::LoadU(d, before2)),
+                       hn::Mul(near, hn::Sub(hn::LoadU(d, after), hn::LoadU(d, before))));
+}
+/// In the middle of five rows.
+HWY_INLINE V derivative_x(const float* const* rows, int x) {
+  const float* const at = rows[2] + x;
+  return derivative(at - 2, at - 1, at + 1, at + 2);
+}
+HWY_INLINE V derivative_y(const float* const* rows, int x) {
+  return derivative(rows[0] + x, rows[1] + x, rows[3] + x, rows[4] + x);
+}
+
+template <bool kFirst>
+HWY_INLINE void accumulate(const ResidualRow& row, float* HWY_RESTRICT s2, float* HWY_RESTRICT st,
+                           int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V one = hn::Set(d, 1.0f);
+  const V offset = hn::Set(d, row.offset);
+  const V offset2 = hn::Set(d, row.offset * row.offset);
+  const V inverse_robust2 = hn::Set(d, row.robust > 0.0f ? 1.0f / (row.robust * row.robust) : 0.0f);
+  const V right = hn::Set(d, static_cast<float>(row.image_width - 1));
+  const V bottom = hn::Set(d, static_cast<float>(row.image_height - 1));
+  const V y = hn::Set(d, static_cast<float>(row.y));
+  const V here_y = hn::Min(y, hn::Sub(bottom, y));
+  const V inverse_border = hn::Set(d, 1.0f / row.border);
+  const V least = hn::Set(d, kLeastRamp);
+  for (int i = 0; i < width; i += lanes) {
+    const V residual = hn::Sub(hn::LoadU(d, row.warped + i), hn::LoadU(d, row.reference + i));
+    // Distance of the pixel and of its warped position from the nearest edge; negative outside the
+    // image.
+    const V x = hn::Iota(d, static_cast<float>(row.x + i));
+    const V there_x = hn::MulAdd(offset, hn::LoadU(d, row.u + i), x);
+    const V there_y = hn::MulAdd(offset, hn::LoadU(d, row.v + i), y);
+    const V here = hn::Min(hn::Min(x, hn::Sub(right, x)), here_y);
+    const V there = hn::Min(hn::Min(there_x, hn::Sub(right, there_x)),
+                            hn::Min(there_y, hn::Sub(bottom, there_y)));
+    const V distance = hn::Add(hn::Min(here, there), hn::Set(d, 0.5f));
+    const V ramp = hn::Min(one, hn::Max(least, hn::Mul(distance, inverse_border)));
+    V weight =
+        hn::Div(hn::Mul(ramp, ramp), hn::MulAdd(hn::Mul(residual, residual), inverse_robust2, one));
+    if (row.fit != nullptr) weight = hn::Mul(weight, hn::LoadU(d, row.fit + i));
+    const V w2 = hn::Mul(weight, offset2);
+    const V wt = hn::Mul(hn::Mul(weight, offset), residual);
+    hn::StoreU(kFirst ? w2 : hn::Add(hn::LoadU(d, s2 + i), w2), d, s2 + i);
+    hn::StoreU(kFirst ? wt : hn::Add(hn::LoadU(d, st + i), wt), d, st + i);
+  }
+}
+
+void accumulate_residual_row(const ResidualRow& row, bool first, float* s2, float* st, int width) {
+  if (first) {
+    accumulate<true>(row, s2, st, width);
+  } else {
+    accumulate<false>(row, s2, st, width);
+  }
+}
+
+void weighted_products_row(const float* const* HWY_RESTRICT mean, const float* HWY_RESTRICT s2,
+                           const float* HWY_RESTRICT st, float gradient_floor,
+                           float* const* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V floor2 = hn::Set(d, gradient_floor * gradient_floor);
+  for (int x = 0; x < width; x += lanes) {
+    const V ix = derivative_x(mean, x);
+    const V iy = derivative_y(mean, x);
+    const V xx = hn::Mul(ix, ix);
+    const V yy = hn::Mul(iy, iy);
+    V w2 = hn::LoadU(d, s2 + x);
+    V wt = hn::LoadU(d, st + x);
+    if (gradient_floor > 0.0f) {
+      const V q = hn::Div(hn::Set(d, 1.0f), hn::Add(hn::Add(xx, yy), floor2));
+      w2 = hn::Mul(w2, q);
+      wt = hn::Mul(wt, q);
+    }
+    hn::StoreU(hn::Mul(w2, xx), d, out[0] + x);
+    hn::StoreU(hn::Mul(w2, hn::Mul(ix, iy)), d, out[1] + x);
+    hn::StoreU(hn::Mul(w2, yy), d, out[2] + x);
+    hn::StoreU(hn::Mul(wt, ix), d, out[3] + x);
+    hn::StoreU(hn::Mul(wt, iy), d, out[4] + x);
+  }
+}
+
+void add_increment_row(const float* increment, const float* flow, float* out, int width) {
+  const D d;
+  const V one = hn::Set(d, 1.0f);
+  const V minus = hn::Set(d, -1.0f);
+  map_row(
+      width, out, [=](V p, V q) HWY_ATTR { return hn::Add(q, hn::Min(one, hn::Max(minus, p))); },
+      increment, flow);
+}
+
+void weigh_flow_row(const float* u, const float* v, const float* confidence, float least, float* c,
+                    float* cu, float* cv, int width) {
+  const D d;
+  const V floor = hn::Set(d, least);
+  map_row(
+      width, c, [=](V p) HWY_ATTR { return hn::Add(p, floor); }, confidence);
+  const auto multiply = [](V p, V q) HWY_ATTR { return hn::Mul(p, q); };
+  map_row(width, cu, multiply, static_cast<const float*>(c), u);
+  map_row(width, cv, multiply, static_cast<const float*>(c), v);
+}
+
+void divide_row(const float* a, const float* b, float* out, int width) {
+  map_row(
+      width, out, [](V p, V q) HWY_ATTR { return hn::Div(p, q); }, a, b);
+}
+
+void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
+                      int width) {
+  const D d;
+  const V least = hn::Set(d, threshold);
+  const V value = hn::Set(d, invalid);
+  const auto mark = [=](V c, V p) HWY_ATTR { return hn::IfThenElse(hn::Ge(c, least), p, value); };
+  map_row(width, u, mark, confidence, static_cast<const float*>(u));
+  map_row(width, v, mark, confidence, static_cast<const float*>(v));
+}
+
+// ---- the standard deviation of the flow
+
+HWY_INLINE V known(V value) {
+  return hn::IfThenZeroElse(hn::IsNaN(value), value);
+}
+
+void gradient_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ix,
+                  float* HWY_RESTRICT iy, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) {
+    hn::StoreU(derivative_x(rows, x), d, ix + x);
+    hn::StoreU(derivative_y(rows, x), d, iy + x);
+  }
+}
+
+void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
+                       const float* v, float* residual, int width) {
+  map_row(
+      width, residual,
+      [](V dx, V dy, V dt, V p, V q)
+          HWY_ATTR { return hn::MulAdd(dy, known(q), hn::MulAdd(dx, known(p), dt)); },
+      ix, iy, it, u, v);
+}
+
+void known_flow_row(const float* in, float* out, int width) {
+  map_row(
+      width, out, [](V p) HWY_ATTR { return known(p); }, in);
+}
+
+void deviation_terms_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
+                         const float* HWY_RESTRICT residual, const FlowRows& flow,
+                         float gradient_floor, float* const* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V floor2 = hn::Set(d, gradient_floor * gradient_floor);
+  const V one = hn::Set(d, 1.0f);
+  const V quarter = hn::Set(d, 0.25f);
+  for (int x = 0; x < width; x += lanes) {
+    const V gx = hn::LoadU(d, ix + x);
+    const V gy = hn::LoadU(d, iy + x);
+    const V r = hn::LoadU(d, residual + x);
+    const V xx = hn::Mul(gx, gx);
+    const V yy = hn::Mul(gy, gy);
+    const V q = hn::Div(one, hn::Add(hn::Add(xx, yy), floor2));
+    hn::StoreU(hn::Mul(q, xx), d, out[0] + x);
+    hn::StoreU(hn::Mul(q, hn::Mul(gx, gy)), d, out[1] + x);
+    hn::StoreU(hn::Mul(q, yy), d, out[2] + x);
+    hn::StoreU(hn::Mul(q, hn::Mul(r, r)), d, out[3] + x);
+    V sum = hn::Zero(d);
+    for (const float* const* plane : {flow.u, flow.v}) {
+      const V across = hn::Sub(hn::LoadU(d, plane[1] + x + 1), hn::LoadU(d, plane[1] + x - 1));
+      const V down = hn::Sub(hn::LoadU(d, plane[2] + x), hn::LoadU(d, plane[0] + x));
+      sum = hn::MulAdd(across, across, hn::MulAdd(down, down, sum));
+    }
+    hn::StoreU(hn::Mul(quarter, sum), d, out[4] + x);
+  }
+}
+
+void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  for (int x = 0; x < width; x += lanes) {
+    V sum = hn::Zero(d);
+    const auto add = [&](const float* p, const float* q) HWY_ATTR {
+      const V difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, q));
+      sum = hn::MulAdd(difference, difference, sum);
+    };
+    for (int k = 0; k < 3; ++k) {
+      add(rows[k] + x, rows[k] + x - 1);
+      add(rows[k] + x + 1, rows[k] + x);
+      add(rows[1] + x + k - 1, rows[0] + x + k - 1);
+      add(rows[2] + x + k - 1, rows[1] + x + k - 1);
+    }
+    hn::StoreU(sum, d, out + x);
+  }
+}
+
+void squared_gradient_row(const float* ix, const float* iy, float* out, int width) {
+  map_row(
+      width, out, [](V gx, V gy) HWY_ATTR { return hn::MulAdd(gx, gx, hn::Mul(gy, gy)); }, ix, iy);
+}
+
+void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_RESTRICT texture,
+                   const DeviationModel& model, float* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const V zero = hn::Zero(d);
+  const V one = hn::Set(d, 1.0f);
+  const V none = hn::Set(d, kNoDeviation);
+  const V least = hn::Set(d, model.least * model.least);
+  const V noise = hn::Set(d, model.noise);
+  const V bend = hn::Set(d, model.bend);
+  const V rounding = hn::Set(d, model.rounding / (model.gradient_floor * model.gradient_floor));
+  const V gradient_rounding =
+      hn::Set(d, model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
+  const V singular = hn::Set(d, kSingularDeterminant);
+  const V pixel_rounding = hn::Set(d, model.pixel_rounding);
+  const V texture_noise = hn::Set(d, model.texture_noise);
+  for (int x = 0; x < width; x += lanes) {
+    const V xx = hn::LoadU(d, means[0] + x);
+    const V b = hn::LoadU(d, means[1] + x);
+    const V yy = hn::LoadU(d, means[2] + x);
+    const V flat = hn::Sub(hn::Sub(one, xx), yy);
+    const V residual = hn::Max(hn::LoadU(d, means[3] + x), hn::Mul(rounding, flat));
+    const V a = hn::NegMulAdd(gradient_rounding, flat, xx);
+    const V c = hn::NegMulAdd(gradient_rounding, flat, yy);
+    const V trace = hn::Add(a, c);
+    const V determinant = hn::NegMulAdd(b, b, hn::Mul(a, c));
+    const auto definite =
+        hn::And(hn::Gt(trace, zero), hn::Gt(determinant, hn::Mul(singular, hn::Mul(trace, trace))));
+    // The trace of the inverse of a symmetric matrix is trace / determinant.
+    const V covariance = hn::Div(hn::Mul(hn::Mul(noise, residual), trace), determinant);
+    const V own =
+        hn::Div(pixel_rounding, hn::Max(hn::Sub(hn::LoadU(d, texture + x), texture_noise), zero));
+    const V variance = hn::Add(hn::Add(hn::Add(least, covariance), own),
+                               hn::Mul(bend, hn::LoadU(d, means[4] + x)));
+    hn::StoreU(hn::IfThenElse(definite, hn::Sqrt(variance), none), d, out + x);
+  }
+}
+
+}  // namespace
+}  // namespace ocellus::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ocellus::detail {
+
+HWY_EXPORT(derivative_products_row);
+HWY_EXPORT(lucas_kanade_solve_row);
+HWY_EXPORT(temporal_sums_row);
+HWY_EXPORT(subtract_row);
+HWY_EXPORT(square_row);
+HWY_EXPORT(normalize_row);
+HWY_EXPORT(accumulate_residual_row);
+HWY_EXPORT(squared_difference_row);
+HWY_EXPORT(minimum_row);
+HWY_EXPORT(fit_row);
+HWY_EXPORT(add_scaled_row);
+HWY_EXPORT(weighted_products_row);
+HWY_EXPORT(add_increment_row);
+HWY_EXPORT(weigh_flow_row);
+HWY_EXPORT(divide_row);
+HWY_EXPORT(mark_invalid_row);
+HWY_EXPORT(gradient_row);
+HWY_EXPORT(flow_residual_row);
+HWY_EXPORT(known_flow_row);
+HWY_EXPORT(deviation_terms_row);
+HWY_EXPORT(texture_row);
+HWY_EXPORT(squared_gradient_row);
+HWY_EXPORT(deviation_row);
+
+void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
+                             int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(derivative_products_row)(ix, iy, it, out, width);
+}
+
+void lucas_kanade_solve_row(const SolveRow& row) noexcept {
+  HWY_DYNAMIC_DISPATCH(lucas_kanade_solve_row)(row);
+}
+void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
+                       const float* const* taps, int sums, float* const* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(temporal_sums_row)(frames, format, nt, taps, sums, out, width);
+}
+void subtract_row(const float* a, const float* b, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(subtract_row)(a, b, out, width);
+}
+void square_row(const float* in, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(square_row)(in, out, width);
+}
+void normalize_row(const float* highpass, const float* variance, float floor, float* out,
+                   int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(normalize_row)(highpass, variance, floor, out, width);
+}
+void accumulate_residual_row(const ResidualRow& row, bool first, float* s2, float* st,
+                             int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(accumulate_residual_row)(row, first, s2, st, width);
+}
+void squared_difference_row(const float* a, const float* b, float* squared, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(squared_difference_row)(a, b, squared, width);
+}
+void minimum_row(const float* in, bool first, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(minimum_row)(in, first, out, width);
+}
+void fit_row(const float* least, const float* error, float floor, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(fit_row)(least, error, floor, out, width);
+}
+void add_scaled_row(const float* a, const float* b, float scale, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_scaled_row)(a, b, scale, out, width);
+}
+void weighted_products_row(const float* const* mean, const float* s2, const float* st,
+                           float gradient_floor, float* const* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(weighted_products_row)(mean, s2, st, gradient_floor, out, width);
+}
+void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_increment_row)(increment, flow, out, width);
+}
+void weigh_flow_row(const float* u, const float* v, const float* confidence, float least, float* c,
+                    float* cu, float* cv, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(weigh_flow_row)(u, v, confidence, least, c, cu, cv, width);
+}
+void divide_row(const float* a, const float* b, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(divide_row)(a, b, out, width);
+}
+void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
+                      int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(mark_invalid_row)(confidence, threshold, invalid, u, v, width);
+}
+void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(gradient_row)(rows, ix, iy, width);
+}
+void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
+                       const float* v, float* residual, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(flow_residual_row)(ix, iy, it, u, v, residual, width);
+}
+void known_flow_row(const float* in, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(known_flow_row)(in, out, width);
+}
+void deviation_terms_row(const float* ix, const float* iy, const float* residual,
+                         const FlowRows& flow, float gradient_floor, float* const* out,
+                         int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(deviation_terms_row)(ix, iy, residual, flow, gradient_floor, out, width);
+}
+void texture_row(const float* const* rows, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(texture_row)(rows, out, width);
+}
+void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(squared_gradient_row)(ix, iy, out, width);
+}
+void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
+                   float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(deviation_row)(means, texture, model, out, width);
+}
+
+}  // namespace ocellus::detail
+#endif

@@ -1,0 +1,139 @@
+// Row functions of optical flow. Rows have kRowSlack; `width` is in pixels.
+#pragma once
+
+#include <cstddef>
+
+#include "optical_flow/deviation.h"
+#include "optical_flow/plan.h"
+
+namespace ocellus::detail {
+
+// ---- the window sums and the 2x2 solution
+
+/// Products that the window sums: IxIx, IxIy, IyIy, IxIt, IyIt.
+inline constexpr int kProducts = 5;
+
+/// Writes the five products of one row of derivatives to out[p][x].
+void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
+                             int width) noexcept;
+
+struct SolveRow {
+  /// rows[p][k]: product p, filtered along the row. k = 0 is the center row, 2k-1 the row k above
+  /// it, and 2k the row k below it.
+  const float* rows[kProducts][kMaxWindow];
+  const float* weight;  ///< OpticalFlowPlan::weight
+  int radius;
+  float ridge;      ///< added to the diagonal
+  float threshold;  ///< threshold of the confidence
+  float invalid;    ///< written for u and v where the solution is not valid
+  float* u;
+  float* v;
+  float* confidence;
+  int width;
+};
+
+/// Sums the rows and solves. All rows must have kRowSlack.
+void lucas_kanade_solve_row(const SolveRow& row) noexcept;
+
+// ---- temporal sums of stored frames
+
+/// out[s][x] = sum over tau of taps[s][tau] frames[tau][x], for `sums` sums, without scaling. Rows
+/// of frames must be readable, and rows of out writable, up to kRowSlack beyond `width`.
+void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
+                       const float* const* taps, int sums, float* const* out, int width) noexcept;
+
+// ---- the pyramid
+
+void subtract_row(const float* a, const float* b, float* out, int width) noexcept;
+void square_row(const float* in, float* out, int width) noexcept;
+
+/// Normalizes by the local contrast: out = 20 highpass / sqrt(variance + floor^2), with `floor` in
+/// gray levels.
+void normalize_row(const float* highpass, const float* variance, float floor, float* out,
+                   int width) noexcept;
+
+/// Parameters of the weight of one frame's residual in the solution.
+struct ResidualRow {
+  const float* reference;  ///< image A
+  const float* warped;     ///< warped image W_k
+  const float* u;          ///< flow of the reference frame
+  const float* v;
+  const float* fit;  ///< weight of each pixel, or null
+  float offset;      ///< o = k - c, frames between W_k and A
+  float robust;      ///< scale of the Cauchy weight; 0: off
+  float border;      ///< pixels over which the weight decreases to 0 toward the edges of the image
+  int x;             ///< position of the row's first pixel in the image
+  int y;
+  int image_width;
+  int image_height;
+};
+
+/// s2 (+)= w o^2 and st (+)= w o (W - A). If `first`, the values are overwritten.
+void accumulate_residual_row(const ResidualRow& row, bool first, float* s2, float* st,
+                             int width) noexcept;
+
+/// squared[x] = (W - A)^2
+void squared_difference_row(const float* a, const float* b, float* squared, int width) noexcept;
+/// out = min(out, in). If `first`, out = in.
+void minimum_row(const float* in, bool first, float* out, int width) noexcept;
+/// out = ((least + floor) / (error + floor))^3: how well a frame fits, compared with the frame that
+/// fits best.
+void fit_row(const float* least, const float* error, float floor, float* out, int width) noexcept;
+
+/// out = scale (a + b)
+void add_scaled_row(const float* a, const float* b, float scale, float* out, int width) noexcept;
+
+/// Computes the five products of the normal equations. If floor > 0, the weight is 1 /
+/// (|gradient|^2 + floor^2). `mean` are five neighboring rows of the mean image; each must be
+/// readable two pixels beyond both ends. The derivative filter is (1 -8 0 8 -1) / 12.
+void weighted_products_row(const float* const* mean, const float* s2, const float* st,
+                           float gradient_floor, float* const* out, int width) noexcept;
+
+/// out = flow + increment, with the increment clamped to +-1 pixel.
+void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept;
+/// c = confidence + least, cu = c u, cv = c v.
+void weigh_flow_row(const float* u, const float* v, const float* confidence, float least, float* c,
+                    float* cu, float* cv, int width) noexcept;
+/// out = a / b
+void divide_row(const float* a, const float* b, float* out, int width) noexcept;
+
+/// Writes `invalid` to u and v where the confidence is below the threshold.
+void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
+                      int width) noexcept;
+
+// ---- the standard deviation of the flow
+
+/// The derivatives of the middle of five neighboring rows by (1 -8 0 8 -1) / 12. The rows must be
+/// readable two pixels beyond both ends.
+void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept;
+
+/// The residual It + Ix u + Iy v of equation (3). Flow that is not a number counts as none.
+void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
+                       const float* v, float* residual, int width) noexcept;
+
+/// out = in, but 0 where it is not a number
+void known_flow_row(const float* in, float* out, int width) noexcept;
+
+/// Three neighboring rows of the flow, readable one pixel beyond both ends.
+struct FlowRows {
+  const float* u[3];
+  const float* v[3];
+};
+
+/// The terms of the kDeviationSums means.
+void deviation_terms_row(const float* ix, const float* iy, const float* residual,
+                         const FlowRows& flow, float gradient_floor, float* const* out,
+                         int width) noexcept;
+
+/// The texture of the middle of three neighboring rows of a frame. The rows must be readable one
+/// pixel beyond both ends.
+void texture_row(const float* const* rows, float* out, int width) noexcept;
+
+/// out = ix^2 + iy^2
+void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept;
+
+/// The deviation from the means and the texture.
+void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
+                   float* out, int width) noexcept;
+
+}  // namespace ocellus::detail

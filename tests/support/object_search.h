@@ -1,0 +1,39 @@
+// The search for moving objects in a field, without an operator.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+
+#include "core/layout_builder.h"
+#include "optical_flow/moving_objects.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+
+class ObjectSearch {
+ public:
+  /// The field has the size of the region of interest.
+  explicit ObjectSearch(const OpticalFlowConfig& config)
+      : search_(must(detail::make_plan(config))), memory_(nullptr, std::free) {
+    detail::LayoutBuilder counted;
+    search_.layout(counted);
+    memory_.reset(std::aligned_alloc(kMemoryAlignment, counted.bytes()));
+    detail::LayoutBuilder layout(memory_.get());
+    search_.layout(layout);
+  }
+
+  const detail::CellGrid& grid() const { return search_.grid(); }
+  /// The objects of one field after the other.
+  MovingObjectsRecord find(const FlowOutput& field) {
+    MovingObjectsRecord record;
+    detail::sample_cells(grid(), field.u, field.v, field.deviation, search_.samples());
+    search_.find(record);
+    return record;
+  }
+
+ private:
+  detail::MovingObjects search_;
+  std::unique_ptr<void, void (*)(void*)> memory_;
+};
+
+}  // namespace ocellus::test
