@@ -7,8 +7,6 @@
 #include <span>
 
 #include "core/failure.h"
-#include "cortical_network/hierarchy.h"
-#include "cortical_network/network_piece.h"
 #include "cortical_network/placement/placement_model.h"
 
 namespace ocellus {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/failure.h"
-#include "cortical_network/network_piece.h"
 
 namespace ocellus::detail {
 namespace {
