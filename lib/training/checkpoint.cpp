@@ -1,5 +1,4 @@
-#include "training/checkpoint.h"
-
+// The state of a training: whether it fits a call, and its file.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,13 +9,17 @@
 #include <vector>
 
 #include "core/failure.h"
+#include "core/model_file.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron_training_generated.h"
 #include "training/memory.h"
+#include "training/network_run.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
+
+constexpr ModelKind kTrainingKind{"neotrain", "training checkpoint", 1, 960};
 
 /// A hash of numbers and texts. It does not depend on the padding of structs.
 class Hash {

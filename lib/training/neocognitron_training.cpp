@@ -12,7 +12,6 @@
 #include "core/failure.h"
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
-#include "training/checkpoint.h"
 #include "training/network_run.h"
 #include "training/reference_learning.h"
 
