@@ -164,34 +164,33 @@ constexpr int kMostTurns = 4096;
 /// devices depend on it.
 constexpr double kResidentShare = 0.75;
 
-/// Largest `end` such that the subtrees [begin, end) take at most `memory` bytes.
-int fitting_end(const PlacementModel& model, Subtrees trees, std::uint64_t memory) {
-  int low = trees.begin_root;
-  int high = trees.end_root;
-  while (low < high) {
-    const int middle = high - (high - low) / 2;
-    trees.end_root = middle;
-    if (model.bytes(trees) <= memory)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
-/// Smallest `begin` such that the subtrees [begin, end) take at most `memory` bytes.
-int fitting_begin(const PlacementModel& model, Subtrees trees, std::uint64_t memory) {
-  int low = trees.begin_root;
-  int high = trees.end_root;
+/// The first root in [low, high) that reached() is true for; `high` if there is none.
+template <typename Reached>
+int first_root(int low, int high, const Reached& reached) {
   while (low < high) {
     const int middle = low + (high - low) / 2;
-    trees.begin_root = middle;
-    if (model.bytes(trees) <= memory)
+    if (reached(middle))
       high = middle;
     else
       low = middle + 1;
   }
   return low;
+}
+
+/// Largest `end` such that the subtrees [begin, end) take at most `memory` bytes.
+int fitting_end(const PlacementModel& model, Subtrees trees, std::uint64_t memory) {
+  return first_root(trees.begin_root, trees.end_root, [&](int root) {
+    trees.end_root = root + 1;
+    return model.bytes(trees) > memory;
+  });
+}
+
+/// Smallest `begin` such that the subtrees [begin, end) take at most `memory` bytes.
+int fitting_begin(const PlacementModel& model, Subtrees trees, std::uint64_t memory) {
+  return first_root(trees.begin_root, trees.end_root, [&](int root) {
+    trees.begin_root = root;
+    return model.bytes(trees) <= memory;
+  });
 }
 
 /// Sets the times and transfers of turns whose subtrees are known. The first one is resident.
@@ -315,15 +314,8 @@ int root_at(const PlacementModel& model, int device, const Subtrees& all, double
   const auto before = [&](int root) {
     return model.work(device, {all.first, all.end, all.begin_root, root});
   };
-  int low = all.begin_root;
-  int high = all.end_root;
-  while (low < high) {
-    const int middle = low + (high - low) / 2;
-    if (before(middle) < target)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  int low =
+      first_root(all.begin_root, all.end_root, [&](int root) { return before(root) >= target; });
   if (low > all.begin_root && target - before(low - 1) < before(low) - target) --low;
   return low;
 }
