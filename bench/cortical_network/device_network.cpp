@@ -30,11 +30,11 @@ Expected<void> DeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t str
                                    bool learn) noexcept {
   DeviceWork& work = memory_->work();
   const auto queue = [&]() -> Expected<void> {
-    if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
+    OCELLUS_TRY(memory_->write_image(image, stride, learn));
     Scope cuda(work.device(), Phase::kRunning, kName);
-    if (Expected<void> done = work.record(cuda, 0); !done) return done;
-    if (Expected<void> done = work.run_graph(cuda); !done) return done;
-    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    OCELLUS_TRY(work.record(cuda, 0));
+    OCELLUS_TRY(work.run_graph(cuda));
+    OCELLUS_TRY(work.record(cuda, 1));
     return work.wait_for(cuda, 1);
   };
   const Expected<void> done = queue();
@@ -54,20 +54,17 @@ Expected<StepBytes> DeviceNetwork::count_step(const std::uint8_t* image,
           "%s: level %d has %d inputs and rows of %d words; bytes are counted up to 256 inputs "
           "and 4 words",
           kName, level, l.inputs, l.words));
-  if (Expected<void> done = memory_->write_image(image, stride, true); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(memory_->write_image(image, stride, true));
   DeviceWork& work = memory_->work();
   // Launches outside of a graph are permitted during creation only.
   Scope cuda(work.device(), Phase::kCreating, kName);
   const auto queue = [&]() -> Expected<void> {
-    if (Expected<void> done = work.clear(cuda, a.bytes, sizeof(StepBytes)); !done) return done;
+    OCELLUS_TRY(work.clear(cuda, a.bytes, sizeof(StepBytes)));
     return launch_part(work, cuda, a, whole(a), true);
   };
-  if (Expected<void> done = work.finished(cuda, queue()); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(work.finished(cuda, queue()));
   StepBytes bytes{};
-  if (Expected<void> done = work.download(cuda, &bytes, a.bytes, sizeof(bytes)); !done)
-    return tl::unexpected(done.error());
+  OCELLUS_TRY(work.download(cuda, &bytes, a.bytes, sizeof(bytes)));
   return bytes;
 }
 

@@ -31,10 +31,7 @@ Expected<void> NetworkHost::write_image(const std::uint8_t* image, std::ptrdiff_
   *pinned_step_ = {steps_, learn ? 1 : 0};
   if (learn) ++steps_;
   Scope cuda(work_.device(), Phase::kRunning, who_);
-  if (Expected<void> done =
-          work_.copy(cuda, base_.image, pinned_image_, width * height, cudaMemcpyHostToDevice);
-      !done)
-    return done;
+  OCELLUS_TRY(work_.copy(cuda, base_.image, pinned_image_, width * height, cudaMemcpyHostToDevice));
   return work_.copy(cuda, base_.step, pinned_step_, sizeof(NetworkStep), cudaMemcpyHostToDevice);
 }
 

@@ -56,8 +56,7 @@ class NetworkMemory : public NetworkHost {
   static Expected<Footprint> footprint(const CorticalNetworkConfig& config) noexcept {
     const std::unique_ptr<NetworkMemory> memory(new (std::nothrow) NetworkMemory);
     if (memory == nullptr) return detail::no_memory_for_operator();
-    if (Expected<void> made = detail::make_network_plan(config, memory->plan_); !made)
-      return tl::unexpected(made.error());
+    OCELLUS_TRY(detail::make_network_plan(config, memory->plan_));
     return memory->bytes();
   }
 
@@ -70,17 +69,14 @@ class NetworkMemory : public NetworkHost {
                                                          const char* who) noexcept {
     std::unique_ptr<NetworkMemory> memory(new (std::nothrow) NetworkMemory);
     if (memory == nullptr) return detail::no_memory_for_operator();
-    if (Expected<void> made = detail::make_network_plan(config, memory->plan_); !made)
-      return tl::unexpected(made.error());
-    if (Expected<void> taken = memory->prepare(engine, memory->bytes(), who); !taken)
-      return tl::unexpected(taken.error());
+    OCELLUS_TRY(detail::make_network_plan(config, memory->plan_));
+    OCELLUS_TRY(memory->prepare(engine, memory->bytes(), who));
     detail::LayoutBuilder device(memory->work().device_memory(), kDeviceAlignment);
     detail::LayoutBuilder pinned(memory->work().pinned_memory(), kDeviceAlignment);
     memory->place(device, pinned);
     memory->arguments_.describe(memory->plan_);
     Scope cuda(memory->work().device(), Phase::kCreating, who);
-    if (Expected<void> done = memory->work().start(cuda); !done)
-      return tl::unexpected(done.error());
+    OCELLUS_TRY(memory->work().start(cuda));
     const Expected<void> started = memory->work().launch(
         cuda, kernel, dim3(static_cast<unsigned>(memory->arguments_.hypercolumns)),
         dim3(kNetworkThreads), 0, memory->arguments_);

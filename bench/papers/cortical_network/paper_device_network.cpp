@@ -35,8 +35,7 @@ Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
   if (!memory) return tl::unexpected(memory.error());
   PaperDeviceNetwork network(std::move(*memory), schedule);
   network.threads_ = network.memory().plan().hierarchy.most_minicolumns;
-  if (Expected<void> chosen = network.choose_blocks(most_blocks); !chosen)
-    return tl::unexpected(chosen.error());
+  OCELLUS_TRY(network.choose_blocks(most_blocks));
   return network;
 }
 
@@ -78,19 +77,14 @@ Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept
     return work.launch(cuda, paper_pipeline_kernel(), blocks, threads, 0, a);
   }
   if (schedule_ == NetworkSchedule::kQueue) {
-    if (Expected<void> done = work.launch(cuda, paper_queue_kernel(), blocks, threads, 0, network);
-        !done)
-      return done;
+    OCELLUS_TRY(work.launch(cuda, paper_queue_kernel(), blocks, threads, 0, network));
     return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(1), 0, network);
   }
   OfLevel<PaperArguments> a{network, 0};
   for (; a.level < network.level_count; ++a.level) {
     const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
-    if (Expected<void> done =
-            work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
-                        dim3(static_cast<unsigned>(l.padded)), 0, a);
-        !done)
-      return done;
+    OCELLUS_TRY(work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
+                            dim3(static_cast<unsigned>(l.padded)), 0, a));
   }
   return {};
 }
@@ -100,9 +94,9 @@ Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {
   // Launches outside of a graph are permitted during creation only.
   Scope cuda(work.device(), Phase::kCreating, kName);
   const auto queue = [&]() -> Expected<void> {
-    if (Expected<void> done = work.record(cuda, 0); !done) return done;
-    if (Expected<void> done = launch_step(cuda, feeds); !done) return done;
-    if (Expected<void> done = work.record(cuda, 1); !done) return done;
+    OCELLUS_TRY(work.record(cuda, 0));
+    OCELLUS_TRY(launch_step(cuda, feeds));
+    OCELLUS_TRY(work.record(cuda, 1));
     return work.wait_for(cuda, 1);
   };
   return work.finished(cuda, queue());
@@ -110,14 +104,14 @@ Expected<void> PaperDeviceNetwork::launch_and_wait(bool feeds) noexcept {
 
 Expected<void> PaperDeviceNetwork::step(const std::uint8_t* image, std::ptrdiff_t stride,
                                         bool learn) noexcept {
-  if (Expected<void> done = memory_->write_image(image, stride, learn); !done) return done;
+  OCELLUS_TRY(memory_->write_image(image, stride, learn));
   return launch_and_wait(true);
 }
 
 Expected<void> PaperDeviceNetwork::finish() noexcept {
   if (!pipelined()) return {};
   for (int level = 1; level < memory_->arguments().level_count; ++level)
-    if (Expected<void> done = launch_and_wait(false); !done) return done;
+    OCELLUS_TRY(launch_and_wait(false));
   return {};
 }
 
