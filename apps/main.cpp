@@ -3,7 +3,6 @@
 #include "apps/cortex/commands.h"
 #include "apps/halftone/template_command.h"
 #include "apps/neocognitron/digits_command.h"
-#include "apps/neocognitron/train_command.h"
 #include "apps/optical_flow/kernels_command.h"
 #include "apps/program.h"
 #include "apps/program_pages.h"

@@ -21,5 +21,7 @@ struct DigitsCommand : FrameCommand {
 int recognize_images(const DigitsCommand& command);
 
 void add_digits_command(CLI::App& program, int& exit_code);
+/// Adds `digits` to `ocellus train`: learning of neocognitrons from labeled images.
+void add_train_digits_command(CLI::App& train, int& exit_code);
 
 }  // namespace ocellus::app

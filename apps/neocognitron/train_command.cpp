@@ -1,5 +1,4 @@
-#include "apps/neocognitron/train_command.h"
-
+// ocellus train digits: learns a neocognitron from labeled images.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "apps/io/idx_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/training_files.h"
+#include "apps/neocognitron/digits_command.h"
 #include "apps/neocognitron/labeled_frames.h"
 #include "ocellus/neocognitron_training.h"
 

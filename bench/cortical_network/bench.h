@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
-#include "ocellus/cortical_network.h"
+#include "ocellus/cortical_placement.h"
 #include "ocellus/engine.h"
 
 namespace ocellus::app {
@@ -110,5 +110,14 @@ PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfi
 
 /// Bytes per second that the device reads.
 double device_read_rate(const EngineConfig& engine);
+
+/// What `ocellus cortex plan` prints.
+struct PlanReport {
+  std::vector<PlacementDevice> devices;
+  CorticalPlacement placement;
+};
+
+void print_plan(const PlanReport& report);
+nlohmann::ordered_json plan_json(const PlanReport& report);
 
 }  // namespace ocellus::app

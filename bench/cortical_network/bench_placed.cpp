@@ -7,7 +7,6 @@
 #include "apps/common/printable.h"
 #include "apps/cortical_network/real_devices.h"
 #include "bench/cortical_network/bench.h"
-#include "bench/cortical_network/plan_report.h"
 
 namespace ocellus::app {
 

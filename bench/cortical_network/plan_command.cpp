@@ -13,7 +13,7 @@
 #include "apps/cortex/level_text.h"
 #include "apps/cortical_network/real_devices.h"
 #include "bench/bench_command.h"
-#include "bench/cortical_network/plan_report.h"
+#include "bench/cortical_network/bench.h"
 #include "ocellus/cortical_profile.h"
 
 namespace ocellus::app {

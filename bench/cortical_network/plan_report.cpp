@@ -1,4 +1,4 @@
-#include "bench/cortical_network/plan_report.h"
+#include "bench/cortical_network/bench.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The inputs of a hypercolumn, and which minicolumns fire at random.
+// The inputs of a hypercolumn, and what its warp adds up.
 #pragma once
 
 #include "cortical_network/network_arithmetic.h"
@@ -68,16 +68,6 @@ struct Window {
 
 /// Grid points whose active inputs are listed at once.
 inline constexpr int kListPoints = 256;
-
-/// Does a minicolumn fire at random? `hypercolumn`: counted over all levels.
-__device__ inline bool fires(const NetworkBase& a, int hypercolumn, std::uint64_t step, int m,
-                             int wins) {
-  const std::uint32_t probability = a.firing[static_cast<std::size_t>(wins)];
-  if (probability == 0) return false;
-  const auto words = detail::firing_words(a.seed, step, static_cast<std::uint32_t>(hypercolumn),
-                                          static_cast<std::uint32_t>(m / 4));
-  return words[static_cast<std::size_t>(m % 4)] < probability;
-}
 
 /// Calls `write(input, minicolumn, weight)` for the initial weights of a hypercolumn, in turn by
 /// all threads of the block.

@@ -142,10 +142,8 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> settle() noexcept override;
   Expected<void> read_winners(int level, std::int32_t* winners) noexcept override;
   HypercolumnArrays arrays(int part, int piece) const noexcept override;
-  Expected<void> read(int part, int piece, void* to, const void* from,
-                      std::size_t bytes) noexcept override;
-  Expected<void> write(int part, int piece, void* to, const void* from,
-                       std::size_t bytes) noexcept override;
+  Expected<void> copy(int part, int piece, void* to, const void* from, std::size_t bytes,
+                      bool writes) noexcept override;
 
  private:
   Gpu& gpu_of(int part) noexcept {
@@ -217,21 +215,21 @@ Expected<void> PlacedOnGpus::create(std::span<const PlacedDevice> devices,
     gpu.device = part.device;
     (p == plan_.merge_part ? gpu.meeting : gpu.split) = &part;
   }
-  const auto at = [](const Gpu& gpu) { return static_cast<std::size_t>(gpu.device); };
+  const auto named = [&](const Gpu& gpu, const Expected<void>& done) -> Expected<void> {
+    if (done) return {};
+    return tl::unexpected(
+        detail::on_device(devices[static_cast<std::size_t>(gpu.device)], done.error()));
+  };
   // All memory is taken before work begins.
-  Expected<void> made = for_each([&](Gpu& gpu) -> Expected<void> {
-    Expected<void> done = create_gpu(gpu, *engines[at(gpu)]);
-    if (!done) return tl::unexpected(detail::on_device(devices[at(gpu)], done.error()));
-    return done;
-  });
-  if (!made) return made;
-  return for_each([&](Gpu& gpu) -> Expected<void> {
+  OCELLUS_TRY(for_each([&](Gpu& gpu) {
+    return named(gpu, create_gpu(gpu, *engines[static_cast<std::size_t>(gpu.device)]));
+  }));
+  return for_each([&](Gpu& gpu) {
     Scope cuda(gpu.work.device(), Phase::kCreating, kName);
     Expected<void> done = gpu.work.finished(cuda, start_part(cuda, gpu));
     if (done) done = choose_gathering(gpu);
     if (done) done = gpu.work.settle(cuda);
-    if (!done) return tl::unexpected(detail::on_device(devices[at(gpu)], done.error()));
-    return done;
+    return named(gpu, done);
   });
 }
 
@@ -503,11 +501,10 @@ Expected<void> PlacedOnGpus::send_roots_of_cpu(Gpu& to, const std::int32_t* winn
 
 Expected<void> PlacedOnGpus::finish(std::int32_t* winners) noexcept {
   Gpu* const meeting = meeting_gpu();
-  Expected<void> done = for_each([&](Gpu& gpu) -> Expected<void> {
+  OCELLUS_TRY(for_each([&](Gpu& gpu) -> Expected<void> {
     if (gpu.split == nullptr || &gpu == meeting) return {};
     return send_roots(gpu, meeting);
-  });
-  if (!done) return done;
+  }));
   const auto fetch = [&](Gpu& gpu, const RootRange& roots) -> Expected<void> {
     Scope cuda(gpu.work.device(), Phase::kRunning, kName);
     OCELLUS_TRY(gpu.work.wait_for(cuda, kStepEnd));
@@ -568,26 +565,15 @@ HypercolumnArrays PlacedOnGpus::arrays(int part, int piece) const noexcept {
   return piece == 0 ? gpu.arrays.resident : gpu.turns[static_cast<std::size_t>(piece)];
 }
 
-Expected<void> PlacedOnGpus::read(int part, int piece, void* to, const void* from,
-                                  std::size_t bytes) noexcept {
+Expected<void> PlacedOnGpus::copy(int part, int piece, void* to, const void* from,
+                                  std::size_t bytes, bool writes) noexcept {
   if (piece > 0) {
     std::memcpy(to, from, bytes);
     return {};
   }
   Gpu& gpu = gpu_of(part);
   Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-  return gpu.work.download(cuda, to, from, bytes);
-}
-
-Expected<void> PlacedOnGpus::write(int part, int piece, void* to, const void* from,
-                                   std::size_t bytes) noexcept {
-  if (piece > 0) {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Gpu& gpu = gpu_of(part);
-  Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-  return gpu.work.upload(cuda, to, from, bytes);
+  return writes ? gpu.work.upload(cuda, to, from, bytes) : gpu.work.download(cuda, to, from, bytes);
 }
 
 }  // namespace

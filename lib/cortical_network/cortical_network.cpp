@@ -209,7 +209,7 @@ std::size_t CorticalNetwork::memory() const noexcept {
 
 namespace {
 
-/// The whole level is one run, in the arrays of the network.
+/// The whole level is one run, in the arrays of the network. The workers derive it together.
 class WholeLevels final : public detail::NetworkStore {
  public:
   explicit WholeLevels(const CpuLevels& levels) noexcept
@@ -226,9 +226,6 @@ class WholeLevels final : public detail::NetworkStore {
     run.wins = arrays_.wins + l.minicolumns_at;
     return run;
   }
-  Expected<void> store(const NetworkRun&, unsigned) noexcept override { return {}; }
-  // The workers do it together.
-  void derive(const NetworkRun&) noexcept override {}
 
  private:
   const detail::NetworkPlan& plan_;

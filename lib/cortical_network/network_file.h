@@ -32,10 +32,10 @@ class NetworkStore {
   /// Hypercolumns from `hypercolumn` on, at least one. Only the arrays `needed` have the values of
   /// the network. Valid until the next call.
   virtual Expected<NetworkRun> open(int level, int hypercolumn, unsigned needed) noexcept = 0;
-  /// The network takes the arrays `changed` of the run.
-  virtual Expected<void> store(const NetworkRun& run, unsigned changed) noexcept = 0;
+  /// The network takes the arrays `changed` of the run. Nothing is left to do if it has them.
+  virtual Expected<void> store(const NetworkRun&, unsigned /*changed*/) noexcept { return {}; }
   /// Computes what weights and wins of a run imply. May leave it until all are read.
-  virtual void derive(const NetworkRun& run) noexcept = 0;
+  virtual void derive(const NetworkRun&) noexcept {}
 };
 
 /// Errors: those of CorticalNetwork::save_file and of the store.

@@ -115,6 +115,9 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
   Expected<void> store(const NetworkRun& run, unsigned changed) noexcept override;
   void derive(const NetworkRun& run) noexcept override;
 
+  /// `writes`: to the arrays of the network.
+  Expected<void> copy(const PlacedPlan::Where& where, void* to, const void* from, std::size_t bytes,
+                      bool writes) noexcept;
   /// Calls copy(part, piece, of the run, of the network, bytes) for the arrays.
   template <typename Copy>
   Expected<void> for_each_array(const NetworkRun& run, unsigned arrays, const Copy& copy) noexcept;
@@ -259,27 +262,30 @@ Expected<NetworkRun> PlacedCorticalNetwork::State::open(int level, int hypercolu
   detail::LayoutBuilder builder(run_memory);
   NetworkRun run = place_run(builder, level, std::min(at.run.count(), most));
   run.begin = hypercolumn;
-  const auto copy = [&](const PlacedPlan::Where& where, void* in_run, const void* of_network,
-                        std::size_t bytes) -> Expected<void> {
-    if (!plan->part(where.part).on_cpu)
-      return gpus->read(where.part, where.piece, in_run, of_network, bytes);
-    std::memcpy(in_run, of_network, bytes);
-    return {};
-  };
-  OCELLUS_TRY(for_each_array(run, needed, copy));
+  OCELLUS_TRY(for_each_array(
+      run, needed,
+      [&](const PlacedPlan::Where& where, void* in_run, const void* of_network, std::size_t bytes) {
+        return copy(where, in_run, of_network, bytes, false);
+      }));
   return run;
 }
 
 Expected<void> PlacedCorticalNetwork::State::store(const NetworkRun& run,
                                                    unsigned changed) noexcept {
-  return for_each_array(run, changed,
-                        [&](const PlacedPlan::Where& where, const void* in_run, void* of_network,
-                            std::size_t bytes) -> Expected<void> {
-                          if (!plan->part(where.part).on_cpu)
-                            return gpus->write(where.part, where.piece, of_network, in_run, bytes);
-                          std::memcpy(of_network, in_run, bytes);
-                          return {};
-                        });
+  return for_each_array(
+      run, changed,
+      [&](const PlacedPlan::Where& where, const void* in_run, void* of_network, std::size_t bytes) {
+        return copy(where, of_network, in_run, bytes, true);
+      });
+}
+
+Expected<void> PlacedCorticalNetwork::State::copy(const PlacedPlan::Where& where, void* to,
+                                                  const void* from, std::size_t bytes,
+                                                  bool writes) noexcept {
+  if (!plan->part(where.part).on_cpu)
+    return gpus->copy(where.part, where.piece, to, from, bytes, writes);
+  std::memcpy(to, from, bytes);
+  return {};
 }
 
 void PlacedCorticalNetwork::State::derive(const NetworkRun& run) noexcept {

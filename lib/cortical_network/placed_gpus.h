@@ -35,11 +35,9 @@ class PlacedGpus {
   virtual Expected<void> read_winners(int level, std::int32_t* winners) noexcept = 0;
   /// Arrays of a piece in the memory where they are kept; call settle() before using them.
   virtual HypercolumnArrays arrays(int part, int piece) const noexcept = 0;
-  /// Copies between ordinary memory and these arrays.
-  virtual Expected<void> read(int part, int piece, void* to, const void* from,
-                              std::size_t bytes) noexcept = 0;
-  virtual Expected<void> write(int part, int piece, void* to, const void* from,
-                               std::size_t bytes) noexcept = 0;
+  /// Copies between ordinary memory and these arrays; `writes`: to the arrays.
+  virtual Expected<void> copy(int part, int piece, void* to, const void* from, std::size_t bytes,
+                              bool writes) noexcept = 0;
 };
 
 /// Memory of the engine of a GPU.

@@ -1,22 +1,24 @@
-#include "training/checkpoint.h"
-
+// The state of a training: whether it fits a call, and its file.
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "core/failure.h"
+#include "core/model_file.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron_training_generated.h"
 #include "training/memory.h"
+#include "training/network_run.h"
 
 namespace ocellus {
 namespace detail {
 namespace {
+
+constexpr ModelKind kTrainingKind{"neotrain", "training checkpoint", 1, 960};
 
 /// A hash of numbers and texts. It does not depend on the padding of structs.
 class Hash {
@@ -61,15 +63,6 @@ void add_parameters(Hash& hash, const NeocognitronParameters& parameters,
              stage.surround, stage.surround_radius);
   }
   hash.add(normalization.extent, normalization.deslant);
-}
-
-bool all_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](float value) { return std::isfinite(value); });
-}
-bool all_finite(std::span<const double> values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](double value) { return std::isfinite(value); });
 }
 
 /// Calls visit(array) for each array of a file, in their order.
@@ -270,13 +263,15 @@ Expected<TrainingCheckpoint> read_checkpoint(const char* path) noexcept {
       if (done && padded(count) > count) done = file.read(rest.data(), padded(count) - count);
     });
     if (!done) return done;
-    if (!all_finite(state.weights[0]) || !all_finite(state.weights[1]) ||
-        !all_finite(state.references) || !all_finite(state.squares) ||
-        !all_finite(state.products) || !all_finite(state.smallest_products) ||
-        !std::all_of(state.squares.begin(), state.squares.end(),
-                     [](double square) { return square > 0.0; }))
+    bool valid = std::all_of(state.squares.begin(), state.squares.end(),
+                             [](double square) { return square > 0.0; });
+    for_each_array(state, [&valid](const auto& values) {
+      for (const auto value : values) valid = valid && std::isfinite(value);
+    });
+    if (!valid) {
       return corrupt_file(
           "training checkpoint: a number is not finite, or a length is not above 0");
+    }
     return {};
   };
   if (const Expected<void> done = read(); !done)

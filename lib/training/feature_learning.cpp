@@ -1,9 +1,10 @@
-#include "training/feature_learning.h"
-
+// Learning of stages 2 and 3.
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>
+
+#include "training/weight_bank.h"
 
 namespace ocellus::detail {
 namespace {

@@ -12,8 +12,6 @@
 #include "core/failure.h"
 #include "neocognitron/half.h"
 #include "neocognitron/model_file.h"
-#include "training/checkpoint.h"
-#include "training/feature_learning.h"
 #include "training/network_run.h"
 #include "training/reference_learning.h"
 
@@ -170,23 +168,18 @@ class Trainer {
       state_ = *training_.resume;
     }
     if (from_ != nullptr) {
-      out_.parameters = from_->parameters;
-      out_.normalization = from_->normalization;
-      out_.calibration = from_->calibration;
-      out_.names = from_->names;
+      out_ = *from_;
+      out_.labels.clear();
+      out_.lengths.clear();
       state_.stage = 3;
     } else {
       out_.parameters = training_.parameters;
       out_.normalization = training_.normalization;
-    }
-    OCELLUS_TRY(number_labels());
-    out_.planes[0] = kEdgePlanes;
-    if (from_ != nullptr) {
-      out_.weights[0] = from_->weights[0];
-    } else {
+      out_.planes[0] = kEdgePlanes;
       out_.weights[0] = edge_weights(training_.parameters, network_.contrast());
       round_to_half(out_.weights[0]);
     }
+    OCELLUS_TRY(number_labels());
     network_.add(kContrastPlanes, kEdgePlanes, out_.weights[0]);
     return training_.resume != nullptr || save() ? Expected<void>{} : stopped();
   }
@@ -244,13 +237,10 @@ class Trainer {
 
   /// Stage 2 (0) or 3 (1), unless it was learned before.
   Expected<void> learn_stage(std::size_t f) {
-    if (from_ != nullptr) {
-      out_.planes[f + 1] = from_->planes[f + 1];
-      out_.weights[f + 1] = from_->weights[f + 1];
-    } else if (state_.stage >= static_cast<int>(f) + 2) {
+    if (from_ == nullptr && state_.stage >= static_cast<int>(f) + 2) {
       out_.planes[f + 1] = state_.planes[f];
       out_.weights[f + 1] = state_.weights[f];
-    } else {
+    } else if (from_ == nullptr) {
       const FeatureLearning& learning = training_.features[f];
       const char* const what = f == 0 ? "stage 2" : "stage 3";
       std::size_t count = images_.count();

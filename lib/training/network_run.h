@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -81,5 +82,19 @@ std::vector<CharacterScores> recognize_all(
     const TrainedNeocognitron& trained, const LabeledImages& images,
     const std::vector<DistortedImage>& which, ThreadTeam& team,
     const std::function<bool(const char* what, double share)>& progress);
+
+// ---- whether the state of a training fits a call
+
+std::uint64_t images_hash(const LabeledImages& images) noexcept;
+/// Of everything but the images on which the result depends. `from` may be null.
+std::uint64_t settings_hash(const NeocognitronTraining& training,
+                            const TrainedNeocognitron* from) noexcept;
+
+/// Whether a training with the hashes of `expected` and so many passes can go on from `state`.
+/// `extends`: it extends a
+/// network. Errors: InvalidArgument.
+Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheckpoint& expected,
+                            const NeocognitronParameters& parameters, int passes,
+                            bool extends) noexcept;
 
 }  // namespace ocellus::detail

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <utility>
+
+#include "core/failure.h"
 
 namespace ocellus::detail {
 
@@ -284,6 +287,210 @@ bool ReferenceTrainer::learn(const ReferenceLearning& learning, std::span<Stored
   };
   passes.end_pass = [this] { return std::exchange(added_, 0) == 0; };
   return run_passes(passes, labels, progress, checkpoints);
+}
+
+// ---- tuning of the references after they have been learned
+
+ReferenceTrainer::Nearest ReferenceTrainer::nearest(const Image& image,
+                                                    const ClassProducts& products) const {
+  const ClassReferences references = products.view();
+  const auto n = static_cast<std::size_t>(references.count);
+  const auto stride = static_cast<std::size_t>(references.stride);
+  const std::vector<int>& members = products.members();
+  Nearest found;
+  float squared = 0.0f;
+  for (int q = 0; q < kReferencePositions; ++q) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const float si = image.at(q, members[i]);
+      if (si <= 0.0f) continue;
+      if (si * si > squared) {
+        squared = si * si;
+        found = {q, {{{members[i], 1.0f}, {}}}};
+      }
+      // As in class_similarity: (6) with si as the larger one cannot be larger than this.
+      if (2.0f * si * si <= squared * (1.0f + references.smallest[i])) continue;
+      for (std::size_t j = 0; j < n; ++j) {
+        const float sj = image.at(q, members[j]);
+        const float g = references.products[i * stride + j];
+        const float scale = references.scales[i * stride + j];
+        const float term = (sj - si * g) * scale;
+        if (j == i || sj > si || term <= 0.0f || si * si + term * term <= squared) continue;
+        squared = si * si + term * term;
+        const float factor = scale * scale / std::sqrt(squared);
+        found = {q, {{{members[i], (si - sj * g) * factor}, {members[j], (sj - si * g) * factor}}}};
+      }
+    }
+  }
+  return found;
+}
+
+void ReferenceTrainer::tune_image(Image& image, std::uint16_t label, const TuningRun& run,
+                                  double rate) {
+  update(image);
+  const std::vector<float>& similarity = image.scores.similarity;
+  const auto sharpness = static_cast<double>(run.tuning.sharpness);
+  const auto most = static_cast<double>(*std::max_element(similarity.begin(), similarity.end()));
+  std::vector<double> share;
+  double sum = 0.0;
+  for (const float s : similarity) {
+    share.push_back(std::exp(sharpness * (static_cast<double>(s) - most)));
+    sum += share.back();
+  }
+  // Smaller steps move references that neither win nor lose.
+  constexpr double kLeastShare = 0.02;
+  for (std::size_t c = 0; c < classes_.size(); ++c) {
+    const double error = (c == label ? 1.0 : 0.0) - share[c] / sum;
+    if (std::abs(error) < kLeastShare) continue;
+    const Nearest found = nearest(image, classes_[c]);
+    if (found.position < 0) continue;
+    const auto v = static_cast<double>(image.v[static_cast<std::size_t>(found.position)]);
+    for (const Nearest::Part& part : found.parts) {
+      if (part.plane < run.first) continue;  // -1, too
+      const double step = rate * error * static_cast<double>(part.share);
+      learn_plane(image, found.position, part.plane, classes_[c],
+                  step * static_cast<double>(bank_.length(part.plane)) / v);
+      // The other part needs the product with the plane as it is now.
+      image.at(found.position, part.plane) = compare(image, part.plane, found.position);
+    }
+  }
+}
+
+void ReferenceTrainer::restore_lengths() {
+  for (const Changed& changed : changed_) {
+    ClassProducts& products = classes_[labels_[static_cast<std::size_t>(changed.plane)]];
+    const double factor =
+        static_cast<double>(changed.length) / std::sqrt(bank_.square(changed.plane));
+    bank_.set_length(changed.plane, changed.length);
+    products.scale(changed.plane, factor, bank_);
+  }
+}
+
+bool ReferenceTrainer::tune(const TuningRun& run, std::span<const std::uint16_t> labels,
+                            const std::function<bool(int, double)>& progress,
+                            const Checkpoints& checkpoints) {
+  std::vector<StoredCells> cells(static_cast<std::size_t>(team_->threads()));
+  // Orders of their own: the passes of `learn` have used the first ones of the seed.
+  Passes passes{run.passes_before, run.tuning.passes, ~run.seed, {}, {}, {}, {}};
+  passes.cells = [&](std::size_t image, int pass, int thread) -> StoredCells& {
+    StoredCells& own = cells[static_cast<std::size_t>(thread)];
+    run.run(image, pass, thread, own);
+    return own;
+  };
+  passes.learn = [&](Image& image, std::uint16_t label, double done) {
+    tune_image(image, label, run, static_cast<double>(run.tuning.rate) * (1.0 - done));
+  };
+  passes.end_group = [this] { restore_lengths(); };
+  return run_passes(passes, labels, progress, checkpoints);
+}
+
+// ---- what the trainer starts from: references of a network, or the state of a checkpoint
+
+namespace {
+
+/// The references of each class, in the order of the references.
+std::vector<std::vector<int>> members_of(std::span<const std::uint16_t> labels,
+                                         std::size_t classes) {
+  std::vector<std::vector<int>> members(classes);
+  for (std::size_t k = 0; k < labels.size(); ++k) members[labels[k]].push_back(static_cast<int>(k));
+  return members;
+}
+
+}  // namespace
+
+bool ReferenceTrainer::start_from(const TrainedNeocognitron& network,
+                                  const std::function<bool(double)>& progress) {
+  const auto planes = static_cast<std::size_t>(network.planes[3]);
+  const auto inputs = static_cast<std::size_t>(in_planes_);
+  const std::size_t rows = network.weights[3].size() / planes;
+  std::vector<float> column(rows);
+  for (std::size_t k = 0; k < planes; ++k) {
+    double squares = 0.0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      column[row] = network.weights[3][row * planes + k] * network.lengths[k];
+      const auto a = static_cast<double>(column[row]);
+      squares += a * a / static_cast<double>(window_->tap[row / inputs].weight);
+    }
+    bank_.restore(column, squares);
+  }
+  labels_ = network.labels;
+  const std::vector<std::vector<int>> members = members_of(labels_, classes_.size());
+  std::vector<float> scaled(rows);
+  std::size_t done = 0;
+  for (std::size_t c = 0; c < members.size(); ++c) {
+    for (std::size_t i = 0; i < members[c].size(); ++i) {
+      if (!progress(static_cast<double>(done++) / static_cast<double>(planes))) return false;
+      const std::span<const float> own = bank_.column(members[c][i]);
+      for (std::size_t row = 0; row < rows; ++row)
+        scaled[row] = own[row] / window_->tap[row / inputs].weight;
+      std::vector<double> raw(i);
+      team_->for_all(i, [&](std::size_t j, int) {
+        const std::span<const float> other = bank_.column(members[c][j]);
+        double sum = 0.0;
+        for (std::size_t row = 0; row < rows; ++row)
+          sum += static_cast<double>(scaled[row]) * static_cast<double>(other[row]);
+        raw[j] = sum;
+      });
+      classes_[c].add(members[c][i], raw, bank_);
+    }
+  }
+  return true;
+}
+
+void ReferenceTrainer::save(TrainingCheckpoint& state) const {
+  state.passes = passes_;
+  state.position = position_;
+  state.added = added_;
+  state.labels = labels_;
+  state.references.clear();
+  state.squares.clear();
+  state.products.clear();
+  state.smallest_products.assign(labels_.size(), 1.0f);
+  for (int k = 0; k < bank_.planes(); ++k) {
+    const std::span<const float> column = bank_.column(k);
+    state.references.insert(state.references.end(), column.begin(), column.end());
+    state.squares.push_back(bank_.square(k));
+  }
+  for (const ClassProducts& products : classes_) {
+    const std::vector<int>& members = products.members();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) state.products.push_back(products.raw(i, j));
+      state.smallest_products[static_cast<std::size_t>(members[i])] = products.smallest(i);
+    }
+  }
+}
+
+Expected<void> ReferenceTrainer::restore(const TrainingCheckpoint& state) {
+  const std::size_t planes = state.labels.size();
+  const std::size_t rows =
+      static_cast<std::size_t>(window_->taps) * static_cast<std::size_t>(in_planes_);
+  std::vector<std::vector<int>> members;
+  std::size_t products = 0;
+  if (std::all_of(state.labels.begin(), state.labels.end(),
+                  [this](std::uint16_t label) { return label < classes_.size(); })) {
+    members = members_of(state.labels, classes_.size());
+    for (const std::vector<int>& own : members) products += own.size() * (own.size() - 1) / 2;
+  }
+  if (members.empty() || planes > kMaxReferences || state.references.size() != planes * rows ||
+      state.squares.size() != planes || state.smallest_products.size() != planes ||
+      state.products.size() != products)
+    return invalid_argument("training: the state to resume does not fit the network");
+  for (std::size_t k = 0; k < planes; ++k)
+    bank_.restore({state.references.data() + k * rows, rows}, state.squares[k]);
+  labels_ = state.labels;
+  passes_ = state.passes;
+  position_ = state.position;
+  added_ = state.added;
+  const double* raw = state.products.data();
+  for (std::size_t c = 0; c < members.size(); ++c) {
+    for (std::size_t i = 0; i < members[c].size(); ++i) {
+      classes_[c].add(members[c][i], {raw, i}, bank_);
+      raw += i;
+    }
+    for (std::size_t i = 0; i < members[c].size(); ++i) {
+      classes_[c].set_smallest(i, state.smallest_products[static_cast<std::size_t>(members[c][i])]);
+    }
+  }
+  return {};
 }
 
 }  // namespace ocellus::detail

@@ -1,12 +1,13 @@
-// The weights of planes while they learn.
+// The weights of planes while they learn, and how stages 2 and 3 learn them, without labels.
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "neocognitron/cpu/layers.h"
+#include "ocellus/neocognitron_training.h"
 #include "training/layer_run.h"
 
 namespace ocellus::detail {
@@ -62,5 +63,10 @@ class WeightBank {
   std::vector<double> squares_;              // b^2
   std::vector<float> lengths_;               // b
 };
+
+/// Learns the planes of `bank` from C-cells of the stage before. False: stopped by `progress`.
+bool learn_features(const FeatureLearning& learning, const CellWindow& window, float gain,
+                    std::span<StoredCells> images, WeightBank& bank,
+                    const std::function<bool(double)>& progress);
 
 }  // namespace ocellus::detail

@@ -13,7 +13,7 @@
 #include "cortex/labeled_strokes.h"
 #include "ocellus/cortex_training.h"
 #include "support/run.h"
-#include "training/feature_learner.h"
+#include "training/cortex_activity.h"
 
 namespace ocellus {
 namespace {

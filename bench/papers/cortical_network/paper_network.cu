@@ -6,6 +6,16 @@
 namespace ocellus::paper {
 namespace {
 
+/// Does a minicolumn fire at random? `hypercolumn`: counted over all levels.
+__device__ inline bool fires(const cuda::NetworkBase& a, int hypercolumn, std::uint64_t step, int m,
+                             int wins) {
+  const std::uint32_t probability = a.firing[static_cast<std::size_t>(wins)];
+  if (probability == 0) return false;
+  const auto words = ocellus::detail::firing_words(
+      a.seed, step, static_cast<std::uint32_t>(hypercolumn), static_cast<std::uint32_t>(m / 4));
+  return words[static_cast<std::size_t>(m % 4)] < probability;
+}
+
 using cuda::kWarp;
 using cuda::NetworkLevel;
 using cuda::Window;
@@ -116,8 +126,7 @@ __device__ void step_hypercolumn(const PaperArguments& a, int level, int hyperco
   int winner = winner_of(takes_part && g > 0);
   const bool responded = winner != kSilent;
   if (learns && !responded && count > 0)
-    winner =
-        winner_of(takes_part && cuda::fires(a, l.first + hypercolumn, step, m, a.wins[first + m]));
+    winner = winner_of(takes_part && fires(a, l.first + hypercolumn, step, m, a.wins[first + m]));
   if (m == 0) {
     publish(winner);
     if (learns && responded)

@@ -7,8 +7,6 @@
 #include <span>
 
 #include "core/failure.h"
-#include "cortical_network/hierarchy.h"
-#include "cortical_network/network_piece.h"
 #include "cortical_network/placement/placement_model.h"
 
 namespace ocellus {
@@ -17,50 +15,38 @@ namespace {
 
 constexpr double kWinnerBytes = 4.0;
 
-/// Comparisons with NaN are false.
-bool is_above(double value, double low) noexcept {
-  return value > low && std::isfinite(value);
-}
-
-bool is_at_least(double value, double low) noexcept {
-  return value >= low && std::isfinite(value);
-}
-
 Expected<void> check_device(const PlacementDevice& device, int levels) noexcept {
   const int shown_name = shown(device.name);
   const char* const name = device.name.c_str();
-  const auto wrong = [&](const char* member, double value, const char* valid) {
-    return invalid_argument("%s of device '%.*s' is %g; it must be %s", member, shown_name, name,
-                            value, valid);
-  };
   if (device.memory == 0) {
     return invalid_argument(
         "memory of device '%.*s' is 0 bytes; leave out the device, or give it "
         "memory",
         shown_name, name);
   }
-  if (device.measured.empty()) {
-    if (!is_above(device.speed, 0.0)) return wrong("speed", device.speed, "above 0 and finite");
-    if (!is_at_least(device.launch_s, 0.0))
-      return wrong("launch_s", device.launch_s, "0 or more and finite");
-  } else if (static_cast<int>(device.measured.size()) != levels) {
+  const bool given = device.measured.empty();
+  if (!given && static_cast<int>(device.measured.size()) != levels) {
     return invalid_argument("device '%.*s' has measured times of %zu levels; the network has %d",
                             shown_name, name, device.measured.size(), levels);
   }
+  const auto check = [&](const char* member, double value, bool above) -> Expected<void> {
+    // Comparisons with NaN are false.
+    if ((above ? value > 0.0 : value >= 0.0) && std::isfinite(value)) return {};
+    return invalid_argument("%s of device '%.*s' is %g; it must be %s and finite", member,
+                            shown_name, name, value, above ? "above 0" : "0 or more");
+  };
+  if (given) {
+    OCELLUS_TRY(check("speed", device.speed, true));
+    OCELLUS_TRY(check("launch_s", device.launch_s, false));
+  }
   for (const MeasuredLevel& level : device.measured) {
-    if (!is_at_least(level.launch_s, 0.0))
-      return wrong("measured launch_s", level.launch_s, "0 or more and finite");
-    if (!is_above(level.hypercolumn_s, 0.0))
-      return wrong("measured hypercolumn_s", level.hypercolumn_s, "above 0 and finite");
+    OCELLUS_TRY(check("measured launch_s", level.launch_s, false));
+    OCELLUS_TRY(check("measured hypercolumn_s", level.hypercolumn_s, true));
   }
   if (device.kind == PlacementKind::kCpu) return {};
-  if (!is_above(device.link_bytes_per_s, 0.0))
-    return wrong("link_bytes_per_s", device.link_bytes_per_s, "above 0 and finite");
-  if (!is_above(device.link_both_bytes_per_s, 0.0))
-    return wrong("link_both_bytes_per_s", device.link_both_bytes_per_s, "above 0 and finite");
-  if (!is_at_least(device.link_latency_s, 0.0))
-    return wrong("link_latency_s", device.link_latency_s, "0 or more and finite");
-  return {};
+  OCELLUS_TRY(check("link_bytes_per_s", device.link_bytes_per_s, true));
+  OCELLUS_TRY(check("link_both_bytes_per_s", device.link_both_bytes_per_s, true));
+  return check("link_latency_s", device.link_latency_s, false);
 }
 
 Expected<void> check_devices(const std::vector<PlacementDevice>& devices, int levels) noexcept {

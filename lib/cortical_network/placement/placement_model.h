@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "cortical_network/hierarchy.h"
-#include "cortical_network/subtrees.h"
+#include "cortical_network/network_piece.h"
 #include "ocellus/cortical_placement.h"
 
 namespace ocellus::detail {
