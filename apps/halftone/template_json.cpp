@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "apps/common/input_error.h"
@@ -50,6 +51,17 @@ namespace {
 using Json = nlohmann::json;
 using Rows = std::vector<std::vector<double>>;
 
+/// Sets a member to a number, which may be that of an enumerator.
+template <auto kMember>
+void set(CellStage& stage, double value) {
+  auto& member = stage.*kMember;
+  member = static_cast<std::remove_reference_t<decltype(member)>>(value);
+}
+template <auto kMember>
+std::size_t get(const CellStage& stage) {
+  return static_cast<std::size_t>(stage.*kMember);
+}
+
 struct NumberField {
   const char* name;
   double low;
@@ -62,56 +74,42 @@ constexpr double kMaxWeight = 16383.0;
 constexpr NumberField kNumbers[] = {
     {"threshold", -kMaxWeight, kMaxWeight, false,
      [](CellStage& s, double v) { s.weights.threshold = static_cast<float>(v); }},
-    {"levels", 2, 256, true, [](CellStage& s, double v) { s.levels = static_cast<int>(v); }},
-    {"xi", 1e-6, 100, false, [](CellStage& s, double v) { s.xi = static_cast<float>(v); }},
-    {"start_value", -1, 1, false,
-     [](CellStage& s, double v) { s.start_value = static_cast<float>(v); }},
-    {"seed", 0, 4294967295.0, true,
-     [](CellStage& s, double v) { s.seed = static_cast<std::uint32_t>(v); }},
-    {"boundary_value", -1, 1, false,
-     [](CellStage& s, double v) { s.boundary_value = static_cast<float>(v); }},
-    {"color_spacing", 0, 9, true,
-     [](CellStage& s, double v) { s.color_spacing = static_cast<int>(v); }},
-    {"sweeps", 1, 100000, true, [](CellStage& s, double v) { s.max_sweeps = static_cast<int>(v); }},
-    {"group_stages", 0, kMaxCellStages, true,
-     [](CellStage& s, double v) { s.group_stages = static_cast<int>(v); }},
-    {"max_passes", 1, 100000, true,
-     [](CellStage& s, double v) { s.max_passes = static_cast<int>(v); }},
+    {"levels", 2, 256, true, set<&CellStage::levels>},
+    {"xi", 1e-6, 100, false, set<&CellStage::xi>},
+    {"start_value", -1, 1, false, set<&CellStage::start_value>},
+    {"seed", 0, 4294967295.0, true, set<&CellStage::seed>},
+    {"boundary_value", -1, 1, false, set<&CellStage::boundary_value>},
+    {"color_spacing", 0, 9, true, set<&CellStage::color_spacing>},
+    {"sweeps", 1, 100000, true, set<&CellStage::max_sweeps>},
+    {"group_stages", 0, kMaxCellStages, true, set<&CellStage::group_stages>},
+    {"max_passes", 1, 100000, true, set<&CellStage::max_passes>},
 };
 
 /// The words in the order of the enumerators. An empty word stands for a value that a file cannot
 /// hold.
 struct WordField {
   const char* name;
-  std::vector<std::string_view> words;
-  void (*set)(CellStage& stage, int word);
-  int (*get)(const CellStage& stage);
+  std::array<std::string_view, 7> words;
+  void (*set)(CellStage& stage, double word);
+  std::size_t (*get)(const CellStage& stage);
 };
 
-const std::array<WordField, 5>& word_fields() {
-  static const std::array<WordField, 5> kWords = {
-      {{"input",
-        {"previous", "frame"},
-        [](CellStage& s, int w) { s.input = static_cast<CellInput>(w); },
-        [](const CellStage& s) { return static_cast<int>(s.input); }},
-       {"start",
-        {"constant", "input", "", "noise", "blue-noise", "error-diffusion", "previous"},
-        [](CellStage& s, int w) { s.start = static_cast<CellStart>(w); },
-        [](const CellStage& s) { return static_cast<int>(s.start); }},
-       {"boundary",
-        {"fixed", "zero-flux", "periodic"},
-        [](CellStage& s, int w) { s.boundary = static_cast<CellBoundary>(w); },
-        [](const CellStage& s) { return static_cast<int>(s.boundary); }},
-       {"update",
-        {"colors", "raster", "synchronous"},
-        [](CellStage& s, int w) { s.update = static_cast<CellUpdate>(w); },
-        [](const CellStage& s) { return static_cast<int>(s.update); }},
-       {"move",
-        {"update", "swap"},
-        [](CellStage& s, int w) { s.move = static_cast<CellMove>(w); },
-        [](const CellStage& s) { return static_cast<int>(s.move); }}}};
-  return kWords;
-}
+constexpr WordField kWords[] = {
+    {"input", {"previous", "frame"}, set<&CellStage::input>, get<&CellStage::input>},
+    {"start",
+     {"constant", "input", "", "noise", "blue-noise", "error-diffusion", "previous"},
+     set<&CellStage::start>,
+     get<&CellStage::start>},
+    {"boundary",
+     {"fixed", "zero-flux", "periodic"},
+     set<&CellStage::boundary>,
+     get<&CellStage::boundary>},
+    {"update",
+     {"colors", "raster", "synchronous"},
+     set<&CellStage::update>,
+     get<&CellStage::update>},
+    {"move", {"update", "swap"}, set<&CellStage::move>, get<&CellStage::move>},
+};
 
 /// The field of this name, or null.
 template <typename Fields>
@@ -143,7 +141,7 @@ void set_word(CellStage& stage, const WordField& field, std::string_view value,
   for (std::size_t i = 0; i < field.words.size(); ++i) {
     if (field.words[i].empty()) continue;
     if (field.words[i] == dashed) {
-      field.set(stage, static_cast<int>(i));
+      field.set(stage, static_cast<double>(i));
       return;
     }
     known += (known.empty() ? "" : ", ") + std::string(field.words[i]);
@@ -256,7 +254,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
                                      name, shown(), number->low, number->high));
       }
       set_number(draft.stage, *number, value.get<double>(), where);
-    } else if (const WordField* word = find_field(word_fields(), name)) {
+    } else if (const WordField* word = find_field(kWords, name)) {
       if (!value.is_string())
         throw InputError(fmt::format("{}: {} is {}; it must be a word", where, name, shown()));
       set_word(draft.stage, *word, value.get<std::string>(), where);
@@ -340,8 +338,7 @@ nlohmann::ordered_json cell_templates_json(const CellTemplates& templates) {
     object["threshold"] = shortest(stage.weights.threshold);
     object["levels"] = stage.levels;
     object["xi"] = shortest(stage.xi);
-    for (const WordField& field : word_fields())
-      object[field.name] = field.words.at(static_cast<std::size_t>(field.get(stage)));
+    for (const WordField& field : kWords) object[field.name] = field.words.at(field.get(stage));
     if (stage.start == CellStart::kConstant) object["start_value"] = shortest(stage.start_value);
     if (stage.start == CellStart::kNoise) object["seed"] = stage.seed;
     if (stage.boundary == CellBoundary::kFixed)

@@ -72,20 +72,37 @@ class CpuCellularNetwork final : public CpuOperator {
   void keep(const StepContext& at, int part, int worker) noexcept;
   void write(const StepContext& at, int part, int worker) noexcept;
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
-  static void run(void* context, int part, int worker) noexcept;
+  static void run(void* context, int part, int worker) noexcept {
+    const StepContext& at = *static_cast<StepContext*>(context);
+    // Skip all steps, so that a bad frame does not change the kept state.
+    if (at.frame->bad.load(std::memory_order_relaxed)) return;
+    (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
+  }
   /// For the steps of a sweep: does nothing once the frame has made all of its sweeps.
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
-  static void sweep(void* context, int part, int worker) noexcept;
+  static void sweep(void* context, int part, int worker) noexcept {
+    const StepContext& at = *static_cast<StepContext*>(context);
+    if (static_cast<CpuCellularNetwork*>(at.frame->owner)->may_sweep())
+      run<kMethod>(context, part, worker);
+  }
   /// For steps that end a loop or go back. They go on if the frame is bad.
   template <void (CpuCellularNetwork::*kMethod)(const StepContext&, int, int) noexcept>
-  static void decide(void* context, int part, int worker) noexcept;
+  static void decide(void* context, int part, int worker) noexcept {
+    // An earlier frame that ended early may have left the way back in the step.
+    static_cast<StepContext*>(context)->step->next = 1;
+    run<kMethod>(context, part, worker);
+  }
 
   const CellStagePlan& plan_of(int stage) const noexcept {
     return plan_.stages[static_cast<std::size_t>(stage)];
   }
   StageData& data_of(int stage) noexcept { return data_[static_cast<std::size_t>(stage)]; }
   /// The last stage that continues from the first one; see CellularNetworkConfig::warm_start.
-  int last_of_first_run() const noexcept;
+  int last_of_first_run() const noexcept {
+    int last = 0;
+    while (last + 1 < plan_.stage_count && plan_of(last + 1).keeps_state) ++last;
+    return last;
+  }
   bool starts_warm(int stage) const noexcept {
     return stage == 0 && plan_.warm_start && !history_.warming_up();
   }
@@ -102,9 +119,15 @@ class CpuCellularNetwork final : public CpuOperator {
   /// The changes of all bands since the last call.
   std::uint32_t take_changes() noexcept;
   /// 1 for the first stage of a group from the second pass on, else 0.
-  std::size_t again(int stage) const noexcept;
-  CellInput input_of_stage(int stage) const noexcept;
-  CellStart start_of_stage(int stage) const noexcept;
+  std::size_t again(int stage) const noexcept {
+    return group_passes_ != 0 && plan_.group_of(stage)->first == stage ? 1 : 0;
+  }
+  CellInput input_of_stage(int stage) const noexcept {
+    return again(stage) != 0 ? plan_.group_of(stage)->input : plan_of(stage).input;
+  }
+  CellStart start_of_stage(int stage) const noexcept {
+    return again(stage) != 0 ? plan_.group_of(stage)->start : plan_of(stage).start;
+  }
   Bands diffusion_rows() const noexcept { return {plan_.size.height, kDiffusionTileHeight}; }
   /// Fills the elements beyond the ends of the row, and the rows outside the image that repeat it.
   void extend(std::int16_t* plane, int y, const CellStagePlan& stage,

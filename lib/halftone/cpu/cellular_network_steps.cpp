@@ -7,12 +7,6 @@
 
 namespace ocellus::detail {
 
-int CpuCellularNetwork::last_of_first_run() const noexcept {
-  int last = 0;
-  while (last + 1 < plan_.stage_count && plan_of(last + 1).keeps_state) ++last;
-  return last;
-}
-
 int CpuCellularNetwork::step_count() const noexcept {
   int count = 1;  // the step `write`
   for (int s = 0; s < plan_.stage_count; ++s) {
@@ -33,28 +27,6 @@ int CpuCellularNetwork::step_count() const noexcept {
   }
   count += 2 * plan_.group_count;  // the steps `compare` and `repeat`
   return count + (plan_.warm_start ? 1 : 0);
-}
-
-template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
-void CpuCellularNetwork::run(void* context, int part, int worker) noexcept {
-  const StepContext& at = *static_cast<StepContext*>(context);
-  // Skip all steps, so that a bad frame does not change the kept state.
-  if (at.frame->bad.load(std::memory_order_relaxed)) return;
-  (static_cast<CpuCellularNetwork*>(at.frame->owner)->*kMethod)(at, part, worker);
-}
-
-template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
-void CpuCellularNetwork::sweep(void* context, int part, int worker) noexcept {
-  const StepContext& at = *static_cast<StepContext*>(context);
-  if (static_cast<CpuCellularNetwork*>(at.frame->owner)->may_sweep())
-    run<kMethod>(context, part, worker);
-}
-
-// An earlier frame that ended early may have left the way back in the step.
-template <void (CpuCellularNetwork::*kMethod)(const CpuOperator::StepContext&, int, int) noexcept>
-void CpuCellularNetwork::decide(void* context, int part, int worker) noexcept {
-  static_cast<StepContext*>(context)->step->next = 1;
-  run<kMethod>(context, part, worker);
 }
 
 void CpuCellularNetwork::build_steps(JobStep* steps, StepContext* contexts) noexcept {
@@ -163,19 +135,6 @@ void CpuCellularNetwork::load_input(const StepContext& at, int part, int worker)
     sweeps_ = passes_ = 0;
     finished_ = true;
   }
-}
-
-std::size_t CpuCellularNetwork::again(int stage) const noexcept {
-  if (group_passes_ == 0) return 0;
-  return plan_.group_of(stage)->first == stage ? 1 : 0;
-}
-
-CellInput CpuCellularNetwork::input_of_stage(int stage) const noexcept {
-  return again(stage) != 0 ? plan_.group_of(stage)->input : plan_of(stage).input;
-}
-
-CellStart CpuCellularNetwork::start_of_stage(int stage) const noexcept {
-  return again(stage) != 0 ? plan_.group_of(stage)->start : plan_of(stage).start;
 }
 
 void CpuCellularNetwork::start_cells(const StepContext& at, int part, int) noexcept {

@@ -179,16 +179,25 @@ class CpuNeocognitron final : public CpuOperator {
 
   int step_count() const noexcept override { return kSteps; }
 
+  template <void (CpuNeocognitron::*kMethod)(const StepContext&, int, int) noexcept>
+  static void run(void* context, int part, int worker) noexcept {
+    const StepContext& at = *static_cast<StepContext*>(context);
+    (static_cast<CpuNeocognitron*>(at.frame->owner)->*kMethod)(at, part, worker);
+  }
+
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    steps[kConvert] = {&CpuNeocognitron::convert, &contexts[kConvert],
-                       converts() ? bands_.count() : 0};
-    steps[kMeasure] = {&CpuNeocognitron::measure, &contexts[kMeasure], reader_.halves()};
-    steps[kSetLevels] = {&CpuNeocognitron::set_levels, &contexts[kSetLevels], reader_.fields()};
-    steps[kExtract] = {&CpuNeocognitron::extract, &contexts[kExtract], reader_.halves()};
-    steps[kFind] = {&CpuNeocognitron::find, &contexts[kFind], reader_.fields()};
-    steps[kCollect] = {&CpuNeocognitron::collect, &contexts[kCollect], 1};
-    steps[kRecognize] = {&CpuNeocognitron::recognize, &contexts[kRecognize], 0};
-    steps[kFinish] = {&CpuNeocognitron::finish, &contexts[kFinish], 1};
+    const auto add = [&](Step step, void (*function)(void*, int, int) noexcept, int parts) {
+      steps[step] = {function, &contexts[step], parts};
+    };
+    using Self = CpuNeocognitron;
+    add(kConvert, &run<&Self::convert>, converts() ? bands_.count() : 0);
+    add(kMeasure, &run<&Self::measure>, reader_.halves());
+    add(kSetLevels, &run<&Self::set_levels>, reader_.fields());
+    add(kExtract, &run<&Self::extract>, reader_.halves());
+    add(kFind, &run<&Self::find>, reader_.fields());
+    add(kCollect, &run<&Self::collect>, 1);
+    add(kRecognize, &run<&Self::recognize>, 0);
+    add(kFinish, &run<&Self::finish>, 1);
     contexts[kCollect].step = &steps[kCollect];
   }
 
@@ -198,70 +207,54 @@ class CpuNeocognitron final : public CpuOperator {
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
 
-  static FrameJob& frame_of(void* context) noexcept {
-    return *static_cast<StepContext*>(context)->frame;
-  }
-  static CpuNeocognitron& self_of(void* context) noexcept {
-    return *static_cast<CpuNeocognitron*>(frame_of(context).owner);
-  }
-
   GrayPlane plane_of(const FrameJob& frame) const noexcept {
     if (converts()) return {gray_, plan_.size.width, plan_.size};
     return {static_cast<const std::uint8_t*>(frame.in.data), frame.in.stride, plan_.size};
   }
 
-  static void convert(void* context, int part, int) noexcept {
-    FrameJob& frame = frame_of(context);
-    const CpuNeocognitron& self = self_of(context);
-    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
-      std::uint8_t* const to = self.gray_ + static_cast<std::ptrdiff_t>(y) * self.plan_.size.width;
-      if (!write_gray_row(frame.in, y, to)) mark_bad(frame);
+  void convert(const StepContext& at, int part, int) noexcept {
+    for (int y = bands_.begin(part); y < bands_.end(part); ++y) {
+      std::uint8_t* const to = gray_ + static_cast<std::ptrdiff_t>(y) * plan_.size.width;
+      if (!write_gray_row(at.frame->in, y, to)) mark_bad(*at.frame);
     }
   }
 
-  static void measure(void* context, int part, int) noexcept {
-    CpuNeocognitron& self = self_of(context);
-    self.reader_.measure(part, self.plane_of(frame_of(context)));
+  void measure(const StepContext& at, int part, int) noexcept {
+    reader_.measure(part, plane_of(*at.frame));
   }
-  static void set_levels(void* context, int part, int) noexcept {
-    self_of(context).reader_.set_levels(part);
+  void set_levels(const StepContext&, int part, int) noexcept { reader_.set_levels(part); }
+  void extract(const StepContext& at, int part, int) noexcept {
+    reader_.extract(part, plane_of(*at.frame));
   }
-  static void extract(void* context, int part, int) noexcept {
-    CpuNeocognitron& self = self_of(context);
-    self.reader_.extract(part, self.plane_of(frame_of(context)));
-  }
-  static void find(void* context, int part, int) noexcept { self_of(context).reader_.find(part); }
+  void find(const StepContext&, int part, int) noexcept { reader_.find(part); }
 
-  static void collect(void* context, int, int) noexcept {
-    CpuNeocognitron& self = self_of(context);
+  void collect(const StepContext& at, int, int) noexcept {
     // Steps of a frame follow each other in their array.
-    JobStep& next = static_cast<StepContext*>(context)->step[kRecognize - kCollect];
-    next.parts = frame_of(context).bad.load(std::memory_order_relaxed) ? 0 : self.reader_.collect();
+    JobStep& next = at.step[kRecognize - kCollect];
+    next.parts = at.frame->bad.load(std::memory_order_relaxed) ? 0 : reader_.collect();
   }
 
-  static void recognize(void* context, int part, int worker) noexcept {
-    CpuNeocognitron& self = self_of(context);
+  void recognize(const StepContext& at, int part, int worker) noexcept {
     const auto w = static_cast<std::size_t>(worker);
-    const NeocognitronTable& table = self.plan_.model.table;
-    float* const scores = self.scores_ + part * table.classes;
-    const InkImage image = self.reader_.draw(part, self.plane_of(frame_of(context)), worker);
+    const NeocognitronTable& table = plan_.model.table;
+    float* const scores = scores_ + part * table.classes;
+    std::uint8_t& complete = complete_[static_cast<std::size_t>(part)];
+    const InkImage image = reader_.draw(part, plane_of(*at.frame), worker);
     PatchTransform transform;
     if (!find_transform(image, table.normalization, transform)) {
       std::fill_n(scores, table.classes, 0.0f);
-      self.complete_[static_cast<std::size_t>(part)] = 1;
+      complete = 1;
       return;
     }
-    resample(image, transform, self.u0_[w]);
-    self.complete_[static_cast<std::size_t>(part)] =
-        self.network_.recognize(self.u0_[w], self.scratch_[w], scores) ? 1 : 0;
+    resample(image, transform, u0_[w]);
+    complete = network_.recognize(u0_[w], scratch_[w], scores) ? 1 : 0;
   }
 
-  static void finish(void* context, int, int) noexcept {
-    FrameJob& frame = frame_of(context);
-    CpuNeocognitron& self = self_of(context);
+  void finish(const StepContext& at, int, int) noexcept {
+    const FrameJob& frame = *at.frame;
     if (frame.bad.load(std::memory_order_relaxed)) return;
-    self.reader_.finish(self.scores_, self.complete_.data(),
-                        *static_cast<NeocognitronRecord*>(frame.record), frame.out.planes[0]);
+    reader_.finish(scores_, complete_.data(), *static_cast<NeocognitronRecord*>(frame.record),
+                   frame.out.planes[0]);
   }
 
   NeocognitronPlan plan_;

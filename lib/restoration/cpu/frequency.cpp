@@ -93,22 +93,19 @@ class CpuFrequency final : public CpuRestoration {
 
   int step_count() const noexcept override { return 3; }
 
+  template <void (CpuFrequency::*kMethod)(FrameJob&, int, int) const noexcept>
+  static constexpr auto kStep = &CpuRestoration::run<CpuFrequency, kMethod>;
+
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    steps[0] = {&CpuFrequency::transform_rows, &contexts[0], forward_.count()};
-    steps[1] = {&CpuFrequency::filter_columns, &contexts[1], columns_.count()};
-    steps[2] = {&CpuFrequency::invert_rows, &contexts[2], inverse_.count()};
+    steps[0] = {kStep<&CpuFrequency::transform_rows>, &contexts[0], forward_.count()};
+    steps[1] = {kStep<&CpuFrequency::filter_columns>, &contexts[1], columns_.count()};
+    steps[2] = {kStep<&CpuFrequency::invert_rows>, &contexts[2], inverse_.count()};
   }
 
-  static CpuFrequency& self_of(FrameJob& frame) noexcept {
-    return *static_cast<CpuFrequency*>(frame.owner);
-  }
-
-  static void transform_rows(void* context, int part, int worker) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuFrequency& self = self_of(frame);
-    const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
-    for (int group = self.forward_.begin(part); group < self.forward_.end(part); ++group)
-      if (!self.transform_group(frame.in, group * kRows, scratch)) mark_bad(frame);
+  void transform_rows(FrameJob& frame, int part, int worker) const noexcept {
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+    for (int group = forward_.begin(part); group < forward_.end(part); ++group)
+      if (!transform_group(frame.in, group * kRows, scratch)) mark_bad(frame);
   }
 
   /// Transforms 16 rows of the complex image from `first` on.
@@ -141,22 +138,18 @@ class CpuFrequency final : public CpuRestoration {
     transpose_tile(from + kFftSequences, kFftElement, to + kFftSequences, kFftElement);
   }
 
-  static void filter_columns(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuFrequency& self = self_of(frame);
+  void filter_columns(FrameJob& frame, int part, int /*worker*/) const noexcept {
     if (frame.bad.load(std::memory_order_relaxed)) return;
-    for (int block = self.columns_.begin(part); block < self.columns_.end(part); ++block)
-      filter_block(self.transforms_.columns, self.column_roots_, self.transfer_ + self.at(block, 0),
-                   self.spectrum_ + self.at(block, 0));
+    for (int block = columns_.begin(part); block < columns_.end(part); ++block)
+      filter_block(transforms_.columns, column_roots_, transfer_ + at(block, 0),
+                   spectrum_ + at(block, 0));
   }
 
-  static void invert_rows(void* context, int part, int worker) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuFrequency& self = self_of(frame);
+  void invert_rows(FrameJob& frame, int part, int worker) const noexcept {
     if (frame.bad.load(std::memory_order_relaxed)) return;
-    const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
-    for (int group = self.inverse_.begin(part); group < self.inverse_.end(part); ++group)
-      self.invert_group(frame, group * kRows, scratch);
+    const Scratch& scratch = scratch_[static_cast<std::size_t>(worker)];
+    for (int group = inverse_.begin(part); group < inverse_.end(part); ++group)
+      invert_group(frame, group * kRows, scratch);
   }
 
   /// Writes 16 rows of the result from `first` on, and 16 rows of the lower half.

@@ -120,22 +120,19 @@ class CpuRecursion final : public CpuRestoration {
 
   int step_count() const noexcept override { return 3; }
 
-  void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    steps[0] = {&CpuRecursion::pad, &contexts[0], padded_bands_.count()};
-    steps[1] = {&CpuRecursion::filter, &contexts[1], kFilterQuadrants};
-    steps[2] = {&CpuRecursion::add, &contexts[2], bands_.count()};
-  }
+  template <void (CpuRecursion::*kMethod)(FrameJob&, int, int) const noexcept>
+  static constexpr auto kStep = &CpuRestoration::run<CpuRecursion, kMethod>;
 
-  static CpuRecursion& self_of(FrameJob& frame) noexcept {
-    return *static_cast<CpuRecursion*>(frame.owner);
+  void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
+    steps[0] = {kStep<&CpuRecursion::pad>, &contexts[0], padded_bands_.count()};
+    steps[1] = {kStep<&CpuRecursion::filter>, &contexts[1], kFilterQuadrants};
+    steps[2] = {kStep<&CpuRecursion::add>, &contexts[2], bands_.count()};
   }
 
   /// Writes rows of the padded image and of its mirror image.
-  static void pad(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuRecursion& self = self_of(frame);
-    for (int y = self.padded_bands_.begin(part); y < self.padded_bands_.end(part); ++y)
-      if (!self.pad_both(frame.in, y)) mark_bad(frame);
+  void pad(FrameJob& frame, int part, int /*worker*/) const noexcept {
+    for (int y = padded_bands_.begin(part); y < padded_bands_.end(part); ++y)
+      if (!pad_both(frame.in, y)) mark_bad(frame);
   }
 
   bool pad_both(const Frame& in, int y) const noexcept {
@@ -145,9 +142,8 @@ class CpuRecursion final : public CpuRestoration {
     return finite;
   }
 
-  static void filter(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    if (!frame.bad.load(std::memory_order_relaxed)) self_of(frame).filter_quadrant(part);
+  void filter(FrameJob& frame, int part, int /*worker*/) const noexcept {
+    if (!frame.bad.load(std::memory_order_relaxed)) filter_quadrant(part);
   }
 
   /// Runs the recursion of a quadrant up to the far side of the image; what is behind it cannot
@@ -202,15 +198,11 @@ class CpuRecursion final : public CpuRestoration {
            static_cast<std::size_t>(y) * result_stride();
   }
 
-  static void add(void* context, int part, int /*worker*/) noexcept {
-    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-    const CpuRecursion& self = self_of(frame);
+  void add(FrameJob& frame, int part, int /*worker*/) const noexcept {
     if (frame.bad.load(std::memory_order_relaxed)) return;
-    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
-      write_pixel_sums({self.result_row(0, y), self.result_row(1, y), self.result_row(2, y),
-                        self.result_row(3, y)},
-                       self.plan_.format, frame.out_row<unsigned char>(0, y),
-                       self.plan_.size.width);
+    for (int y = bands_.begin(part); y < bands_.end(part); ++y) {
+      write_pixel_sums({result_row(0, y), result_row(1, y), result_row(2, y), result_row(3, y)},
+                       plan_.format, frame.out_row<unsigned char>(0, y), plan_.size.width);
     }
   }
 

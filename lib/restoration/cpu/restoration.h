@@ -16,6 +16,13 @@ class CpuRestoration : public CpuOperator {
 
   void write_bad(const FrameJob& frame) noexcept override;
 
+  /// The function of a step that calls a method of the schedule.
+  template <typename Schedule, void (Schedule::*kMethod)(FrameJob&, int, int) const noexcept>
+  static void run(void* context, int part, int worker) noexcept {
+    FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+    (static_cast<const Schedule*>(frame.owner)->*kMethod)(frame, part, worker);
+  }
+
   /// Writes `padded_.width` gray levels: row `y` of the padded image, which may be outside of it.
   /// Returns false if a pixel is not finite.
   bool pad_row(const Frame& in, int y, float* row) const noexcept;
