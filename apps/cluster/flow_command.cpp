@@ -255,6 +255,9 @@ std::pair<int, int> parse_grid(const std::string& text) {
 std::vector<UnusedOptions> unused_options(const ClusterFlowCommand& o) {
   std::vector<UnusedOptions> rules = unused_draw_options(
       o.frames.output, is_video_name(o.frames.output) || !o.frames.sink_pipeline.empty());
+  rules.push_back({true,
+                   {"--min-deviations", "--min-area"},
+                   "a cluster computes no deviation and finds no objects"});
   rules.push_back({!o.bench,
                    {"--bench-frames", "--bench-rounds", "--bench-resident", "--plot"},
                    "it applies to --bench, which is not given"});

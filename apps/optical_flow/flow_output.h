@@ -15,10 +15,6 @@ namespace ocellus::app {
 /// The options of OverlayConfig.
 class FlowDrawOptions {
  public:
-  /// `names`: those to offer; all if it is empty.
-  explicit FlowDrawOptions(const std::vector<std::string>& names = {})
-      : options_(OverlayConfig::options(), names) {}
-
   /// This object must outlive the command.
   void add_to(CLI::App& command) {
     const OverlayConfig defaults;
@@ -32,7 +28,7 @@ class FlowDrawOptions {
   }
 
  private:
-  TableOptions options_;
+  TableOptions options_{OverlayConfig::options()};
 };
 
 /// The given drawing options that have no effect on this output. `video`: whether it is one.

@@ -107,6 +107,11 @@ TEST(Devices, MayBeOne) {
   EXPECT_FALSE(listed.contains("devices"));
   EXPECT_EQ(listed["config"]["depth"], 1);
   EXPECT_EQ(comparable(listed), comparable(one));
+  // With fields of less temporal support at both ends.
+  const std::vector<std::string> flow = {"flow", "test:48x40,frames=7", "--window-frames", "5"};
+  const json fields = json_of(plus(flow, {"--devices", "cpu", "--threads", "1"}));
+  EXPECT_EQ(fields["frames"].size(), 6u);
+  EXPECT_EQ(comparable(fields), comparable(json_of(plus(flow, kOne))));
   const json warm =
       json_of({"halftone", "test:48x40,frames=3", "--warm-start", "--devices", "cpu"});
   EXPECT_EQ(warm["frames"].size(), 3u);
@@ -140,7 +145,7 @@ TEST(Devices, NameWhatIsWrong) {
   expect_error(plus({"cortex", "test:20x20", "--learn"}, kTwo), plus({"cortex learns"}, alone));
   expect_error(plus({"cortex", "--images", "x"}, kTwo), {"--devices has no meaning here"});
   expect_error(plus({"digits", "--images", "x"}, kTwo), {"--devices has no meaning here"});
-  expect_error(plus({"flow", "test:48x40"}, kTwo), {"--devices"});
+  expect_error(plus({"flow", "test:48x40"}, kTwo), plus({"flow keeps state"}, alone));
 }
 
 // Fails when a row is missing, when frames are lost or all go to one device, or when a comparison
