@@ -25,14 +25,26 @@ namespace detail {
 template <typename Config>
 struct OperatorTraits;
 
-/// A plan that is too large for a stack.
-template <typename Plan, typename Config>
-Expected<std::unique_ptr<Plan>> make_large_plan(const Config& config) noexcept {
-  std::unique_ptr<Plan> plan(new (std::nothrow) Plan);
-  if (plan == nullptr) return no_memory_for_operator();
-  OCELLUS_TRY(make_plan(config, *plan));
-  return plan;
-}
+/// For OperatorTraits of an operator whose plan is too large for a stack. `kCpu` and `kCuda` make
+/// its instances from the plan.
+template <typename Config, typename LargePlan, auto kCpu, auto kCuda>
+struct LargePlanTraits {
+  using Plan = std::unique_ptr<LargePlan>;
+
+  static Expected<Plan> plan(const Config& config) noexcept {
+    Plan plan(new (std::nothrow) LargePlan);
+    if (plan == nullptr) return no_memory_for_operator();
+    OCELLUS_TRY(make_plan(config, *plan));
+    return plan;
+  }
+  static std::unique_ptr<OperatorInstance> cpu(const Plan& plan, int workers,
+                                               const Config&) noexcept {
+    return kCpu(*plan, workers);
+  }
+  static std::unique_ptr<OperatorInstance> cuda(const Plan& plan, const Config&) noexcept {
+    return kCuda(*plan);
+  }
+};
 
 template <typename Config, typename Plan>
 std::unique_ptr<OperatorInstance> make_instance(const EngineInfo& engine, Plan& plan,

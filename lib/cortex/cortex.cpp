@@ -9,25 +9,14 @@
 namespace ocellus {
 
 template <>
-struct detail::OperatorTraits<CortexConfig> {
-  using Plan = std::unique_ptr<CortexPlan>;
-
-  static Expected<Plan> plan(const CortexConfig& config) noexcept {
-    return make_large_plan<CortexPlan>(config);
-  }
+struct detail::OperatorTraits<CortexConfig>
+    : LargePlanTraits<CortexConfig, CortexPlan, make_cortex_cpu, make_cortex_cuda> {
   static OperatorInfo info(const Plan& plan) noexcept {
     OperatorInfo info = info_of(*plan);
     info.class_names = plan->table.names.data();
     return info;
   }
   static Expected<void> verify(const Plan& plan) noexcept { return verify_cortex_file(*plan); }
-  static std::unique_ptr<OperatorInstance> cpu(const Plan& plan, int workers,
-                                               const CortexConfig&) noexcept {
-    return make_cortex_cpu(*plan, workers);
-  }
-  static std::unique_ptr<OperatorInstance> cuda(const Plan& plan, const CortexConfig&) noexcept {
-    return make_cortex_cuda(*plan);
-  }
 };
 
 template class Operator<Cortex, CortexConfig, CortexRecord>;

@@ -9,26 +9,15 @@
 namespace ocellus {
 
 template <>
-struct detail::OperatorTraits<NeocognitronConfig> {
-  using Plan = std::unique_ptr<NeocognitronPlan>;
-
-  static Expected<Plan> plan(const NeocognitronConfig& config) noexcept {
-    return make_large_plan<NeocognitronPlan>(config);
-  }
+struct detail::OperatorTraits<NeocognitronConfig>
+    : LargePlanTraits<NeocognitronConfig, NeocognitronPlan, make_neocognitron_cpu,
+                      make_neocognitron_cuda> {
   static OperatorInfo info(const Plan& plan) noexcept {
     OperatorInfo info = info_of(*plan);
     info.class_names = plan->model.table.names.data();
     return info;
   }
   static Expected<void> verify(const Plan& plan) noexcept { return verify_model_file(plan->model); }
-  static std::unique_ptr<OperatorInstance> cpu(const Plan& plan, int workers,
-                                               const NeocognitronConfig&) noexcept {
-    return make_neocognitron_cpu(*plan, workers);
-  }
-  static std::unique_ptr<OperatorInstance> cuda(const Plan& plan,
-                                                const NeocognitronConfig&) noexcept {
-    return make_neocognitron_cuda(*plan);
-  }
 };
 
 template class Operator<Neocognitron, NeocognitronConfig, NeocognitronRecord>;

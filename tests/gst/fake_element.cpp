@@ -94,8 +94,7 @@ class FakeInstance final : public ocellus::detail::OperatorInstance {
   Expected<ocellus::CancelOutcome> try_cancel(int) noexcept override {
     return ocellus::CancelOutcome::kBegun;
   }
-  Expected<void> wait(int slot, Deadline deadline,
-                      ocellus::FrameInfo&) noexcept override {
+  Expected<void> wait(int slot, Deadline deadline, ocellus::FrameInfo&) noexcept override {
     InFlight& oldest = frames_[static_cast<std::size_t>(slot)];
     EXPECT_TRUE(oldest.waiting);
     if (oldest.number == script.lose_device_on_wait)
