@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/limits/machine_limits.h"
-#include "bench/operator_maker.h"
 
 namespace ocellus::app {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "apps/common/common.h"
+#include "apps/io/operator_run.h"
 #include "bench/limits/device_limits.h"
-#include "bench/operator_maker.h"
 
 namespace ocellus::app {
 

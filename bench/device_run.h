@@ -10,7 +10,7 @@
 
 #include "apps/common/common.h"
 #include "apps/io/image_io.h"
-#include "bench/operator_maker.h"
+#include "apps/io/operator_run.h"
 
 namespace ocellus::app {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "apps/io/picture_command.h"
+#include "apps/halftone/run.h"
 #include "ocellus/halftone.h"
 
 namespace ocellus::app {

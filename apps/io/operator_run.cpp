@@ -41,6 +41,13 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
+OperatorMaker maker_of(const OperatorConfig& config) {
+  const auto kept = std::make_shared<const OperatorConfig>(config);
+  return {[kept] { return kept->info(); },
+          [kept](const EngineInfo& engine) { return kept->footprint(engine); },
+          [kept](Engine& engine) { return kept->create(engine); }};
+}
+
 OperatorInfo info_of(const OperatorConfig& config) {
   return take_of(config.info(), config);
 }

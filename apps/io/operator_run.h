@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,36 @@
 #include "ocellus/operators.h"
 
 namespace ocellus::app {
+
+/// The least cost of one frame, independent of the implementation.
+struct Workload {
+  double bytes = 0.0;  ///< memory traffic that no cache can avoid
+  double flops = 0.0;  ///< multiplications and additions
+};
+
+/// Creates an operator of a fixed configuration, independent of the operator's class.
+struct OperatorMaker {
+  std::function<Expected<OperatorInfo>()> info;
+  std::function<Expected<Footprint>(const EngineInfo&)> footprint;
+  std::function<Expected<OperatorHandle>(Engine&)> create;
+};
+
+template <typename Operator, typename Config>
+OperatorMaker maker_of(const Config& config) {
+  const auto kept = std::make_shared<const Config>(config);
+  return {[kept] { return Operator::info_for(*kept); },
+          [kept](const EngineInfo& engine) { return Operator::footprint(engine, *kept); },
+          [kept](Engine& engine) -> Expected<OperatorHandle> {
+            Expected<Operator> made = Operator::create(engine, *kept);
+            if (!made) return tl::unexpected(made.error());
+            return OperatorHandle(std::move(*made));
+          }};
+}
+OperatorMaker maker_of(const OperatorConfig& config);
+
+inline Workload least_work(const OperatorInfo& info) {
+  return {info.least_bytes, info.least_flops};
+}
 
 /// The operator's info. Throws InputError with the library's reason, which names the option by its
 /// flag.

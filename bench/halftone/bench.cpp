@@ -38,7 +38,7 @@ class HalftoneRow : public TimedRow {
 
   std::string name;
   OperatorConfig config;
-  PictureRun run;
+  CellRun run;
 
  private:
   const Clip& clip_;
@@ -134,14 +134,14 @@ HalftoneBenchOptions::HalftoneBenchOptions() : BenchOptions(halftone_defaults())
 
 CellQuality quality_of(const EngineConfig& engine, const OperatorConfig& config, const Clip& clip,
                        double sigma) {
-  PictureRun cells(engine, config);
+  CellRun cells(engine, config);
   // A warm start has no effect before the second frame, and its error grows with the number of
   // frames. A single image is repeated as the second frame.
   const std::size_t last =
       cells.info().keeps_state ? std::max<std::size_t>(clip.frames.size(), 2) - 1 : 0;
   for (std::size_t i = 0; i <= last; ++i) cells.step(clip.cyclic(i).view(i, 0));
   return {seen_errors(gray_plane(cells.image()), gray_plane(clip.cyclic(last)), sigma, kSeenBorder),
-          cells.op().record<CellularNetworkRecord>(), last};
+          cells.record(), last};
 }
 
 void add_quality(Json& row, const CellQuality& quality) {

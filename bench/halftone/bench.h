@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "apps/common/operator_options.h"
-#include "apps/io/picture_command.h"
+#include "apps/halftone/run.h"
 #include "apps/measure/image_errors.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"

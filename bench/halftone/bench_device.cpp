@@ -148,7 +148,7 @@ class CellDeviceBench {
     engine.backend = {};
     engine.backend.choice = BackendChoice::kCpu;
     engine.workers = 1;
-    PictureRun run(engine, task);
+    CellRun run(engine, task);
     std::vector<double> ms;
     for (int i = 0; i < kCoreFrames; ++i) {
       const FrameInfo info =

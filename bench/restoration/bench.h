@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/operator_run.h"
 #include "apps/measure/curve_plot.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
-#include "bench/operator_maker.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::app {
