@@ -57,7 +57,6 @@ GstBuffer* Stream::draw_result(GstBuffer* picture, GstBuffer* buffer) {
 }
 
 GstBuffer* Stream::wrap_output(GstBuffer* picture, const GstOcellusResult* result) {
-  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   GstBuffer* buffer = pools_.acquire_empty();
   if (buffer == nullptr) {
     gst_buffer_unref(picture);
@@ -121,7 +120,6 @@ void Stream::post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble propor
 }
 
 void Stream::post_frame(GstBuffer* buffer, GstClockTime arrival_to_result) {
-  GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   const Properties settings = state.get(state.properties);
   const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
   // Asked in any case, because the text is compared with that of the next frame.

@@ -158,8 +158,8 @@ TEST_F(TemplateCommand, OutputOfShowCanBeMadeAgain) {
       EXPECT_EQ(a.max_passes, b.max_passes) << info.name;
     }
   }
-  // A file shows the same JSON as the chain of which it was made.
-  ASSERT_EQ(run({"template", "show", "erosion(cross) | hlf3"}), "");
+  // A file shows the same JSON as the chain of which it was made, with --json, too.
+  ASSERT_EQ(run({"template", "show", "erosion(cross) | hlf3", "--json"}), "");
   const std::string text = printed_;
   ASSERT_EQ(make(text), "");
   ASSERT_EQ(run({"template", "show", out_}), "");

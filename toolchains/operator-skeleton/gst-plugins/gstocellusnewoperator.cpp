@@ -16,5 +16,5 @@
  */
 #include "base/gstocellusbase.h"
 
-extern const GstOcellusElement gst_ocellus_newoperator = {
-    "newoperator", "Ocellus @TITLE@", "Filter/Effect/Video", "@SUMMARY@"};
+extern const GstOcellusElement gst_ocellus_newoperator = {"newoperator", "Ocellus @TITLE@",
+                                                          "Filter/Effect/Video", "@SUMMARY@"};
