@@ -15,7 +15,8 @@ namespace ocellus {
 namespace detail {
 
 /// What an operator adds. The specialization for its configuration has these static functions:
-///   Expected<Plan> plan(config)        the configuration, checked; a large Plan is a unique_ptr
+///   Expected<Plan> make_plan_for(config)
+///                                      the configuration, checked; a large Plan is a unique_ptr
 ///   OperatorInfo info(plan)            its names of classes may lie in the plan
 ///   unique_ptr<OperatorInstance> cpu(plan, workers, config), cuda(plan, config)
 ///                                      without memory, null if the system has none; may keep
@@ -31,7 +32,7 @@ template <typename Config, typename LargePlan, auto kCpu, auto kCuda>
 struct LargePlanTraits {
   using Plan = std::unique_ptr<LargePlan>;
 
-  static Expected<Plan> plan(const Config& config) noexcept {
+  static Expected<Plan> make_plan_for(const Config& config) noexcept {
     Plan plan(new (std::nothrow) LargePlan);
     if (plan == nullptr) return no_memory_for_operator();
     OCELLUS_TRY(make_plan(config, *plan));
@@ -62,7 +63,7 @@ std::unique_ptr<OperatorInstance> make_instance(const EngineInfo& engine, Plan& 
 template <typename Self, typename Config, typename Record>
 Expected<OperatorInfo> Operator<Self, Config, Record>::info_for(const Config& config) noexcept {
   using Traits = detail::OperatorTraits<Config>;
-  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  OCELLUS_TRY_ASSIGN(plan, Traits::make_plan_for(config));
   OperatorInfo info = Traits::info(*plan);
   info.class_names = nullptr;
   return info;
@@ -72,7 +73,7 @@ template <typename Self, typename Config, typename Record>
 Expected<Footprint> Operator<Self, Config, Record>::footprint(const EngineInfo& engine,
                                                               const Config& config) noexcept {
   using Traits = detail::OperatorTraits<Config>;
-  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  OCELLUS_TRY_ASSIGN(plan, Traits::make_plan_for(config));
   if constexpr (requires { Traits::verify(*plan); }) OCELLUS_TRY(Traits::verify(*plan));
   return detail::footprint_of(detail::make_instance(engine, *plan, config));
 }
@@ -81,7 +82,7 @@ template <typename Self, typename Config, typename Record>
 Expected<Self> Operator<Self, Config, Record>::create(Engine& engine,
                                                       const Config& config) noexcept {
   using Traits = detail::OperatorTraits<Config>;
-  OCELLUS_TRY_ASSIGN(plan, Traits::plan(config));
+  OCELLUS_TRY_ASSIGN(plan, Traits::make_plan_for(config));
   auto instance = detail::make_instance(engine.info(), *plan, config);
   OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, Traits::info(*plan), std::move(instance)));
   return Self{Operator(std::move(*made))};

@@ -203,13 +203,6 @@ OperatorState::~OperatorState() {
 }
 
 Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> made) noexcept {
-  if (info.class_names != nullptr) {
-    const auto count = static_cast<std::size_t>(info.classes);
-    class_names.reset(new (std::nothrow) ClassName[count]);
-    if (class_names == nullptr) return no_memory_for_operator();
-    std::memcpy(class_names.get(), info.class_names, count * sizeof(ClassName));
-    info.class_names = class_names.get();
-  }
   OCELLUS_TRY(made->start(*engine));
   instance = std::move(made);
   return {};
@@ -291,6 +284,13 @@ Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
   OCELLUS_TRY(shared->check_process());
   std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));
   if (!state) return no_memory_for_operator();
+  if (info.class_names != nullptr) {
+    const auto count = static_cast<std::size_t>(info.classes);
+    state->class_names.reset(new (std::nothrow) ClassName[count]);
+    if (state->class_names == nullptr) return no_memory_for_operator();
+    std::memcpy(state->class_names.get(), info.class_names, count * sizeof(ClassName));
+    state->info.class_names = state->class_names.get();
+  }
   OCELLUS_TRY(state->start(std::move(instance)));
   return OperatorAccess::handle(std::move(state));
 }

@@ -7,7 +7,7 @@ namespace ocellus {
 
 template <>
 struct detail::OperatorTraits<CellularNetworkConfig> : NetworkTraits<CellularNetworkConfig> {
-  static Expected<PlannedNetwork> plan(const CellularNetworkConfig& config) noexcept {
+  static Expected<PlannedNetwork> make_plan_for(const CellularNetworkConfig& config) noexcept {
     OCELLUS_TRY_ASSIGN(plan, make_plan(config));
     return PlannedNetwork{*plan, sources_of(config)};
   }

@@ -330,7 +330,7 @@ struct PlannedChain : detail::PlannedNetwork {
 
 template <typename Config>
 struct ChainTraits : detail::NetworkTraits<Config, PlannedChain> {
-  static Expected<PlannedChain> plan(const Config& config) noexcept {
+  static Expected<PlannedChain> make_plan_for(const Config& config) noexcept {
     OCELLUS_TRY_ASSIGN(network, make_network_of(config));
     const CellularNetworkConfig& stages = (*network)->config;
     OCELLUS_TRY_ASSIGN(plan, detail::make_plan(stages));

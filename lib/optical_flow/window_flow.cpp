@@ -8,7 +8,7 @@ namespace ocellus {
 
 template <>
 struct detail::OperatorTraits<WindowFlowConfig> {
-  static Expected<OpticalFlowPlan> plan(const WindowFlowConfig& config) noexcept {
+  static Expected<OpticalFlowPlan> make_plan_for(const WindowFlowConfig& config) noexcept {
     return make_plan(config);
   }
   static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return window_info_of(plan); }

@@ -5,7 +5,7 @@ namespace ocellus {
 
 template <>
 struct detail::OperatorTraits<RestorationConfig> {
-  static Expected<RestorationPlan> plan(const RestorationConfig& config) noexcept {
+  static Expected<RestorationPlan> make_plan_for(const RestorationConfig& config) noexcept {
     return make_plan(config);
   }
   static OperatorInfo info(const RestorationPlan& plan) noexcept { return info_of(plan); }

@@ -142,7 +142,7 @@ TEST_F(Stalled, FlowReportsTheInterruption) {
     program.send(SIGINT);
     const ChildResult result = program.wait();
     EXPECT_EQ(result.exit_code, 128 + SIGINT);
-    expect_contains(result.err, {"interrupted after 0 fields of "});
+    expect_contains(result.err, {"interrupted after 0 frames of "});
     EXPECT_EQ(result.err.find("needs"), std::string::npos) << result.err;
   }
 }

@@ -47,6 +47,8 @@ function(check_exports library least)
       set(name "${CMAKE_MATCH_1}")
     elseif(symbol MATCHES "^ocellus::([A-Za-z0-9_]+::)*~?([A-Za-z0-9_]+|operator[^A-Za-z0-9_( ]+)[( ]")
       set(name "${CMAKE_MATCH_2}")
+    elseif(symbol MATCHES "^ocellus::[A-Za-z0-9_]+<[^(]*>::([A-Za-z0-9_]+)[(]")  # a function of a class template
+      set(name "${CMAKE_MATCH_1}")
     elseif(symbol MATCHES "^[^(]* ocellus::([A-Za-z0-9_]+::)*([A-Za-z0-9_]+)<")  # the name of a template follows its result
       set(name "${CMAKE_MATCH_2}")
     else()

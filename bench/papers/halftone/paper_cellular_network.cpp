@@ -213,7 +213,7 @@ template <>
 struct detail::OperatorTraits<paper::PaperCellularNetworkConfig> {
   using Config = paper::PaperCellularNetworkConfig;
 
-  static Expected<CellularNetworkPlan> plan(const Config& config) noexcept {
+  static Expected<CellularNetworkPlan> make_plan_for(const Config& config) noexcept {
     return paper::check(make_plan(config), config.schedule);
   }
   static OperatorInfo info(const CellularNetworkPlan& plan) noexcept {

@@ -136,7 +136,7 @@ template <>
 struct detail::OperatorTraits<paper::PaperRestorationConfig> {
   using Config = paper::PaperRestorationConfig;
 
-  static Expected<RestorationPlan> plan(const Config& config) noexcept {
+  static Expected<RestorationPlan> make_plan_for(const Config& config) noexcept {
     return paper::check(config);
   }
   static OperatorInfo info(const RestorationPlan& plan) noexcept { return info_of(plan); }

@@ -5,7 +5,7 @@ namespace ocellus {
 
 template <>
 struct detail::OperatorTraits<NewOperatorConfig> {
-  static Expected<NewOperatorPlan> plan(const NewOperatorConfig& config) noexcept {
+  static Expected<NewOperatorPlan> make_plan_for(const NewOperatorConfig& config) noexcept {
     return make_plan(config);
   }
   static OperatorInfo info(const NewOperatorPlan& plan) noexcept { return info_of(plan); }
