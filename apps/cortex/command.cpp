@@ -43,17 +43,6 @@ class CortexJob : public FrameJob {
   const CortexCommand& command_;
 };
 
-/// Rows: right classes. Columns: answers.
-std::vector<std::vector<int>> confusions(const RecognitionResult& result, int classes) {
-  const auto size = static_cast<std::size_t>(classes);
-  std::vector<std::vector<int>> matrix(size, std::vector<int>(size));
-  for (std::size_t i = 0; i < result.count(); ++i) {
-    ++matrix[static_cast<std::size_t>(result.classes[i])]
-            [static_cast<std::size_t>(result.answers[i])];
-  }
-  return matrix;
-}
-
 /// Classifies the images of an IDX file in batches of tiles. Returns the exit code. Throws
 /// InputError.
 int classify_images(const CortexCommand& command) {
@@ -78,7 +67,7 @@ int classify_images(const CortexCommand& command) {
         batches_json(read, run, result, names, batch, {{"model", model}}, {});
     if (result.labeled()) {
       json["accuracy"] = result.accuracy();
-      json["confusion"] = confusions(result, names.classes());
+      json["confusion"] = result.confusions(names.classes(), names.classes());
     }
     json["predictions"] = result.answers;
     json["confidences"] = result.confidences;

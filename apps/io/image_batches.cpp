@@ -82,6 +82,16 @@ double RecognitionResult::ms_per_image() const {
   return std::accumulate(batch_ms.begin(), batch_ms.end(), 0.0) / static_cast<double>(count());
 }
 
+std::vector<std::vector<long>> RecognitionResult::confusions(int rows, int columns) const {
+  const auto width = static_cast<std::size_t>(columns);
+  std::vector<std::vector<long>> matrix(static_cast<std::size_t>(rows), std::vector<long>(width));
+  for (std::size_t i = 0; i < count(); ++i) {
+    const auto answer = answers[i] < 0 ? width - 1 : static_cast<std::size_t>(answers[i]);
+    ++matrix[static_cast<std::size_t>(classes[i])][answer];
+  }
+  return matrix;
+}
+
 RecognitionResult recognize_batches(OperatorRun& run, const IdxImages& images, int batch_size,
                                     const std::vector<int>& classes) {
   using Clock = std::chrono::steady_clock;

@@ -79,6 +79,9 @@ struct RecognitionResult {
   double accuracy() const;
   std::size_t right_count() const;
   double ms_per_image() const;
+  /// Numbers of images. Rows: right classes. Columns: answers; one more than classes for the images
+  /// without ink.
+  std::vector<std::vector<long>> confusions(int rows, int columns) const;
 };
 
 /// Recognizes all images, or those before an interruption, of which it tells on stderr. `run` has a

@@ -21,17 +21,6 @@ constexpr int kWholeMatrix = 16;  // classes up to which the confusion matrix is
 constexpr std::size_t kWorstPairs = 10;
 constexpr double kThresholds[] = {0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999};
 
-/// Rows: right classes. Columns: answers, and one for images without ink.
-std::vector<std::vector<long>> confusions(const RecognitionResult& result, int classes) {
-  const auto n = static_cast<std::size_t>(classes);
-  std::vector<std::vector<long>> matrix(n, std::vector<long>(n + 1, 0));
-  for (std::size_t i = 0; i < result.count(); ++i) {
-    const auto answer = result.answers[i] < 0 ? n : static_cast<std::size_t>(result.answers[i]);
-    ++matrix[static_cast<std::size_t>(result.classes[i])][answer];
-  }
-  return matrix;
-}
-
 std::string answer_name(const CharacterNames& names, int answer) {
   return answer < 0 ? std::string("no ink") : names.name(answer);
 }
@@ -92,7 +81,7 @@ std::vector<RejectionPoint> rejection_curve(const RecognitionResult& result) {
 void add_accuracy_json(nlohmann::ordered_json& json, const RecognitionResult& result,
                        const CharacterNames& names) {
   json["accuracy"] = result.accuracy();
-  json["confusion"] = confusions(result, names.classes());
+  json["confusion"] = result.confusions(names.classes(), names.classes() + 1);
   json["rejection"] = nlohmann::ordered_json::array();
   for (const RejectionPoint& point : rejection_curve(result)) {
     json["rejection"].push_back({{"min_confidence", point.min_confidence},
@@ -104,7 +93,7 @@ void add_accuracy_json(nlohmann::ordered_json& json, const RecognitionResult& re
 void print_accuracy(const RecognitionResult& result, const CharacterNames& names) {
   const long wrong = std::lround((1.0 - result.accuracy()) * static_cast<double>(result.count()));
   fmt::print("accuracy {:.2f} %, {}\n", 100.0 * result.accuracy(), counted(wrong, "mistake"));
-  const auto matrix = confusions(result, names.classes());
+  const auto matrix = result.confusions(names.classes(), names.classes() + 1);
   if (names.classes() <= kWholeMatrix) {
     fmt::print("\n  answers for each class");
     print_matrix(matrix, names);

@@ -9,7 +9,9 @@ namespace detail {
 /// The traits of flow and of the filter, whose convolutions are the result.
 template <typename Config>
 struct FlowTraits {
-  static Expected<OpticalFlowPlan> make_plan_for(const Config& config) noexcept { return make_plan(config); }
+  static Expected<OpticalFlowPlan> make_plan_for(const Config& config) noexcept {
+    return make_plan(config);
+  }
   static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return info_of(plan); }
   static std::unique_ptr<OperatorInstance> cpu(const OpticalFlowPlan& plan, int workers,
                                                const Config& config) noexcept {

@@ -226,7 +226,8 @@ namespace ocellus {
 
 template <typename Config>
 struct detail::OperatorTraits<paper::WithSchedule<Config>> {
-  static Expected<OpticalFlowPlan> make_plan_for(const paper::WithSchedule<Config>& config) noexcept {
+  static Expected<OpticalFlowPlan> make_plan_for(
+      const paper::WithSchedule<Config>& config) noexcept {
     return paper::check(make_plan(config), config.schedule);
   }
   static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return info_of(plan); }
