@@ -86,13 +86,14 @@ void FrameJob::report(const ProcessedFrame& work, const InputFrame& described) {
   nlohmann::ordered_json json;
   if (begins) first_ = described.number;
   if (!report_.is_text()) {
-    if (begins) report_.begin(head());
     json["frame"] = described.number;
     json.update(record_json(info, last_.data()));
-  } else if (begins) {
-    print_input(input_, info.size, printable(info.summary), run_->engine());
   }
   add_frame(work, json);
+  if (begins && report_.is_text())
+    print_input(input_, info.size, printable(info.summary), run_->engine());
+  else if (begins)
+    report_.begin(head());
   if (!report_.is_text()) {
     json["ms"] = work.ms;
     json["compute_ms"] = static_cast<double>(work.compute_ns) * 1e-6;

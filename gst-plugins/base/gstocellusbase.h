@@ -69,7 +69,8 @@ struct _GstOcellusBaseClass {
   /// the footprint of an operator do not include, such as the contents of large files.
   ocellus::Expected<void> (*check_settings)(const ocellus::OperatorConfig& config);
   /// Optional: sets the members of the configuration that are not options, once the caps are known.
-  /// Size, format and range of the frames are already set.
+  /// Size, format and range of the frames are already set. The creation of the operator may fail
+  /// afterwards.
   void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config);
   /// Optional: the part of the pictures that the planes of this configuration describe. Without
   /// this function it is the whole picture.

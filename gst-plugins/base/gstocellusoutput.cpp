@@ -121,7 +121,7 @@ void Stream::post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble propor
 
 void Stream::post_frame(GstBuffer* buffer, GstClockTime arrival_to_result) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
-  const Properties settings = state.get(state.properties);
+  const auto settings = state.get<FrameSettings>(state.properties);
   const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
   // Asked in any case, because the text is compared with that of the next frame.
   const bool wanted = results_.wants_message(meta, settings.messages);

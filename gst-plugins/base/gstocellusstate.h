@@ -24,17 +24,22 @@ G_END_DECLS
 
 namespace gst_ocellus {
 
-/// The properties but those of the option tables and the file of options.
-struct Properties {
-  std::string backend = "auto";
-  int threads = 0;
+/// The properties that are read with each frame, under the object lock. So copying them takes no
+/// memory.
+struct FrameSettings {
   guint64 budget = 0;  ///< nanoseconds; 0 means no limit
   GstOcellusOnMiss on_miss = GST_OCELLUS_ON_MISS_POST;
   GstOcellusOnDeviceLoss on_device_loss = GST_OCELLUS_ON_DEVICE_LOSS_ERROR;
   bool post_messages = false;
-  bool align = true;  ///< of elements with this property
   bool draw = false;
   GstOcellusMessages messages = GST_OCELLUS_MESSAGES_CHANGES;
+};
+
+/// The properties but those of the option tables and the file of options.
+struct Properties : FrameSettings {
+  std::string backend = "auto";
+  int threads = 0;
+  bool align = true;  ///< of elements with this property
   std::string save_location;
 };
 

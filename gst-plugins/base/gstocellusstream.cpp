@@ -97,7 +97,7 @@ void Stream::measure_latency(GstBuffer* picture) {
 // Appends to `ready` the buffer that is due for a frame: its own picture, or the picture that the
 // result describes. Takes ownership of the picture. `result`: null if the frame missed its budget
 // and is not waited for. `dropped`: set if a picture is dropped.
-GstFlowReturn Stream::deliver(const Properties& settings, const FrameTask& task,
+GstFlowReturn Stream::deliver(const FrameSettings& settings, const FrameTask& task,
                               GstOcellusResult* result, bool missed, bool* dropped) {
   const Clock::duration elapsed = Clock::now() - task.arrival;
   missed = missed || Budget(settings.budget).is_over(elapsed);
@@ -149,7 +149,7 @@ GstFlowReturn Stream::deliver(const Properties& settings, const FrameTask& task,
 }
 
 // Applies `on-miss` to a frame that missed its budget, while the operator still has it.
-GstFlowReturn Stream::abandon(const Properties& settings, FrameTask* task, bool* dropped) {
+GstFlowReturn Stream::abandon(const FrameSettings& settings, FrameTask* task, bool* dropped) {
   task->abandoned = true;
   gst_buffer_ref(task->picture);
   return deliver(settings, *task, nullptr, true, dropped);
@@ -158,7 +158,7 @@ GstFlowReturn Stream::abandon(const Properties& settings, FrameTask* task, bool*
 // Delivers all finished frames, and the oldest one if the operator has no free slot. `all`:
 // delivers every frame. Waits for a frame that is due within its budget, then applies `on-miss`.
 GstFlowReturn Stream::collect(bool all, bool* dropped) {
-  const Properties settings = state.get(state.properties);
+  const auto settings = state.get<FrameSettings>(state.properties);
   const Budget budget(settings.budget);
   while (op_.in_flight() > 0) {
     const bool abandoned = op_.frame(0).task.abandoned;

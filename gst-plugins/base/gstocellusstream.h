@@ -101,9 +101,9 @@ class Stream {
   bool is_too_late(GstBuffer* picture, GstClockTimeDiff* jitter) const;
   GstBuffer* take_oldest_held();
   void measure_latency(GstBuffer* picture);
-  GstFlowReturn deliver(const Properties& settings, const FrameTask& task, GstOcellusResult* result,
-                        bool missed, bool* dropped);
-  GstFlowReturn abandon(const Properties& settings, FrameTask* task, bool* dropped);
+  GstFlowReturn deliver(const FrameSettings& settings, const FrameTask& task,
+                        GstOcellusResult* result, bool missed, bool* dropped);
+  GstFlowReturn abandon(const FrameSettings& settings, FrameTask* task, bool* dropped);
   bool is_full() const { return op_.in_flight() == op_.depth(); }
   GstFlowReturn collect(bool all, bool* dropped);
   GstFlowReturn collect_done(bool dropped);

@@ -59,8 +59,8 @@ __device__ inline int ring_index(int head, int count, int frames, int age) {
   return at < 0 ? at + frames : at;
 }
 
-/// Must be called by one thread of each block of the frame's last kernel, after the block has read
-/// the state. The last block that calls it advances the state to the next frame.
+/// Must be called by one thread of each block of the frame's last kernel that reads the state,
+/// after the block has read it. The last block that calls it advances the state to the next frame.
 __device__ inline void finish_frame(TemporalState* state, FrameOutcome* outcome, int frames,
                                     unsigned blocks) {
   __threadfence();

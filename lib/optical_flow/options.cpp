@@ -314,7 +314,8 @@ constexpr std::array kOtherFlowOptions = {
         "Least motion of an object, and least motion that is drawn"),
     Flow::real<[](auto& c) { return &c.min_deviations; }>(
         "min_deviations", 0.0, 1000.0, "standard deviations",
-        "The same as a multiple of the standard deviation of the motion; 0 = any"),
+        "Least motion of an object and of what is drawn, as a multiple of its standard deviation; "
+        "0 = any"),
     Flow::integer<[](auto& c) { return &c.min_area; }>(
         "min_area", 0, 1 << 28, "pixels", "Smaller objects are left out; 0 = 16 cells"),
     detail::depth_option<OpticalFlowConfig>(),

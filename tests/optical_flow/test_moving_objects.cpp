@@ -256,9 +256,11 @@ TEST(MovingObjects, BoxesAreThoseOfTheFrame) {
 
 // Example failure: a cell of a large image has 4 pixels, so that the time grows with the image.
 TEST(MovingObjects, NumberOfCellsIsBounded) {
-  for (const ImageSize size : {ImageSize{640, 480}, ImageSize{1920, 1080}, ImageSize{7680, 4320}}) {
+  for (const ImageSize size : {ImageSize{640, 480}, ImageSize{1920, 1080}, ImageSize{7680, 4320},
+                               ImageSize{16384, 480}, ImageSize{16384, 16384}}) {
     const detail::CellGrid grid(size);
     EXPECT_LE(grid.rows, 136) << size.height;
+    EXPECT_LE(grid.columns, 4096) << size.width;
     EXPECT_GE(grid.side, 4);
   }
 }
