@@ -1,5 +1,7 @@
 #include "kernels/core/cuda_calls.h"
 
+#include <atomic>
+
 namespace ocellus::cuda {
 namespace {
 
@@ -20,13 +22,19 @@ Function* driver_function(const char* name) noexcept {
   return reinterpret_cast<Function*>(function);
 }
 
-/// Looks the function up once: frames call some of them. Drivers and runtime have the same numbers
-/// of errors.
+/// Looks the function up until it is found: frames call some of them. Drivers and runtime have the
+/// same numbers of errors.
 template <CallName kName, typename... Arguments>
 cudaError_t call_driver(Arguments... arguments) noexcept {
-  static auto* const kFunction = driver_function<CUresult(Arguments...)>(kName.value);
-  return kFunction == nullptr ? cudaErrorInsufficientDriver
-                              : static_cast<cudaError_t>(kFunction(arguments...));
+  using Function = CUresult(Arguments...);
+  static std::atomic<Function*> found{nullptr};
+  Function* function = found.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = driver_function<Function>(kName.value);
+    if (function == nullptr) return cudaErrorInsufficientDriver;
+    found.store(function, std::memory_order_relaxed);
+  }
+  return static_cast<cudaError_t>(function(arguments...));
 }
 
 cudaError_t retain_primary_context(CUcontext* context, int device) {

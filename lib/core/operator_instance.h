@@ -6,6 +6,7 @@
 
 #include "core/done_event.h"
 #include "core/engine_state.h"
+#include "core/failure.h"
 #include "ocellus/deadline.h"
 #include "ocellus/frame.h"
 #include "ocellus/operator.h"
@@ -68,20 +69,25 @@ class OperatorInstance {
   /// Copy a part of it, of which no frame may change anything. Errors: DeviceLost, System.
   virtual Expected<void> read_learned(void* /*to*/, std::uint64_t /*at*/,
                                       std::size_t /*bytes*/) noexcept {
-    return {};
+    return learns_nothing();
   }
   virtual Expected<void> write_learned(const void* /*from*/, std::uint64_t /*at*/,
                                        std::size_t /*bytes*/) noexcept {
-    return {};
+    return learns_nothing();
   }
   /// Writes it to a model file. No frame may run. Errors: those of OperatorHandle::save_model.
-  virtual Expected<void> save_learned(const char* /*path*/) noexcept { return {}; }
+  virtual Expected<void> save_learned(const char* /*path*/) noexcept { return learns_nothing(); }
 
  protected:
   OperatorInstance() noexcept = default;
 
   /// The backend counts each frame that is done until it has been waited for or dropped.
   DoneEvent done_event_;
+
+ private:
+  static tl::unexpected<Error> learns_nothing() noexcept {
+    return failure(Status::kUnsupported, "the operator does not learn");
+  }
 };
 
 /// Returns the memory that an instance needs. Null means that the system had no memory for the

@@ -103,6 +103,11 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
   detail::LayoutBuilder places(state->memory);
   state->layout(places);
   state->levels.scratch.clear();
+  // `responses` may be called before the first step.
+  std::fill_n(state->levels.arrays.cells,
+              static_cast<std::size_t>(plan.hierarchy.width) *
+                  static_cast<std::size_t>(plan.hierarchy.height) * kLgnCells,
+              std::uint8_t{0});
   const int top = plan.hierarchy.level_count - 1;
   state->whole =
       detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns()});

@@ -201,6 +201,11 @@ Expected<void> NetworkReader::open(const char* path, int workers) noexcept {
   return named(read_config(workers));
 }
 
+// A network that is written can be read.
+static_assert(std::size_t{kMaxCorticalLevels} * sizeof(file::CorticalNetworkLevel) + 256 <=
+              kCorticalNetworkKind.max_table_bytes);
+static_assert(kCorticalNetworkKind.max_table_bytes <= ModelTable::kMaxBytes);
+
 Expected<void> NetworkReader::read_config(int workers) noexcept {
   alignas(8) std::uint8_t head[model_arrays_at(kCorticalNetworkKind.max_table_bytes)];
   OCELLUS_TRY_ASSIGN(header, file_.header(head, sizeof(head)));

@@ -122,6 +122,7 @@ struct FeatureArrays {
 /// Learns the features of one hypercolumn: its rows of the arrays. Returns early when `go_on` says
 /// so.
 void learn_features(const LearningHypercolumn& learning, const FeatureArrays& arrays);
+
 // ---- receptive fields of free inputs, chosen by mutual information
 
 /// I of each input in (g) of ocellus/cortex_training.h, in nats. `active`: P_m, whose sum is 1;

@@ -107,8 +107,8 @@ class FeatureLearner {
     return has_field() ? all_.data() : learning_.scratch.active;
   }
 
-  /// Calls learn(step, active inputs) for random images, after s of all minicolumns is computed
-  /// from the weights of the model, and rewire() where the field is to be rewired.
+  /// Computes s of all minicolumns from the weights of the model. Then calls learn(step, active
+  /// inputs) for random images, and rewire() where the field is to be rewired.
   template <typename Learn, typename Rewire>
   void for_each_image(const Learn& learn, const Rewire& rewire) {
     for (int step = 0; step < learning_.training.feature_images && goes_on(step); ++step) {

@@ -171,6 +171,7 @@ class Trainer {
       out_ = *from_;
       out_.labels.clear();
       out_.lengths.clear();
+      out_.weights[3] = {};
       state_.stage = 3;
     } else {
       out_.parameters = training_.parameters;

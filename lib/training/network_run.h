@@ -91,8 +91,7 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
                             const TrainedNeocognitron* from) noexcept;
 
 /// Whether a training with the hashes of `expected` and so many passes can go on from `state`.
-/// `extends`: it extends a
-/// network. Errors: InvalidArgument.
+/// `extends`: it extends a network. Errors: InvalidArgument.
 Expected<void> check_resume(const TrainingCheckpoint& state, const TrainingCheckpoint& expected,
                             const NeocognitronParameters& parameters, int passes,
                             bool extends) noexcept;

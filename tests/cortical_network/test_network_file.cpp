@@ -1,5 +1,6 @@
 // Files of cortical networks: a network continues where it was saved, and what is wrong is named.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <sys/stat.h>
 
@@ -233,6 +234,27 @@ TEST_F(NetworkFile, FailuresAreReported) {
   EXPECT_EQ(CorticalNetwork::load_file("/no/such/file", 0).error().status,
             Status::kInvalidArgument);
 }
+
+#if defined(__GLIBC__)
+// Fails when a network before its first step reads cells that nobody has written. New memory of the
+// system is 0, which would hide this.
+TEST_F(NetworkFile, HasNoResponseBeforeTheFirstStep) {
+  const CorticalNetworkConfig config = small_tiles();
+  const std::string path = folder_ / "responses.ocellus";
+  const auto saved = trained(config, 60).save_file(path.c_str());
+  ASSERT_TRUE(saved) << saved.error().text;
+  mallopt(M_PERTURB, 0xfe);
+  const auto network = CorticalNetwork::load_file(path.c_str());
+  mallopt(M_PERTURB, 0);
+  ASSERT_TRUE(network) << network.error().text;
+  const ImageSize grid = network->grid(0);
+  for (int h = 0; h < grid.width * grid.height; ++h) {
+    std::vector<std::int64_t> g(static_cast<std::size_t>(network->minicolumns(0)), 7);
+    network->responses(0, h, g);
+    EXPECT_EQ(g, std::vector<std::int64_t>(g.size(), 0)) << "hypercolumn " << h;
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace ocellus::test
