@@ -187,11 +187,8 @@ class CudaCellularNetwork final : public CudaOperator {
     };
     for (int s = 0; s < plan_.stage_count; ++s) {
       const int bits = plan_of(s).fraction_bits;
-      if (Expected<void> done =
-              load(sources.threshold[at(s)], threshold_[at(s)],
-                   [&](float value) { return detail::threshold_of(value, bits); });
-          !done)
-        return done;
+      OCELLUS_TRY(load(sources.threshold[at(s)], threshold_[at(s)],
+                       [&](float value) { return detail::threshold_of(value, bits); }));
       OCELLUS_TRY(load(sources.start[at(s)], start_[at(s)], detail::start_of));
     }
     return {};

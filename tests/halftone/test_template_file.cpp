@@ -9,9 +9,11 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cell_library_generated.h"
 #include "cell_templates_generated.h"
 #include "core/model_file.h"
 #include "fuzz/memory_file.h"
@@ -322,6 +324,34 @@ TEST_F(TemplateFile, NotesArePrintable) {
   const auto info = read_cell_template_file(path_.c_str(), stages);
   ASSERT_TRUE(info);
   EXPECT_STREQ(info->note, "a?[31m?b");
+}
+
+// Fails when the library's data have a list of a wrong length, which is copied or read as it is, or
+// a mask that misses a rank.
+TEST(CellLibrary, ListsHaveTheirLengths) {
+  const std::span<const std::uint8_t> bytes = detail::cell_library();
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  ASSERT_TRUE(verifier.VerifyBuffer<file::CellLibrary>());
+  const auto& library = *flatbuffers::GetRoot<file::CellLibrary>(bytes.data());
+  EXPECT_LE(library.templates()->size(), 64u);
+  EXPECT_EQ(library.templates()->size(), cell_templates().size());
+  for (const file::LibraryTemplate* const one : *library.templates()) {
+    for (const file::CellStage* const stage : *one->stages()) {
+      const unsigned side = 2u * static_cast<unsigned>(stage->radius()) + 1u;
+      for (const auto* const weights : {stage->a(), stage->b()}) {
+        if (weights == nullptr) continue;
+        EXPECT_EQ(weights->size(), side * side) << one->name()->c_str();
+      }
+    }
+  }
+  const auto& ranks = *library.blue_noise();
+  ASSERT_EQ(ranks.size(), 4096u);
+  std::vector<bool> seen(4096, false);
+  for (const std::uint16_t rank : ranks) {
+    ASSERT_LT(rank, 4096);
+    EXPECT_FALSE(seen[rank]) << rank;
+    seen[rank] = true;
+  }
 }
 
 }  // namespace

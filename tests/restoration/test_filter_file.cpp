@@ -3,18 +3,25 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/model_file.h"
+#include "filter_library_generated.h"
 #include "ocellus/restoration.h"
 #include "restoration/filter_file.h"
 #include "restoration_filter_generated.h"
 #include "support/files.h"
+
+namespace ocellus::detail {
+std::span<const std::uint8_t> filter_library() noexcept;
+}  // namespace ocellus::detail
 
 namespace ocellus {
 namespace {
@@ -205,6 +212,20 @@ TEST_F(FilterFile, UnstableFiltersAreNotWritten) {
   ASSERT_FALSE(made);
   EXPECT_NE(std::string(made.error().text).find("quadrant 2 is unstable"), std::string::npos)
       << made.error().text;
+}
+
+// Fails when the library's data have a list of a wrong length, which is copied as it is.
+TEST(FilterLibrary, ListsHaveTheirLengths) {
+  const std::span<const std::uint8_t> bytes = detail::filter_library();
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  ASSERT_TRUE(verifier.VerifyBuffer<file::FilterLibrary>());
+  const auto& library = *flatbuffers::GetRoot<file::FilterLibrary>(bytes.data());
+  ASSERT_GE(library.filters()->size(), 1u);
+  for (const file::LibraryFilter* const one : *library.filters()) {
+    const unsigned square = unsigned{one->support()} * one->support();
+    EXPECT_EQ(one->feedforward()->size(), square) << one->name()->c_str();
+    EXPECT_EQ(one->feedback()->size(), square) << one->name()->c_str();
+  }
 }
 
 }  // namespace

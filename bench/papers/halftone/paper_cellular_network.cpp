@@ -50,10 +50,8 @@ class PaperKernels final : public cuda::CudaOperator {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (Expected<void> done = upload(cuda, ranks_, detail::blue_noise_ranks().data(),
-                                     detail::blue_noise_ranks().size_bytes());
-        !done)
-      return done;
+    OCELLUS_TRY(upload(cuda, ranks_, detail::blue_noise_ranks().data(),
+                       detail::blue_noise_ranks().size_bytes()));
     if (shared_bytes() > static_cast<std::size_t>(device_traits().shared_bytes_per_block)) {
       return tl::unexpected(make_error(
           Status::kUnsupported,

@@ -62,7 +62,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    if (Expected<void> done = launch_check(cuda, slot, stream); !done) return done;
+    OCELLUS_TRY(launch_check(cuda, slot, stream));
     const dim3 block(kBlockWidth, kBlockHeight);
     KeepArguments keep{};
     keep.frame = params(slot);
