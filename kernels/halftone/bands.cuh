@@ -126,6 +126,7 @@ struct BandSweeps {
   const int seen = band.warp < band.a.reach ? band.begin - band.a.reach + band.warp
                                             : band.end + band.warp - band.a.reach;
   const bool receives = band.warp < 2 * band.a.reach && seen >= 0 && seen < band.height;
+  int seen_class = 0;  // of this row, in the stage; a division in each turn would delay the warp
   std::uint32_t had = base - 1;
   // The rows that were updated last and have not been sent yet.
   int sent_first = 0;
@@ -197,7 +198,7 @@ struct BandSweeps {
       const int last = first + (rows - 1) * stage.spacing;
       const bool sees =
           band.warp < band.a.reach ? first - seen <= band.a.reach : seen - last <= band.a.reach;
-      if (sees) receive_until(seen % stage.spacing < p ? sweep : sweep - 1, stage.swap);
+      if (sees) receive_until(seen_class < p ? sweep : sweep - 1, stage.swap);
     } else if (counter && !begun) {
       count_sweep(n);
     }
@@ -242,6 +243,7 @@ struct BandSweeps {
   __device__ int run_stage(const BandStage& stage, bool& stopped) {
     const int spacing = stage.spacing;
     const int begin_class = band.begin % spacing;
+    seen_class = seen % spacing;
     // Each class has `whole` rows; the first `over` classes have one more.
     const int whole = (band.end - band.begin) / spacing;
     const int over = (band.end - band.begin) % spacing;
