@@ -245,9 +245,7 @@ void add_learning_options(CLI::App& command, TrainCortexOptions& options) {
   add_value(command, "--shear", training.shear, "Most shear of a copy, 0 to 1");
   add_value(command, "--shift", training.shift, "Most shift of a copy, 0 to 8 pixels");
   add_value(command, "--seed", training.seed, "Seed of the split, the features and the order");
-  add_value(command, "--threads", training.threads,
-            "Threads, 0: one for each CPU; the model does not depend on it")
-      ->check(CLI::Range(0, 1024));
+  add_training_threads(command, training.threads);
 }
 
 }  // namespace

@@ -32,6 +32,12 @@ void add_training_outputs(CLI::App& command, TrainingFiles& files) {
   command.add_flag("--json", files.json, "Print one JSON object on stdout instead of text");
 }
 
+void add_training_threads(CLI::App& command, int& threads) {
+  add_value(command, "--threads", threads,
+            "Threads, 0: one for each CPU; the model does not depend on it")
+      ->check(CLI::Range(0, 1024));
+}
+
 void check_training_files(const TrainingFiles& files) {
   for (const auto& [name, value] :
        {std::pair{"--images", &files.images}, {"--labels", &files.labels}, {"-o", &files.out}})

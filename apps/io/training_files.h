@@ -31,6 +31,7 @@ CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std:
 
 void add_training_inputs(CLI::App& command, TrainingFiles& files);
 void add_training_outputs(CLI::App& command, TrainingFiles& files);
+void add_training_threads(CLI::App& command, int& threads);
 
 /// Throws InputError if a file is not named, if the model's name does not end in .ocellus, or if
 /// the note is too long.

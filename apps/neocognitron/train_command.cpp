@@ -320,9 +320,7 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
             "By how much strokes of these become wider or narrower at each side, 0 to 3 "
             "pixels of 65");
   add_value(command, "--seed", training.seed, "Seed of the split, the copies and the order");
-  add_value(command, "--threads", training.threads,
-            "Threads, 0: one for each CPU; the model does not depend on it")
-      ->check(CLI::Range(0, 1024));
+  add_training_threads(command, training.threads);
 }
 
 }  // namespace
