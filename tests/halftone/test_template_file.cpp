@@ -340,7 +340,7 @@ TEST(CellLibrary, ListsHaveTheirLengths) {
       const unsigned side = 2u * static_cast<unsigned>(stage->radius()) + 1u;
       for (const auto* const weights : {stage->a(), stage->b()}) {
         if (weights == nullptr) continue;
-        EXPECT_EQ(weights->size(), side * side) << one->name()->c_str();
+        EXPECT_EQ(weights->size(), side * side) << one->name()->str();
       }
     }
   }

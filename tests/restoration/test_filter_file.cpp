@@ -223,8 +223,8 @@ TEST(FilterLibrary, ListsHaveTheirLengths) {
   ASSERT_GE(library.filters()->size(), 1u);
   for (const file::LibraryFilter* const one : *library.filters()) {
     const unsigned square = unsigned{one->support()} * one->support();
-    EXPECT_EQ(one->feedforward()->size(), square) << one->name()->c_str();
-    EXPECT_EQ(one->feedback()->size(), square) << one->name()->c_str();
+    EXPECT_EQ(one->feedforward()->size(), square) << one->name()->str();
+    EXPECT_EQ(one->feedback()->size(), square) << one->name()->str();
   }
 }
 
