@@ -72,8 +72,8 @@ for tool in memcheck racecheck initcheck synccheck; do
   check "$tool" test_neocognitron_cuda "$digits"
   check "$tool" test_conformance_cortex '*/cuda'
   # It needs the schedules of the papers, which not all builds have.
-  if [ -x "$programs/test_cortex_device_network" ]; then
-    check "$tool" test_cortex_device_network "$networks"
+  if [ -x "$programs/test_bench_device_network" ]; then
+    check "$tool" test_bench_device_network "$networks"
   fi
 done
 exit $failed
