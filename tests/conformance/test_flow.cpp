@@ -17,6 +17,7 @@ namespace {
 
 using test::expect_flow_matches;
 using test::FrameBuffer;
+using test::layered_frames;
 using test::moving_frames;
 using test::noise_frames;
 using test::OnBackend;
@@ -456,31 +457,6 @@ TEST_P(Flow, HugePixelsGiveNoInfiniteFlow) {
       }
     }
   }
-}
-
-/// Two textures that move differently, the second one in the lower right, and noise. Some residuals
-/// are large.
-std::vector<FrameBuffer> layered_frames(ImageSize size, PixelFormat format, int count) {
-  const test::Texture far(11, 6.0, 30.0);
-  const test::Texture near(12, 6.0, 30.0);
-  const test::AffineMotion slow(0.002, 0, 1.3, 0, -0.002, -0.6);
-  const test::AffineMotion fast(0, 0, -2.4, 0, 0, 1.7);
-  std::vector<FrameBuffer> frames;
-  for (int f = 0; f < count; ++f) {
-    test::PlaneD gray = test::render(far, slow, size, f);
-    const test::PlaneD front = test::render(near, fast, size, f);
-    const test::PlaneD noise = test::noise(size, 500 + static_cast<unsigned>(f));
-    for (int y = 0; y < size.height; ++y) {
-      for (int x = 0; x < size.width; ++x) {
-        if (x - 2.4 * f > 0.5 * size.width && y + 1.7 * f > 0.4 * size.height)
-          gray.at(x, y) = front.at(x, y);
-        gray.at(x, y) += 0.06 * (noise.at(x, y) - 127.5);
-      }
-    }
-    frames.emplace_back(size, format);
-    frames.back().fill(gray);
-  }
-  return frames;
 }
 
 /// Compares frame f with the reference at every pixel. Returns the largest expected |u|.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ocellus::reference {
 
@@ -35,6 +36,16 @@ PlaneD reduce(const PlaneD& in) {
   return out;
 }
 
+std::vector<PlaneD> levels_of(const PlaneD& frame, int most) {
+  std::vector<PlaneD> raw = {frame};
+  while (static_cast<int>(raw.size()) < most) {
+    PlaneD half = reduce(raw.back());
+    if (std::min(half.width, half.height) < 24) break;
+    raw.push_back(std::move(half));
+  }
+  return raw;
+}
+
 PlaneD expand_flow(const PlaneD& coarse, int width, int height) {
   PlaneD out(width, height);
   for (int y = 0; y < height; ++y) {
@@ -50,6 +61,28 @@ PlaneD expand_flow(const PlaneD& coarse, int width, int height) {
     }
   }
   return out;
+}
+
+namespace {
+
+double derivative(double before2, double before, double after, double after2) {
+  return (before2 - 8.0 * before + 8.0 * after - after2) / 12.0;
+}
+
+}  // namespace
+
+PlaneD derivative_x(const PlaneD& in) {
+  return make(in.width, in.height, [&](int x, int y) {
+    return derivative(in.clamped(x - 2, y), in.clamped(x - 1, y), in.clamped(x + 1, y),
+                      in.clamped(x + 2, y));
+  });
+}
+
+PlaneD derivative_y(const PlaneD& in) {
+  return make(in.width, in.height, [&](int x, int y) {
+    return derivative(in.clamped(x, y - 2), in.clamped(x, y - 1), in.clamped(x, y + 1),
+                      in.clamped(x, y + 2));
+  });
 }
 
 double bilinear(const PlaneD& in, double x, double y) {

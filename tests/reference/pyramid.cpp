@@ -18,16 +18,6 @@ PlaneD box_mean(const PlaneD& in, int size) {
   return filter(in, taps, size / 2, taps, size / 2);
 }
 
-/// out(x, y) = f(x, y).
-template <typename F>
-PlaneD make(int width, int height, const F& f) {
-  PlaneD out(width, height);
-  for (int y = 0; y < height; ++y) {
-    for (int x = 0; x < width; ++x) out.at(x, y) = f(x, y);
-  }
-  return out;
-}
-
 /// One level of a frame after preprocessing.
 PlaneD prepared(const PlaneD& raw, bool normalize) {
   PlaneD plane = raw;
@@ -44,20 +34,6 @@ PlaneD prepared(const PlaneD& raw, bool normalize) {
   }
   const std::vector<double> light = window_weights(5, 0.8);
   return filter(plane, light, 2, light, 2);
-}
-
-std::vector<PlaneD> levels_of(const PlaneD& frame, int most) {
-  std::vector<PlaneD> raw = {frame};
-  while (static_cast<int>(raw.size()) < most) {
-    PlaneD half = reduce(raw.back());
-    if (std::min(half.width, half.height) < 24) break;
-    raw.push_back(std::move(half));
-  }
-  return raw;
-}
-
-double derivative(double before2, double before, double after, double after2) {
-  return (before2 - 8.0 * before + 8.0 * after - after2) / 12.0;
 }
 
 struct Partner {
@@ -111,14 +87,14 @@ void refine(const PlaneD& reference, std::vector<Partner>& partners, bool all_fr
     return sum / static_cast<double>(partners.size() + 1);
   });
 
+  const PlaneD derivatives[] = {derivative_x(mean), derivative_y(mean)};
+
   PlaneD products[5];
   for (PlaneD& product : products) product = PlaneD(width, height);
   for (int y = 0; y < height; ++y) {
     for (int x = 0; x < width; ++x) {
-      const double ix = derivative(mean.clamped(x - 2, y), mean.clamped(x - 1, y),
-                                   mean.clamped(x + 1, y), mean.clamped(x + 2, y));
-      const double iy = derivative(mean.clamped(x, y - 2), mean.clamped(x, y - 1),
-                                   mean.clamped(x, y + 1), mean.clamped(x, y + 2));
+      const double ix = derivatives[0].at(x, y);
+      const double iy = derivatives[1].at(x, y);
       double s2 = 0.0;
       double st = 0.0;
       for (const Partner& partner : partners) {
@@ -245,17 +221,12 @@ DeviationRange pyramid_deviation(const std::vector<PlaneD>& frames, const Optica
     return pyramid.interpolation == Interpolation::kCubic ? bicubic(next, from_x, from_y)
                                                           : bilinear(next, from_x, from_y);
   });
-  const auto mean = [&](int x, int y) { return 0.5 * (here.clamped(x, y) + warped.clamped(x, y)); };
-  const PlaneD ix = make(u.width, u.height, [&](int x, int y) {
-    return derivative(mean(x - 2, y), mean(x - 1, y), mean(x + 1, y), mean(x + 2, y));
-  });
-  const PlaneD iy = make(u.width, u.height, [&](int x, int y) {
-    return derivative(mean(x, y - 2), mean(x, y - 1), mean(x, y + 1), mean(x, y + 2));
-  });
+  const PlaneD mean = make(u.width, u.height,
+                           [&](int x, int y) { return 0.5 * (here.at(x, y) + warped.at(x, y)); });
   const PlaneD residual =
       make(u.width, u.height, [&](int x, int y) { return warped.at(x, y) - here.at(x, y); });
-  return deviation(pyramid_constants(config.format, pyramid.normalize), ix, iy, residual,
-                   texture_of(frame(age)), u, v);
+  return deviation(pyramid_constants(config.format, pyramid.normalize), derivative_x(mean),
+                   derivative_y(mean), residual, texture_of(frame(age)), u, v);
 }
 
 }  // namespace ocellus::reference

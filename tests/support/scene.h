@@ -134,4 +134,29 @@ inline std::vector<FrameBuffer> moving_frames(ImageSize size, PixelFormat format
   return frames;
 }
 
+/// Two textures that move differently, the second one in the lower right, and noise. Some residuals
+/// are large.
+inline std::vector<FrameBuffer> layered_frames(ImageSize size, PixelFormat format, int count) {
+  const Texture far(11, 6.0, 30.0);
+  const Texture near(12, 6.0, 30.0);
+  const AffineMotion slow(0.002, 0, 1.3, 0, -0.002, -0.6);
+  const AffineMotion fast(0, 0, -2.4, 0, 0, 1.7);
+  std::vector<FrameBuffer> frames;
+  for (int f = 0; f < count; ++f) {
+    PlaneD gray = render(far, slow, size, f);
+    const PlaneD front = render(near, fast, size, f);
+    const PlaneD grain = noise(size, 500 + static_cast<unsigned>(f));
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        if (x - 2.4 * f > 0.5 * size.width && y + 1.7 * f > 0.4 * size.height)
+          gray.at(x, y) = front.at(x, y);
+        gray.at(x, y) += 0.06 * (grain.at(x, y) - 127.5);
+      }
+    }
+    frames.emplace_back(size, format);
+    frames.back().fill(gray);
+  }
+  return frames;
+}
+
 }  // namespace ocellus::test
