@@ -13,9 +13,9 @@
  * frame, infinite where they are invalid.
  *
  * #GstOcellusFlow:method selects one of two methods. `pyramid` computes the flow from two frames
- * and follows fast motion. It has two presets, `fast` (the default) and `quality`. On two CPU cores
- * `fast` keeps up with a 640x480 camera at 30 frames per second and leaves time to decode and show
- * the video. `kernels` computes the derivatives with long spatio-temporal kernels.
+ * and follows fast motion. Its presets are `fast` (the default), `quality` and `best`. On two CPU
+ * cores `fast` keeps up with a 640x480 camera at 30 frames per second and leaves time to decode and
+ * show the video. `kernels` computes the derivatives with long spatio-temporal kernels.
  * #GstOcellusFlow:kernels and #GstOcellusFlow:taps describe them: uniform, per-pixel, foveated, or
  * from a file.
  *

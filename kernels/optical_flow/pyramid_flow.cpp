@@ -45,10 +45,14 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     raw_stride_[at(l)] = whole_lines(size.width);
     flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
   }
-  if (plan.deviation) {
-    texture_ = {frame_floats_, whole_lines(plan.size.width), plan.size.width, plan.size.height};
-    frame_floats_ += std::int64_t{texture_.stride} * texture_.height;
-  }
+  const auto add_plane = [&] {
+    const StoredLevel plane = {frame_floats_, whole_lines(plan.size.width), plan.size.width,
+                               plan.size.height};
+    frame_floats_ += std::int64_t{plane.stride} * plane.height;
+    return plane;
+  };
+  if (plan.deviation) texture_ = add_plane();
+  if (is_variational()) guide_ = add_plane();
   partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
@@ -67,6 +71,11 @@ void PyramidFlow::layout(LayoutBuilder& device) noexcept {
   }
   confidence_ = device.take<float>(most);
   zeros_ = device.take<float2>(at(flow_[at(plan_.levels - 1)].stride));
+  if (is_variational()) {
+    system_ = {device.take<float4>(most), device.take<float4>(most), 0};
+    for (float2*& plane : swept_) plane = device.take<float2>(most);
+    residual_ = device.take<float>(most);
+  }
   if (plan_.frames > 2) {
     const std::size_t pixels = at(plan_.frames - 1) * static_cast<std::size_t>(partner_plane_);
     warped_ = device.take<float>(pixels);
@@ -142,6 +151,15 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
         done = record_refine(frame, step.level, FlowSmoothing::kNone, pyramid.median,
                              next_is(1, Kind::kFinish));
         break;
+      case Kind::kCandidates:
+        done = record_candidates(frame, step.level);
+        break;
+      case Kind::kRefine:
+        done = record_warp_and_sweeps(frame, step);
+        break;
+      case Kind::kGuidedMedian:
+        done = record_guided_median(frame, step.level, next_is(1, Kind::kFinish));
+        break;
       case Kind::kFinish:  // without deviation, the previous kernel does it
         if (plan_.deviation) done = record_deviation(frame);
         break;
@@ -184,6 +202,8 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     blocks += grid.x * grid.y;
   }
   a.texture = texture_;
+  a.guide = guide_;
+  a.smoothed_levels = is_variational() ? 1 : plan_.levels;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);
@@ -310,6 +330,82 @@ Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoot
   return add(frame, refine_kernel(smoothing, median, a),
              grid_of(a.target.width, a.target.height, kRefineTileHeight),
              refine_shared_bytes(smoothing, a.radius, median), a);
+}
+
+Expected<void> PyramidFlow::record_candidates(Recording& frame, int level) noexcept {
+  CandidateArguments a{};
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(level, false);
+  a.source = frame.source;
+  a.target = next_target(frame, level, false);
+  return add(frame, candidate_kernel(),
+             grid_of(a.target.width, a.target.height, kCandidateTileHeight), 0, a);
+}
+
+Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
+                                                   const PyramidStep& step) noexcept {
+  const int level = step.level;
+  SystemArguments a{};
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(level, false);
+  a.guide = level == 0 ? guide_ : stored_[at(level)];
+  a.source = frame.source;
+  a.system = system_;
+  a.stride = a.system.stride = flow_[at(level)].stride;
+  if (step.last) a.residual = residual_;
+  if (step.last && level == 0) a.confidence = confidence_;
+  a.smoothness = detail::smoothness_of(plan_.pyramid, level);
+  const Rect& region = pyramid_.region[at(level)];
+  OCELLUS_TRY(
+      add(frame, system_kernel(), grid_of(region.width, region.height, kSystemTileHeight), 0, a));
+  const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
+  SweepArguments sweep{};
+  sweep.system = a.system;
+  sweep.source = sweep.before = a.source;
+  sweep.width = region.width;
+  sweep.height = region.height;
+  const dim3 grid(block_count(region.width, kSweepTileWidth),
+                  block_count(region.height, kSweepTileHeight), 1);
+  for (int launch = 0; sweep.first < half_sweeps; ++launch) {
+    sweep.count = std::min(kSweepsOfLaunch, half_sweeps - sweep.first);
+    sweep.last = sweep.first + sweep.count == half_sweeps;
+    sweep.median = sweep.last && !step.last;
+    if (sweep.last) {
+      sweep.target = next_target(frame, level, false);
+    } else {
+      sweep.target.flow = swept_[launch % 2];
+      sweep.target.stride = a.stride;
+    }
+    OCELLUS_TRY(add(frame, sweep_kernel(), grid, 0, sweep));
+    sweep.source = FlowSource{};
+    sweep.source.flow = sweep.target.flow;
+    sweep.source.stride = sweep.target.stride;
+    sweep.first += sweep.count;
+  }
+  return {};
+}
+
+Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
+                                                 bool finish) noexcept {
+  GuidedMedianArguments a{};
+  a.frame = params(frame.slot);
+  a.state = state();
+  a.window = window();
+  a.level = flow_level(level, false);
+  a.guide = level == 0 ? guide_ : stored_[at(level)];
+  a.source = frame.source;
+  a.target = next_target(frame, level, finish);
+  a.residual = residual_;
+  if (level == 0) {
+    a.confidence = confidence_;
+    if (!finish) a.target.confidence = confidence_;
+  }
+  a.stride = flow_[at(level)].stride;
+  a.reweightings = plan_.pyramid.reweightings;
+  return add(frame, guided_median_kernel(),
+             grid_of(a.target.width, a.target.height, kGuidedTileHeight), 0, a);
 }
 
 Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {

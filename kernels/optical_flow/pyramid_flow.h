@@ -1,9 +1,10 @@
-// PyramidFlow on CUDA: coarse-to-fine Lucas-Kanade over a window of stored frames. The steps are
+// PyramidFlow on CUDA: coarse-to-fine flow over a window of stored frames. The steps are
 // those of PyramidPlan. A kernel may execute several steps.
 #pragma once
 
 #include "kernels/optical_flow/flow_operator.h"
 #include "kernels/optical_flow/pyramid_kernels.h"
+#include "kernels/optical_flow/variational_kernels.h"
 #include "optical_flow/pyramid_plan.h"
 
 namespace ocellus::cuda {
@@ -45,6 +46,9 @@ class PyramidFlow final : public FlowOperator {
                               bool finish) noexcept;
   Expected<void> record_refine(Recording& frame, int level, FlowSmoothing smoothing, int median,
                                bool finish) noexcept;
+  Expected<void> record_candidates(Recording& frame, int level) noexcept;
+  Expected<void> record_warp_and_sweeps(Recording& frame, const detail::PyramidStep& step) noexcept;
+  Expected<void> record_guided_median(Recording& frame, int level, bool finish) noexcept;
   Expected<void> record_deviation(Recording& frame) noexcept;
 
   /// The source that expands the flow of the next coarser level, or zeros on the coarsest level.
@@ -53,11 +57,13 @@ class PyramidFlow final : public FlowOperator {
   /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
   FlowLevel flow_level(int level, bool all_frames) const noexcept;
+  bool is_variational() const noexcept { return plan_.pyramid.solver == FlowSolver::kVariational; }
   Window window() const noexcept { return {window_, frame_floats_, plan_.frames}; }
 
   detail::PyramidPlan pyramid_;
   std::array<StoredLevel, detail::kMaxPyramidLevels> stored_{};
   StoredLevel texture_{};  // without pixels if the plan has no deviation
+  StoredLevel guide_{};    // without pixels unless the solver is kVariational
   std::int64_t frame_floats_ = 0;
   float* window_ = nullptr;
   std::array<float*, detail::kMaxPyramidLevels> raw_{};  // except level 0
@@ -69,6 +75,10 @@ class PyramidFlow final : public FlowOperator {
   float* warped_ = nullptr;
   float* fit_ = nullptr;
   std::int64_t partner_plane_ = 0;  // floats
+  // kVariational: shared by all levels, with the stride of level 0.
+  SystemPlanes system_{};
+  float2* swept_[2] = {};  // between the launches of a warp
+  float* residual_ = nullptr;
 };
 
 }  // namespace ocellus::cuda

@@ -198,18 +198,17 @@ __device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
 }
 
 template <int kOut, typename Load>
-__device__ void presmooth(const PrepareArguments& a, const Load& load, float (&sum)[kOut]) {
+__device__ void presmooth(const float* taps, const Load& load, float (&sum)[kOut]) {
   float value[kOut + 2 * kPresmoothingRadius];
 #pragma unroll
   for (int j = 0; j < kOut + 2 * kPresmoothingRadius; ++j) value[j] = load(j);
 #pragma unroll
   for (int o = 0; o < kOut; ++o) {
-    sum[o] = a.presmoothing[0] * value[o + kPresmoothingRadius];
+    sum[o] = taps[0] * value[o + kPresmoothingRadius];
 #pragma unroll
     for (int k = 1; k <= kPresmoothingRadius; ++k)
-      sum[o] =
-          fmaf(a.presmoothing[k],
-               value[o + kPresmoothingRadius - k] + value[o + kPresmoothingRadius + k], sum[o]);
+      sum[o] = fmaf(
+          taps[k], value[o + kPresmoothingRadius - k] + value[o + kPresmoothingRadius + k], sum[o]);
   }
 }
 
@@ -235,6 +234,15 @@ __device__ void store_texture(const PrepareArguments& a, const Tile& tile, int x
     }
     out[(y0 + at.row()) * a.texture.stride + x0 + at.column()] = sum;
   }
+}
+
+/// Stores the tile as it is.
+__device__ void store_guide(const PrepareArguments& a, const Tile& tile, int x0, int y0, int head) {
+  float* const out = a.window.base + head * a.window.frame_floats + a.guide.origin;
+  for (BlockWalk<> at(min(kWidth, a.guide.width - x0), min(kHeight, a.guide.height - y0));
+       at.more(); at.next())
+    out[(y0 + at.row()) * a.guide.stride + x0 + at.column()] =
+        tile.plane[at.row() + kReachImage][at.column() + kReachImage];
 }
 
 template <typename Pixel, bool kNormalize>
@@ -274,6 +282,11 @@ __global__ void __launch_bounds__(kPyramidThreads)
   }
   __syncthreads();
   if (level.raw == nullptr && a.texture.width > 0) store_texture(a, tile, x0, y0, head);
+  if (level.raw == nullptr && a.guide.width > 0) store_guide(a, tile, x0, y0, head);
+  float taps[kPresmoothingRadius + 1];
+#pragma unroll
+  for (int k = 0; k <= kPresmoothingRadius; ++k)
+    taps[k] = number < a.smoothed_levels ? a.presmoothing[k] : k == 0 ? 1.0f : 0.0f;
   if constexpr (kNormalize) normalize(tile, x0, y0, width, height);
 
   constexpr int kAcross = 4;
@@ -283,7 +296,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
     const int column = at.row() * kAcross;
     float sum[kAcross];
     presmooth(
-        a, [&](int j) { return tile.plane[row + kFirst][column + kFirst + j]; }, sum);
+        taps, [&](int j) { return tile.plane[row + kFirst][column + kFirst + j]; }, sum);
     for (int o = 0; o < kAcross; ++o) tile.filtered[row][column + o] = sum[o];
   }
   __syncthreads();
@@ -293,7 +306,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const int row = threadIdx.x / kWidth * kDown;
   float sum[kDown];
   presmooth(
-      a, [&](int j) { return tile.filtered[row + j][column]; }, sum);
+      taps, [&](int j) { return tile.filtered[row + j][column]; }, sum);
   const int x = x0 + column;
   if (x >= width) return;
   float* const out = a.window.base + head * a.window.frame_floats + level.stored.origin;

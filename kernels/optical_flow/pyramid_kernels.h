@@ -67,7 +67,9 @@ struct PrepareArguments {
     int first_tile;  ///< index of the level's first tile in the launch
   } level[detail::kMaxPyramidLevels];
   StoredLevel texture;  ///< of level 0, in the window; without pixels if it is not wanted
+  StoredLevel guide;    ///< level 0 before it is smoothed, likewise
   float scale;
+  int smoothed_levels;  ///< levels that are smoothed, the finest first
   float presmoothing[detail::kPresmoothingRadius + 1];
 };
 

@@ -62,14 +62,21 @@ HWY_INLINE void warp(const WarpSource& source, int x, int y, const float* HWY_RE
     const V tx = hn::Sub(at_x, hn::ConvertTo(d, column));
     const V ty = hn::Sub(at_y, hn::ConvertTo(d, line_number));
     const VI index = hn::Add(hn::Mul(line_number, stride), column);
+    // Where all pixels of a vector move alike, their sources are neighbors, too.
+    const VI first = hn::Sub(index, hn::Iota(di, 0));
+    const bool together = hn::AllTrue(di, hn::Eq(first, hn::Set(di, hn::GetLane(first))));
+    const std::ptrdiff_t start = hn::GetLane(index);
+    const auto sample = [&](const float* from) HWY_ATTR {
+      return together ? hn::LoadU(d, from + start) : hn::GatherIndex(d, from, index);
+    };
     if constexpr (kCubic) {
       const CubicWeights wx(tx);
       const CubicWeights wy(ty);
       const auto across = [&](const float* from) HWY_ATTR {
-        V sum = hn::Mul(wx.w0, hn::GatherIndex(d, from - 1, index));
-        sum = hn::MulAdd(wx.w1, hn::GatherIndex(d, from, index), sum);
-        sum = hn::MulAdd(wx.w2, hn::GatherIndex(d, from + 1, index), sum);
-        return hn::MulAdd(wx.w3, hn::GatherIndex(d, from + 2, index), sum);
+        V sum = hn::Mul(wx.w0, sample(from - 1));
+        sum = hn::MulAdd(wx.w1, sample(from), sum);
+        sum = hn::MulAdd(wx.w2, sample(from + 1), sum);
+        return hn::MulAdd(wx.w3, sample(from + 2), sum);
       };
       V sum = hn::Mul(wy.w0, across(base - line));
       sum = hn::MulAdd(wy.w1, across(base), sum);
@@ -78,8 +85,8 @@ HWY_INLINE void warp(const WarpSource& source, int x, int y, const float* HWY_RE
       hn::StoreU(sum, d, out + i);
     } else {
       const auto across = [&](const float* from) HWY_ATTR {
-        const V left = hn::GatherIndex(d, from, index);
-        return hn::MulAdd(tx, hn::Sub(hn::GatherIndex(d, from + 1, index), left), left);
+        const V left = sample(from);
+        return hn::MulAdd(tx, hn::Sub(sample(from + 1), left), left);
       };
       const V upper = across(base);
       hn::StoreU(hn::MulAdd(ty, hn::Sub(across(base + line), upper), upper), d, out + i);

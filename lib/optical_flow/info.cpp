@@ -87,6 +87,17 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
   }
 }
 
+/// Operations of a warp for each pixel, by the equations of docs/optical_flow_method.md: the second
+/// derivatives, two equations of the data term, two weights of the smoothness, the inverse of the
+/// block, and a step of each sweep.
+double variational_flops(int sweeps) {
+  return 5.0 * 5.0 + 2.0 * 20.0 + 2.0 * 26.0 + 25.0 + 28.0 * sweeps;
+}
+/// Operations of the guided median for each pixel: 25 samples with two components.
+double guided_flops(int reweightings) {
+  return 25.0 * (13.0 + 13.0 * reweightings);
+}
+
 void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   constexpr int kFineLevels = 2;  // these use `warps`, the others `coarse_warps`
   const PyramidConfig& p = plan.pyramid;
@@ -96,24 +107,32 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   char coarse[24] = "";
   if (plan.levels > kFineLevels && p.coarse_warps != p.warps)
     std::snprintf(coarse, sizeof(coarse), " or %d", p.coarse_warps);
+  const bool variational = p.solver == FlowSolver::kVariational;
+  char solver[40];
+  if (variational)
+    std::snprintf(solver, sizeof(solver), "variational, %d sweeps", p.sweeps);
+  else
+    std::snprintf(solver, sizeof(solver), "%swindow %d", p.robust > 0.0f ? "robust, " : "",
+                  2 * plan.radius + 1);
   std::snprintf(info.summary, sizeof(info.summary),
-                "pyramid of %d %s%s, %d frames, %d%s %s a level%s, window %d", plan.levels,
+                "pyramid of %d %s%s, %d frames, %d%s %s a level, %s", plan.levels,
                 plan.levels == 1 ? "level" : "levels", left_out, plan.frames, p.warps, coarse,
-                p.warps == 1 && coarse[0] == '\0' ? "warp" : "warps",
-                p.robust > 0.0f ? ", robust" : "", 2 * plan.radius + 1);
+                p.warps == 1 && coarse[0] == '\0' ? "warp" : "warps", solver);
   const double pixels = static_cast<double>(plan.roi.width) * plan.roi.height;
   double level_pixels = 0.0;
   double scale = 1.0;
   for (int level = 0; level < plan.levels; ++level, scale *= 0.25) level_pixels += pixels * scale;
   // A warp takes four products per frame, derivatives of two taps along each axis, then the sums
   // and the solution.
-  const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) +
-                      solution_flops(2 * plan.radius + 1);
+  const double solution =
+      variational ? variational_flops(p.sweeps) : solution_flops(2 * plan.radius + 1);
+  const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) + solution;
   info.least_bytes =
       pixels * (bytes_per_pixel(plan.input_format) +
                 (plan.frames - 1) * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
   // Plus the reduction of the new frame with two passes of five taps.
   info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
+  if (variational) info.least_flops += level_pixels * guided_flops(p.reweightings);
 }
 
 }  // namespace

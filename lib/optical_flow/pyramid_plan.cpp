@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "optical_flow/deviation.h"
+#include "optical_flow/variational.h"
 
 namespace ocellus::detail {
 namespace {
@@ -12,15 +13,34 @@ namespace {
 constexpr double kPresmoothingSigma = 0.8;
 
 int warps_of(const OpticalFlowPlan& plan, int level) {
+  if (plan.pyramid.solver == FlowSolver::kVariational)
+    return variational_warps(plan.pyramid, level);
   return level < 2 ? plan.pyramid.warps : plan.pyramid.coarse_warps;
+}
+
+/// Pixels around a result of the level on which it depends.
+int reach_of(const OpticalFlowPlan& plan, int level) {
+  const PyramidConfig& pyramid = plan.pyramid;
+  const int warps = warps_of(plan, level);
+  if (pyramid.solver == FlowSolver::kVariational) {
+    const int median = 1;
+    return warps * (half_sweeps(pyramid, level) + 2 * kGradientReach + median) + kGuidedReach + 1 +
+           kCandidateDistance + 1;
+  }
+  return warps * (std::max(kGradientReach, pyramid.window_frames > 2 ? kFitRadius : 0) +
+                  plan.radius + plan.smoothing_radius) +
+         pyramid.median / 2;
 }
 
 }  // namespace
 
 PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
   double sum = 0.0;
+  const double sigma = plan.pyramid.solver == FlowSolver::kVariational
+                           ? static_cast<double>(kVariationalPresmoothingSigma)
+                           : kPresmoothingSigma;
   for (int k = 0; k <= kPresmoothingRadius; ++k) {
-    const double distance = k / kPresmoothingSigma;
+    const double distance = k / sigma;
     float& weight = presmoothing[static_cast<std::size_t>(k)];
     weight = static_cast<float>(std::exp(-0.5 * distance * distance));
     sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(weight);
@@ -52,32 +72,9 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   add_step(Kind::kPresmooth, 0);
   int from_above = 0;
   for (int l = plan.levels - 1; l >= 0; --l) {
-    int now = 0;
     add_step(Kind::kExpand, l).from = from_above;
-    // Alternate between two buffers, because a step reads neighboring rows of one while it writes
-    // the other.
-    const auto flip = [&](PyramidStep& step) {
-      step.from = now;
-      step.to = now = 1 - now;
-    };
-    const int warps = warps_of(plan, l);
-    for (int w = 0; w < warps; ++w) {
-      const bool last = w == warps - 1;
-      const bool all_frames = last && l == 0 && pyramid.window_frames > 2;
-      if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) flip(add_step(Kind::kSmooth, l));
-      PyramidStep& warp = add_step(Kind::kWarp, l);
-      warp.from = now;
-      warp.all_frames = all_frames;
-      if (all_frames) add_step(Kind::kFit, l).all_frames = true;
-      PyramidStep& solve = add_step(Kind::kSolve, l);
-      solve.all_frames = all_frames;
-      solve.last = last;
-      flip(solve);
-      if (pyramid.smoothing == FlowSmoothing::kConfidence)
-        add_step(Kind::kConfidenceSmooth, l).to = now;
-    }
-    if (pyramid.median > 0) flip(add_step(Kind::kMedian, l));
-    from_above = now;
+    from_above = pyramid.solver == FlowSolver::kVariational ? plan_variational(plan, l)
+                                                            : plan_lucas_kanade(plan, l);
   }
   if (plan.deviation) {
     PyramidStep& warp = add_step(Kind::kWarp, 0);
@@ -87,19 +84,57 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   add_step(Kind::kFinish, 0).from = from_above;
 }
 
+// Alternates between two buffers, because a step reads neighboring rows of one while it writes the
+// other.
+PyramidStep& PyramidPlan::add_flip(PyramidStepKind kind, int level, int& now) noexcept {
+  PyramidStep& step = add_step(kind, level);
+  step.from = now;
+  step.to = now = 1 - now;
+  return step;
+}
+
+int PyramidPlan::plan_lucas_kanade(const OpticalFlowPlan& plan, int level) noexcept {
+  using Kind = PyramidStepKind;
+  const PyramidConfig& pyramid = plan.pyramid;
+  int now = 0;
+  const int warps = warps_of(plan, level);
+  for (int w = 0; w < warps; ++w) {
+    const bool last = w == warps - 1;
+    const bool all_frames = last && level == 0 && pyramid.window_frames > 2;
+    if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) add_flip(Kind::kSmooth, level, now);
+    PyramidStep& warp = add_step(Kind::kWarp, level);
+    warp.from = now;
+    warp.all_frames = all_frames;
+    if (all_frames) add_step(Kind::kFit, level).all_frames = true;
+    PyramidStep& solve = add_flip(Kind::kSolve, level, now);
+    solve.all_frames = all_frames;
+    solve.last = last;
+    if (pyramid.smoothing == FlowSmoothing::kConfidence)
+      add_step(Kind::kConfidenceSmooth, level).to = now;
+  }
+  if (pyramid.median > 0) add_flip(Kind::kMedian, level, now);
+  return now;
+}
+
+int PyramidPlan::plan_variational(const OpticalFlowPlan& plan, int level) noexcept {
+  using Kind = PyramidStepKind;
+  int now = 0;
+  if (level < plan.levels - 1) add_flip(Kind::kCandidates, level, now);
+  const int warps = warps_of(plan, level);
+  for (int w = 0; w < warps; ++w) add_flip(Kind::kRefine, level, now).last = w == warps - 1;
+  add_flip(Kind::kGuidedMedian, level, now);
+  return now;
+}
+
 void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
   // A step that reads neighbors repeats the edge of the region. This is correct only at the edges
   // of the image. Each region is therefore so much larger than the required part that such errors
   // do not reach this part.
-  const PyramidConfig& pyramid = plan.pyramid;
   Rect wanted = plan.deviation ? grow(plan.roi, kDeviationReach, plan.size) : plan.roi;
   for (int l = 0; l < plan.levels; ++l) {
     const auto level = static_cast<std::size_t>(l);
     const ImageSize size = plan.level_size[level];
-    const int reach =
-        warps_of(plan, l) * (std::max(kGradientReach, pyramid.window_frames > 2 ? kFitRadius : 0) +
-                             plan.radius + plan.smoothing_radius) +
-        pyramid.median / 2;
+    const int reach = reach_of(plan, l);
     // Even corners, so that a coarse pixel lies on the first fine pixel.
     const int left = std::max(0, wanted.x - reach) & ~1;
     const int top = std::max(0, wanted.y - reach) & ~1;

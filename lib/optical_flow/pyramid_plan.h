@@ -37,7 +37,10 @@ enum class PyramidStepKind : std::uint8_t {
   kSolve,      ///< solves equation (3) for the remaining motion
   kConfidenceSmooth,
   kMedian,
-  kFinish,  ///< writes to the output planes
+  kCandidates,    ///< variational: takes the flow of neighbors that fit better
+  kRefine,        ///< variational: one warp and its solution
+  kGuidedMedian,  ///< variational
+  kFinish,        ///< writes to the output planes
 };
 
 struct PyramidStep {
@@ -67,6 +70,10 @@ struct PyramidPlan {
  private:
   PyramidStep& add_step(PyramidStepKind kind, int level) noexcept;
   void plan_steps(const OpticalFlowPlan& plan) noexcept;
+  /// The steps of a level; the first buffer has the flow. Returns the buffer of the result.
+  int plan_lucas_kanade(const OpticalFlowPlan& plan, int level) noexcept;
+  int plan_variational(const OpticalFlowPlan& plan, int level) noexcept;
+  PyramidStep& add_flip(PyramidStepKind kind, int level, int& now) noexcept;
   void plan_regions(const OpticalFlowPlan& plan) noexcept;
 };
 

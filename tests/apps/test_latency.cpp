@@ -540,7 +540,7 @@ TEST_F(Latency, ReportsBadPipelines) {
   };
   expect({"--pipeline", "flow ! flow fast"}, {"'fast' in 'flow fast'", "option=value"});
   expect({"--pipeline", "flow tapes=9x9x5"}, {"'flow tapes=9x9x5'", "tapes", "taps"});
-  expect({"--pipeline", "flow preset=best"}, {"'flow preset=best'", "best"});
+  expect({"--pipeline", "flow preset=finest"}, {"'flow preset=finest'", "best"});
   expect({"--pipeline", "flow preset=fast taps=9x9x5"},
          {"'flow preset=fast taps=9x9x5'", "taps has no meaning"});
   expect({"--method", "kernels", "--taps", "9x9x5", "--pipeline", "flow ! flow preset=fast"},

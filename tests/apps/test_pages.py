@@ -58,7 +58,7 @@ class Pages(unittest.TestCase):
 
     # Fails when the words of an option, from a table or from the command itself, are not offered.
     def test_bash_offers_the_words_of_an_option(self):
-        self.assertEqual(self.complete("flow", "--preset", ""), ["fast", "quality"])
+        self.assertEqual(self.complete("flow", "--preset", ""), ["fast", "quality", "best"])
         self.assertEqual(self.complete("flow", "--preset", "=", "q"), ["quality"])
         self.assertEqual(self.complete("flow", "--style", "w"), ["wheel"])
         self.assertEqual(self.complete("train", "cortex", "--read-out", "b"), ["bayes"])

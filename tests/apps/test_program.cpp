@@ -129,7 +129,7 @@ TEST(Program, ReportsWrongUsage) {
                {"--max-motion is nan; it must be 0 to 1e+06"});
   expect_error({"flow", "test:32x32", "-o", "a.txt"}, {"a.txt", ".flo"});
   expect_error({"flow", "test:32x32", "-o", "a%s.flo"}, {"a%s.flo", "%0Nd"});
-  expect_error({"flow", "test:32x32", "--preset", "best"}, {"best", "fast"});
+  expect_error({"flow", "test:32x32", "--preset", "finest"}, {"finest", "fast"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--method", "kernels"},
                {"--preset has no meaning here: it needs method=pyramid"});
   expect_error({"flow", "test:32x32", "--preset", "fast", "--taps", "5x5x5"},

@@ -60,6 +60,12 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
       change(c);
     };
   };
+  const auto variational = [&](auto change) {
+    return pyramid([change](OpticalFlowConfig& c) {
+      c.pyramid.solver = FlowSolver::kVariational;
+      change(c);
+    });
+  };
   const std::vector<BadFlow> table = {
       {"roi outside",
        [](auto& c) {
@@ -230,8 +236,21 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
        pyramid([](auto& c) { c.pyramid.interpolation = static_cast<Interpolation>(2); }),
        {"interpolation is 2", "0 (linear)", "1 (cubic)"}},
       {"preset",
-       pyramid([](auto& c) { c.preset = static_cast<FlowPreset>(2); }),
-       {"preset is 2", "0 (fast)", "1 (quality)"}},
+       pyramid([](auto& c) { c.preset = static_cast<FlowPreset>(3); }),
+       {"preset is 3", "0 (fast)", "1 (quality)", "2 (best)"}},
+      {"solver",
+       pyramid([](auto& c) { c.pyramid.solver = static_cast<FlowSolver>(2); }),
+       {"solver is 2", "0 (lucas-kanade)", "1 (variational)"}},
+      {"smoothness 0",
+       variational([](auto& c) { c.pyramid.smoothness = 0.0f; }),
+       {"smoothness is 0", "0.01", "100"}},
+      {"sweeps 0", variational([](auto& c) { c.pyramid.sweeps = 0; }), {"sweeps is 0", "1", "28"}},
+      {"coarse_sweeps 29",
+       variational([](auto& c) { c.pyramid.coarse_sweeps = 29; }),
+       {"coarse_sweeps is 29", "1", "28"}},
+      {"reweightings -1",
+       variational([](auto& c) { c.pyramid.reweightings = -1; }),
+       {"reweightings is -1", "0", "10"}},
       {"smoothing_size even",
        pyramid([](auto& c) { c.pyramid.smoothing_size = 10; }),
        {"smoothing_size is 10", "odd", "31"}},

@@ -322,6 +322,27 @@ TEST_P(Motion, RubberWhaleOnTwoFrames) {
   }
 }
 
+// Fails when the error of the preset `best` on two frames exceeds its documented value by more than
+// 2 percent.
+TEST_P(Motion, BestOnTwoFrames) {
+  const double documented[] = {0.083, 0.171, 0.131, 0.160, 0.109};
+  int compared = 0;
+  for (std::size_t i = 0; i < std::size(documented); ++i) {
+    const test::FlowSequence& sequence = test::kFlowSequences[i];
+    const std::string folder = test::data_folder() + "/";
+    const auto truth = test::read_flo(folder + sequence.truth);
+    if (!truth) continue;
+    const auto frames = load(folder, sequence.frames, sequence.described, sequence.described + 1);
+    ASSERT_EQ(frames.size(), 2u);
+    const Results got = results(OpticalFlowConfig::best(truth->u.size()), frames);
+    const Score result = score(got.planes[1], *truth, 0, nullptr);
+    print(sequence.name, result);
+    EXPECT_LE(result.end_point, 1.02 * documented[i]) << sequence.name;
+    ++compared;
+  }
+  if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
+}
+
 /// The frames that an operator gets for the flow of the described frame, as far as they exist.
 std::vector<FrameBuffer> frames_for(const test::FlowSequence& sequence,
                                     const OpticalFlowConfig& config) {

@@ -610,6 +610,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
     if (description.name == std::string("flow")) {
       setups.push_back({{"method", "pyramid"}});
       setups.push_back({{"smoothing", "before-warp"}});
+      setups.push_back({{"solver", "variational"}});
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
     if (description.name == std::string("digits")) setups.push_back({{"layout", "find"}});

@@ -157,6 +157,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   pyramid.ridge = numbers.real();
   pyramid.smoothing = numbers.choice<FlowSmoothing>();
   pyramid.smoothing_size = numbers.integer();
+  pyramid.solver = numbers.choice<FlowSolver>();
+  pyramid.smoothness = numbers.real();
+  pyramid.sweeps = numbers.integer();
+  pyramid.coarse_sweeps = numbers.integer();
+  pyramid.reweightings = numbers.integer();
   flow.window_weight = numbers.choice<WindowWeight>();
   run<OpticalFlow>(numbers, flow);
   return 0;

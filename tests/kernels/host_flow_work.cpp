@@ -5,6 +5,7 @@
 #include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pyramid_kernels.h"
+#include "kernels/optical_flow/variational_kernels.h"
 
 namespace ocellus::test {
 
@@ -17,7 +18,12 @@ std::function<void()> host_work(const HostLaunch& launch) {
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     is(cuda::temporal_sums_kernel(format));
     for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
+    for (const bool from_camera : {false, true}) is(cuda::reduce_kernel(format, from_camera));
   }
+  is(cuda::candidate_kernel());
+  is(cuda::system_kernel());
+  is(cuda::sweep_kernel());
+  is(cuda::guided_median_kernel());
   is(cuda::spatial_sums_kernel());
   is(cuda::object_cells_kernel());
   for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})

@@ -45,6 +45,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   contracts='*TicketsInAnyOrder*_cuda:*OptionalPlanes*_cuda'
   filter='*TermsAndConvolutions/cuda:*RegionOfInterest*/cuda'
   flow='*ThePyramidMatches*/cuda'
+  variational='*TakesEverySize*/cuda:*BadFrames*/cuda'
   window='*RegionOfInterest/cuda:*ValuesThatAreNotFinite/cuda'
   cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
   restoration='*BadFrames*/cuda:*ManyTiles/cuda'
@@ -68,6 +69,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   OCELLUS_TEST_PATHS=$paths check "$tool" test_kernels_device "$device"
   check "$tool" test_conformance_filter "$filter"
   check "$tool" test_conformance_flow "$flow"
+  check "$tool" test_conformance_variational_flow "$variational"
   check "$tool" test_conformance_window_flow "$window"
   check "$tool" test_neocognitron_cuda "$digits"
   check "$tool" test_conformance_cortex '*/cuda'

@@ -91,6 +91,7 @@ inline void fit_boxes(OperatorConfig& config, ImageSize size) {
 inline const std::vector<OperatorPath>& operator_paths() {
   static const std::vector<OperatorPath> paths = {
       {"flow", "quality", {{"preset", "quality"}, {"window_frames", "5"}}},
+      {"flow", "best", {{"preset", "best"}, {"deviation", "true"}}},
       {"flow",
        "uniform",
        {{"method", "kernels"}, {"taps", "5x5x5"}, {"window", "5"}, {"window_weight", "gaussian"}}},

@@ -44,6 +44,15 @@ enum class FlowMethod : std::uint8_t {
 enum class FlowPreset : std::uint8_t {
   kFast,  ///< two frames, plain Lucas-Kanade: the cheapest configuration that follows fast motion
   kQuality,  ///< two frames, with robust weights, a median filter and a small ridge
+  kBest,     ///< two frames, kVariational: the smallest error
+};
+
+/// How kPyramid determines the flow on a level.
+enum class FlowSolver : std::uint8_t {
+  kLucasKanade,  ///< constant motion in a window around each pixel
+  /// Smooth motion that may change at image edges: a robust energy over the whole image, solved by
+  /// successive over-relaxation.
+  kVariational,
 };
 
 /// How kPyramid smooths the flow where the window alone does not determine it.
@@ -68,15 +77,21 @@ enum class WindowWeight : std::uint8_t {
 /// Parameters of FlowMethod::kPyramid. The window of OpticalFlowConfig has the same size on every
 /// level.
 struct PyramidConfig {
+  FlowSolver solver = FlowSolver::kLucasKanade;
   /// 1 to 6; levels whose shorter side would be below 24 pixels are left out. One level follows
   /// about 5 pixels of motion; each further level doubles this.
   int levels = 4;
   /// Number of frames used, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All
   /// warps use the next newer frame. Further frames take part in the last solution only, each
   /// weighted by how well it fits.
+  /// kVariational uses two.
   int window_frames = 2;
-  int warps = 1;         ///< warps and solutions on each of the two finest levels, 1 to 10
+  /// Warps and solutions on each of the two finest levels, 1 to 10. With kVariational, on the
+  /// finest level only; the second one has the mean of this and `coarse_warps`, rounded up.
+  int warps = 1;
   int coarse_warps = 2;  ///< the same on each coarser level, 1 to 10
+
+  // kLucasKanade
   /// Divide by the local contrast (7x7) first. The flow then does not depend on illumination, and
   /// the confidence has no unit.
   bool normalize = true;
@@ -90,6 +105,12 @@ struct PyramidConfig {
   float ridge = 1.0f;  ///< added to the diagonal of the structure tensor, >= 0
   FlowSmoothing smoothing = FlowSmoothing::kBeforeWarp;
   int smoothing_size = 15;  ///< odd, 3 to 31 pixels
+
+  // kVariational
+  float smoothness = 1.2f;  ///< weight of the smoothness term, 0.01 to 100
+  int sweeps = 8;           ///< of the relaxation of a warp on the finest level, 1 to 28
+  int coarse_sweeps = 12;   ///< the same on each coarser level, 1 to 28
+  int reweightings = 2;     ///< iterations of the median that the image guides, 0 to 10
 
   friend bool operator==(const PyramidConfig&, const PyramidConfig&) = default;
 };
@@ -145,6 +166,8 @@ struct OpticalFlowConfig {
   /// Pyramid, preset kQuality. `pyramid.window_frames = 5` is more accurate, with two frames of
   /// delay.
   static OpticalFlowConfig quality(ImageSize size) noexcept;
+  /// Pyramid, preset kBest.
+  static OpticalFlowConfig best(ImageSize size) noexcept;
   /// Kernels: uniform, 15x15x20 taps, and a Gaussian window of 15 pixels.
   static OpticalFlowConfig with_kernels(ImageSize size = {}) noexcept;
 

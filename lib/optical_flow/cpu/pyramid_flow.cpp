@@ -13,6 +13,8 @@ namespace ocellus::detail {
 namespace {
 
 constexpr int kSweepPlanes = 3;  // of the filters other than those of the deviation
+/// Pixels beyond the ends of a stored row, for warps and the guided median.
+constexpr int kStoredReach = std::max(kWarpAfter, kGuidedReach);
 
 std::size_t floats(int count) {
   return static_cast<std::size_t>(count);
@@ -31,6 +33,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
     const auto i = floats(l);
     full_bands_[i] = Bands::cut(plan.level_size[i].height, workers, 3, 16);
     region_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 3, 16);
+    refine_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 1, 16);
   }
   finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
   if (plan.deviation) deviation_ = pyramid_deviation(plan, pyramid_);
@@ -66,6 +69,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
+  for (int f = 0; is_variational() && f < plan_.pyramid.window_frames; ++f)
+    guide_[floats(f)] = work_plane();
+  if (is_variational()) flow_residual_ = work_plane();
   for (int f = 0; plan_.deviation && f < plan_.pyramid.window_frames; ++f)
     texture_[floats(f)] = work_plane();
   const int partners = plan_.pyramid.window_frames - 1;
@@ -74,7 +80,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     if (partners > 1) fit_[floats(k)] = work_plane();
   }
   confidence_ = work_plane();
-  if (plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
+  if (!is_variational() && plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
     weight_ = work_plane();
     weighted_ = {work_plane(), work_plane()};
   }
@@ -84,6 +90,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
     scratch.sweep.layout(builder, plan_.size.width, radius, kSweepPlanes);
     if (plan_.deviation) scratch.deviation.layout(builder, plan_.size.width);
+    if (is_variational()) scratch.variational.layout(builder, plan_.size.width, plan_.pyramid);
     scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
     scratch.mean = builder.take<float>(5 * scratch.mean_stride);
     scratch.s2 = builder.take<float>(row_stride(plan_.size.width));
@@ -98,6 +105,8 @@ Expected<void> PyramidFlow::load(const KernelConfig&) noexcept {
 
 const Bands& PyramidFlow::bands_of(StepKind kind, int level) const noexcept {
   if (kind == StepKind::kFinish) return finish_bands_;
+  if (kind >= StepKind::kCandidates && kind <= StepKind::kGuidedMedian)
+    return refine_bands_[floats(level)];
   return kind <= StepKind::kPresmooth ? full_bands_[floats(level)] : region_bands_[floats(level)];
 }
 
@@ -133,6 +142,9 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
                                                 &PyramidFlow::solve,
                                                 &PyramidFlow::confidence_smooth,
                                                 &PyramidFlow::median,
+                                                &PyramidFlow::candidates,
+                                                &PyramidFlow::refine,
+                                                &PyramidFlow::guided_median,
                                                 &PyramidFlow::finish};
   static_assert(std::size(kFunctions) == static_cast<std::size_t>(StepKind::kFinish) + 1);
   const StepContext& at = *static_cast<StepContext*>(context);
@@ -157,6 +169,11 @@ void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
     if (plan_.deviation) replicate_edges(raw_[0].row(y), plan_.size.width, 1, 1);
+    if (is_variational()) {
+      float* const guide = guide_[floats(history_.head())].row(y);
+      std::memcpy(guide, raw_[0].row(y), floats(plan_.size.width) * sizeof(float));
+      replicate_edges(guide, plan_.size.width, kGuidedReach, kGuidedReach);
+    }
   }
   if (!finite) mark_bad(frame);
 }
@@ -209,18 +226,24 @@ void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
   const Plane& out = window_[floats(history_.head())][floats(step.level)];
   const auto keep = [&](int y, const float* row) {
     std::memcpy(out.row(y), row, floats(size.width) * sizeof(float));
-    replicate_edges(out.row(y), size.width, kWarpBefore, kWarpAfter);
+    replicate_edges(out.row(y), size.width, kStoredReach, kStoredReach);
   };
+  const auto keep_row = [&](int y, const float* row) {
+    keep(y, row);
+    for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row);
+    for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row);
+  };
+  // The variational solver smooths the finest level only.
+  if (is_variational() && step.level > 0) {
+    for (int y = begin; y < end; ++y) keep_row(y, in.row(y));
+    return;
+  }
   sweep_separable(
       size.width, size.height, begin, end, 1, presmoothing_, scratch.sweep,
       [&](int y, int, float* row) {
         std::memcpy(row, in.row(y), floats(size.width) * sizeof(float));
       },
-      [&](int y, float* const* row) {
-        keep(y, row[0]);
-        for (int k = 1; y == 0 && k <= kWarpBefore; ++k) keep(-k, row[0]);
-        for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row[0]);
-      });
+      [&](int y, float* const* row) { keep_row(y, row[0]); });
   if (plan_.deviation && step.level == 0) texture(begin, end);
 }
 
@@ -274,6 +297,8 @@ void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
     for (int y = begin; y < end; ++y) {
       std::fill(out.u.row(y), out.u.row(y) + region.width, 0.0f);
       std::fill(out.v.row(y), out.v.row(y) + region.width, 0.0f);
+      replicate_edges(out.u.row(y), region.width, kGuidedReach, kGuidedReach);
+      replicate_edges(out.v.row(y), region.width, kGuidedReach, kGuidedReach);
     }
     return;
   }
@@ -295,6 +320,7 @@ void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
     std::fill(upper + there, upper + count + 1, upper[there - 1]);
     std::fill(lower + there, lower + count + 1, lower[there - 1]);
     expand_flow_row(upper, lower, to.row(y), region.width);
+    replicate_edges(to.row(y), region.width, kGuidedReach, kGuidedReach);
   };
   for (int y = begin; y < end; ++y) {
     one(in.u, out.u, y);
@@ -465,6 +491,54 @@ void PyramidFlow::median(FrameJob&, const Step& step, int begin, int end, const 
     one(in.u, out.u, y);
     one(in.v, out.v, y);
   }
+}
+
+VariationalLevel PyramidFlow::variational_level(int level) const noexcept {
+  const auto l = floats(level);
+  const Rect& region = pyramid_.region[l];
+  const ImageSize size = plan_.level_size[l];
+  const Partners with = partners(false);
+  const Plane& next = stored(with.list[0].age, level);
+  const auto part = [&](Plane plane) {
+    plane.origin = plane.row(region.y) + region.x;
+    return plane;
+  };
+  VariationalLevel to;
+  to.next = {next.origin, next.stride, size.width, size.height};
+  to.reference = part(stored(with.reference_age, level));
+  to.guide =
+      level == 0 ? part(guide_[floats(history_.ring_index(with.reference_age))]) : to.reference;
+  to.residual = flow_residual_;
+  if (level == 0) to.confidence = confidence_;
+  to.x = region.x;
+  to.y = region.y;
+  to.width = region.width;
+  to.height = region.height;
+  to.smoothness = smoothness_of(plan_.pyramid, level);
+  to.half_sweeps = half_sweeps(plan_.pyramid, level);
+  to.reweightings = plan_.pyramid.reweightings;
+  return to;
+}
+
+void PyramidFlow::candidates(FrameJob&, const Step& step, int begin, int end,
+                             const Scratch& scratch) noexcept {
+  const auto& flow = flow_[floats(step.level)];
+  scratch.variational.candidates(variational_level(step.level), flow[floats(step.from)],
+                                 flow[floats(step.to)], begin, end);
+}
+
+void PyramidFlow::refine(FrameJob&, const Step& step, int begin, int end,
+                         const Scratch& scratch) noexcept {
+  const auto& flow = flow_[floats(step.level)];
+  scratch.variational.refine(variational_level(step.level), flow[floats(step.from)],
+                             flow[floats(step.to)], step.last, begin, end);
+}
+
+void PyramidFlow::guided_median(FrameJob&, const Step& step, int begin, int end,
+                                const Scratch& scratch) noexcept {
+  const auto& flow = flow_[floats(step.level)];
+  scratch.variational.guided_median(variational_level(step.level), flow[floats(step.from)],
+                                    flow[floats(step.to)], begin, end);
 }
 
 void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,

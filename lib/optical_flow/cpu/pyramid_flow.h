@@ -1,4 +1,4 @@
-// PyramidFlow: coarse-to-fine Lucas-Kanade on the CPU, over a window of stored frames.
+// PyramidFlow: coarse-to-fine flow on the CPU, over a window of stored frames.
 //
 // Each frame is prepared once, on arrival: pyramid, local normalization, light smoothing. The flow
 // of the reference frame is then computed from the coarsest level to the finest. On each level, the
@@ -12,6 +12,7 @@
 #include "image/warp.h"
 #include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
+#include "optical_flow/cpu/variational_solver.h"
 #include "optical_flow/cpu/window_solver.h"
 #include "optical_flow/pyramid_plan.h"
 
@@ -22,22 +23,9 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
-  static constexpr int kMargin = 16;  // floats before a row, for filters and warps
+  static constexpr int kMargin = FloatPlane::kMargin;
 
-  /// A plane with room beyond its edges for warps and filters.
-  struct Plane {
-    float* origin = nullptr;  // pixel (0, 0)
-    std::size_t stride = 0;
-
-    float* row(int y) const noexcept {
-      return origin + static_cast<std::ptrdiff_t>(y) * static_cast<std::ptrdiff_t>(stride);
-    }
-  };
-  struct FlowPlanes {
-    Plane u;
-    Plane v;
-  };
-
+  using Plane = FloatPlane;
   using Step = PyramidStep;
   using StepKind = PyramidStepKind;
 
@@ -60,6 +48,7 @@ class PyramidFlow final : public FlowOperator {
     float* row = nullptr;  // with margins
     std::size_t mean_stride = 0;
     DeviationScratch deviation;  // if the plan has it
+    VariationalScratch variational;
   };
 
   void layout_method(LayoutBuilder& builder) noexcept override;
@@ -89,11 +78,16 @@ class PyramidFlow final : public FlowOperator {
   void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void confidence_smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void candidates(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void refine(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void guided_median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void finish(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   /// Parts of steps.
   void texture(int begin, int end) noexcept;
   void deviation(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
 
+  bool is_variational() const noexcept { return plan_.pyramid.solver == FlowSolver::kVariational; }
+  VariationalLevel variational_level(int level) const noexcept;
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
@@ -102,6 +96,9 @@ class PyramidFlow final : public FlowOperator {
   int levels_;
   std::array<Bands, kMaxPyramidLevels> full_bands_{};
   std::array<Bands, kMaxPyramidLevels> region_bands_{};
+  /// Of the variational solver: one for each worker, because a band computes what it needs of its
+  /// neighbors.
+  std::array<Bands, kMaxPyramidLevels> refine_bands_{};
   Bands finish_bands_;
 
   SymmetricTaps contrast_box_;
@@ -121,8 +118,12 @@ class PyramidFlow final : public FlowOperator {
   std::array<Plane, kMaxPyramidPartners> warped_{};
   std::array<Plane, kMaxPyramidPartners> fit_{};
   Plane confidence_;
+  // kLucasKanade
   Plane weight_;
   FlowPlanes weighted_;
+  // kVariational
+  std::array<Plane, kMaxPyramidFrames> guide_{};  // the frames before they are smoothed
+  Plane flow_residual_;
   std::array<Scratch, kMaxWorkers> scratch_;
 };
 

@@ -1,0 +1,438 @@
+// The variational solver. Each kernel does the steps of the CPU backend on a tile, with what it
+// needs of the pixels around it. Red-black order makes the result independent of the tiles.
+#include "kernels/image/median.cuh"
+#include "kernels/optical_flow/pyramid.cuh"
+#include "kernels/optical_flow/variational_kernels.h"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr int kWidth = kPyramidTileWidth;
+
+__device__ inline float squared(float value) {
+  return value * value;
+}
+__device__ inline float inverse_of(float value) {
+  return quick_ratio(1.0f, value);
+}
+
+// ---- candidates
+
+__global__ void __launch_bounds__(kPyramidThreads)
+    candidates(const __grid_constant__ CandidateArguments a) {
+  constexpr int kHeight = kCandidateTileHeight;
+  constexpr int kCandidates = 5;
+  constexpr int kColumns = kWidth + 2;
+  constexpr int kRows = kHeight + 2;
+  constexpr int kOffsets[kCandidates][2] = {{0, 0},
+                                            {detail::kCandidateDistance, 0},
+                                            {-detail::kCandidateDistance, 0},
+                                            {0, detail::kCandidateDistance},
+                                            {0, -detail::kCandidateDistance}};
+  __shared__ float match[kCandidates][kRows][kColumns];
+  let_next_begin();
+  const References r = references(a.state, a.level);
+  wait_for_kernels_before();
+  const Rect& region = a.level.region;
+  const StoredLevel& stored_level = a.level.stored;
+  const float* const reference = stored(a.window, stored_level, r, r.reference_age) +
+                                 region.y * stored_level.stride + region.x;
+  const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
+  const int x0 = blockIdx.x * kWidth;
+  const int y0 = blockIdx.y * kHeight;
+  const auto flow_of = [&](int x, int y, int c) {
+    return flow_at<SourceKind::kEither>(a.source, clamp_to(x + kOffsets[c][0], region.width),
+                                        clamp_to(y + kOffsets[c][1], region.height));
+  };
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    const int x = clamp_to(x0 - 1 + at.column(), region.width);
+    const int y = clamp_to(y0 - 1 + at.row(), region.height);
+    const float here = reference[y * stored_level.stride + x];
+#pragma unroll
+    for (int c = 0; c < kCandidates; ++c) {
+      const float there = warped_pixel<false>(next, stored_level, region.x + x, region.y + y, 1.0f,
+                                              flow_of(x, y, c));
+      match[c][at.row()][at.column()] = fminf(fabsf(there - here), detail::kCandidateCap);
+    }
+  }
+  __syncthreads();
+  const int column = threadIdx.x % kWidth;
+  const int row = threadIdx.x / kWidth;
+  const int x = x0 + column;
+  const int y = y0 + row;
+  if (x >= region.width || y >= region.height) return;
+  float best = 0.0f;
+  int chosen = 0;
+#pragma unroll
+  for (int c = 0; c < kCandidates; ++c) {
+    float sum = 0.0f;
+#pragma unroll
+    for (int j = 0; j < 3; ++j)
+      sum +=
+          match[c][row + j][column] + match[c][row + j][column + 1] + match[c][row + j][column + 2];
+    if (c == 0) {
+      best = detail::kCandidateFactor * sum - detail::kCandidateMargin;
+    } else if (sum < best) {
+      best = sum;
+      chosen = c;
+    }
+  }
+  a.target.flow[y * a.target.stride + x] = flow_of(x, y, chosen);
+}
+static_assert(kPyramidThreads == kWidth * kCandidateTileHeight);
+
+// ---- the system of a warp
+
+/// (1 -8 0 8 -1) / 12
+template <typename Value>
+__device__ inline float derivative(const Value& value) {
+  return 8.0f / 12.0f * (value(1) - value(-1)) - 1.0f / 12.0f * (value(2) - value(-2));
+}
+
+/// The normal equations of the data term.
+struct DataTerm {
+  float xx = 0.0f;
+  float xy = 0.0f;
+  float yy = 0.0f;
+  float xt = 0.0f;
+  float yt = 0.0f;
+
+  __device__ void add(float p, float q, float t) {
+    const float n = p * p + q * q + detail::kDataFloor;
+    const float weight = rsqrtf(n * (t * t + detail::kDataWidth * n));
+    xx += weight * p * p;
+    xy += weight * p * q;
+    yy += weight * q * q;
+    xt += weight * p * t;
+    yt += weight * q * t;
+  }
+};
+
+__device__ inline float smoothness(float weight, float image, float2 across, float2 along) {
+  const float s = squared(across.x) + squared(across.y) +
+                  detail::kCrossShare * (squared(along.x) + squared(along.y)) +
+                  detail::kSmoothnessWidth;
+  const float edge =
+      inverse_of(1.0f + squared(image) * (1.0f / (detail::kEdgeScale * detail::kEdgeScale)));
+  return weight * (detail::kEdgeShare + (1.0f - detail::kEdgeShare) * edge) * rsqrtf(s);
+}
+
+__global__ void __launch_bounds__(kPyramidThreads)
+    set_up_system(const __grid_constant__ SystemArguments a) {
+  constexpr int kHeight = kSystemTileHeight;
+  constexpr int kReach = detail::kGradientReach;
+  constexpr int kColumns = kWidth + 4 * kReach;
+  constexpr int kRows = kHeight + 4 * kReach;
+  constexpr int kGradientColumns = kWidth + 2 * kReach;
+  constexpr int kGradientRows = kHeight + 2 * kReach;
+  __shared__ float2 flow[kRows][kColumns];
+  __shared__ float mean[kRows][kColumns];
+  __shared__ float residual[kRows][kColumns];
+  __shared__ float ix[kGradientRows][kGradientColumns];
+  __shared__ float iy[kGradientRows][kGradientColumns];
+  __shared__ float right[kHeight + 1][kWidth + 1];
+  __shared__ float down[kHeight + 1][kWidth + 1];
+  let_next_begin();
+  const References r = references(a.state, a.level);
+  wait_for_kernels_before();
+  const Rect& region = a.level.region;
+  const StoredLevel& stored_level = a.level.stored;
+  const float* const reference = stored(a.window, stored_level, r, r.reference_age) +
+                                 region.y * stored_level.stride + region.x;
+  const float* const guide =
+      stored(a.window, a.guide, r, r.reference_age) + region.y * a.guide.stride + region.x;
+  const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
+  const int x0 = blockIdx.x * kWidth;
+  const int y0 = blockIdx.y * kHeight;
+
+  // Pixels outside the region have the values of the nearest pixel inside.
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    const int x = clamp_to(x0 - 2 * kReach + at.column(), region.width);
+    const int y = clamp_to(y0 - 2 * kReach + at.row(), region.height);
+    const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
+    const float there = warped_pixel<true>(next, stored_level, region.x + x, region.y + y, 1.0f, w);
+    const float here = reference[y * stored_level.stride + x];
+    flow[at.row()][at.column()] = w;
+    residual[at.row()][at.column()] = there - here;
+    mean[at.row()][at.column()] = 0.5f * (there + here);
+  }
+  __syncthreads();
+  for (BlockWalk<> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
+    const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
+    const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
+    ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
+    iy[at.row()][at.column()] = derivative([&](int k) { return mean[row + k][column]; });
+  }
+  for (BlockWalk<> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
+    const int x = x0 - 1 + at.column();
+    const int y = y0 - 1 + at.row();
+    const int column = at.column() + 2 * kReach - 1;
+    const int row = at.row() + 2 * kReach - 1;
+    const auto image = [&](int to_x, int to_y) {
+      return guide[clamp_to(to_y, region.height) * a.guide.stride + clamp_to(to_x, region.width)];
+    };
+    const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
+    const float2 here = w(0, 0);
+    float to_right = 0.0f;
+    float to_down = 0.0f;
+    // Nothing lies beyond the border.
+    if (x >= 0 && x < region.width - 1) {
+      const float2 across = make_float2(w(1, 0).x - here.x, w(1, 0).y - here.y);
+      const float2 along =
+          make_float2(0.25f * ((w(0, 1).x + w(1, 1).x) - (w(0, -1).x + w(1, -1).x)),
+                      0.25f * ((w(0, 1).y + w(1, 1).y) - (w(0, -1).y + w(1, -1).y)));
+      to_right = smoothness(a.smoothness, image(x + 1, y) - image(x, y), across, along);
+    }
+    if (y >= 0 && y < region.height - 1) {
+      const float2 across = make_float2(w(0, 1).x - here.x, w(0, 1).y - here.y);
+      const float2 along =
+          make_float2(0.25f * ((w(1, 0).x + w(1, 1).x) - (w(-1, 0).x + w(-1, 1).x)),
+                      0.25f * ((w(1, 0).y + w(1, 1).y) - (w(-1, 0).y + w(-1, 1).y)));
+      to_down = smoothness(a.smoothness, image(x, y + 1) - image(x, y), across, along);
+    }
+    right[at.row()][at.column()] = to_right;
+    down[at.row()][at.column()] = to_down;
+  }
+  __syncthreads();
+
+  const int column = threadIdx.x % kWidth;
+  const int x = x0 + column;
+  if (x >= region.width) return;
+  for (int row = threadIdx.x / kWidth; row < kHeight; row += kPyramidThreads / kWidth) {
+    const int y = y0 + row;
+    if (y >= region.height) return;
+    const int gx = column + kReach;
+    const int gy = row + kReach;
+    const int rx = column + 2 * kReach;
+    const int ry = row + 2 * kReach;
+    const float xy = derivative([&](int k) { return ix[gy + k][gx]; });
+    DataTerm data;
+    data.add(derivative([&](int k) { return ix[gy][gx + k]; }), xy,
+             derivative([&](int k) { return residual[ry][rx + k]; }));
+    data.add(xy, derivative([&](int k) { return iy[gy + k][gx]; }),
+             derivative([&](int k) { return residual[ry + k][rx]; }));
+    const float2 w = flow[ry][rx];
+    // Distance of the warped position from the nearest edge; negative outside the image.
+    const float there_x = static_cast<float>(region.x + x) + w.x;
+    const float there_y = static_cast<float>(region.y + y) + w.y;
+    const float distance =
+        fminf(fminf(there_x, static_cast<float>(stored_level.width - 1) - there_x),
+              fminf(there_y, static_cast<float>(stored_level.height - 1) - there_y));
+    const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
+    for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
+
+    const float to_right = right[row + 1][column + 1];
+    const float to_left = right[row + 1][column];
+    const float to_down = down[row + 1][column + 1];
+    const float sum = to_right + to_left + to_down + down[row][column + 1] + detail::kLeastDiagonal;
+    const float p = data.xx + sum;
+    const float q = data.yy + sum;
+    const float determinant = 1.0f / (p * q - data.xy * data.xy);
+    const int index = y * a.system.stride + x;
+    a.system.inverse[index] =
+        make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
+    a.system.constant[index] = make_float4(
+        (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
+        data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
+    if (a.residual != nullptr) a.residual[y * a.stride + x] = residual[ry][rx];
+    if (a.confidence != nullptr) {
+      const float half = 0.5f * (data.xx + data.yy);
+      const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));
+      a.confidence[y * a.stride + x] = fmaxf(half - spread, 0.0f);
+    }
+  }
+}
+
+// ---- red-black sweeps
+
+__global__ void __launch_bounds__(kPyramidThreads)
+    sweeps(const __grid_constant__ SweepArguments a) {
+  constexpr int kHalo = kSweepsOfLaunch + 1;  // one more for the median
+  constexpr int kColumns = kSweepTileWidth + 2 * kHalo;
+  constexpr int kRows = kSweepTileHeight + 2 * kHalo;
+  static_assert(kColumns % 2 == 0 && kSweepTileWidth % 2 == 0);
+  __shared__ float2 flow[kRows][kColumns];
+  let_next_begin();
+  wait_for_kernels_before();
+  const int left = static_cast<int>(blockIdx.x) * kSweepTileWidth - kHalo;
+  const int top = static_cast<int>(blockIdx.y) * kSweepTileHeight - kHalo;
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next())
+    flow[at.row()][at.column()] = flow_at<SourceKind::kEither>(
+        a.source, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
+  __syncthreads();
+  for (int s = a.first; s < a.first + a.count; ++s) {
+    // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
+    for (BlockWalk<> at(kColumns / 2, kRows - 2); at.more(); at.next()) {
+      const int row = at.row() + 1;
+      const int y = top + row;
+      const int column = 2 * at.column() + ((left + y + s) & 1);
+      const int x = left + column;
+      if (column == 0 || column == kColumns - 1) continue;
+      if (x < 0 || y < 0 || x >= a.width || y >= a.height) continue;
+      const int index = y * a.system.stride + x;
+      const float4 inverse = a.system.inverse[index];
+      const float4 constant = a.system.constant[index];
+      const float to_up = y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
+      const float2 r = flow[row][column + 1];
+      const float2 l = flow[row][column - 1];
+      const float2 d = flow[row + 1][column];
+      const float2 u = flow[row - 1][column];
+      const float b0 =
+          constant.x + inverse.w * r.x + constant.w * l.x + constant.z * d.x + to_up * u.x;
+      const float b1 =
+          constant.y + inverse.w * r.y + constant.w * l.y + constant.z * d.y + to_up * u.y;
+      float2& w = flow[row][column];
+      const float2 step =
+          make_float2(inverse.x * b0 + inverse.y * b1 - w.x, inverse.y * b0 + inverse.z * b1 - w.y);
+      w = make_float2(w.x + detail::kRelaxation * step.x, w.y + detail::kRelaxation * step.y);
+    }
+    __syncthreads();
+  }
+  if (a.last) {
+    for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+      const float2 before = flow_at<SourceKind::kEither>(
+          a.before, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
+      float2& w = flow[at.row()][at.column()];
+      w = make_float2(
+          fminf(fmaxf(w.x, before.x - detail::kLargestStep), before.x + detail::kLargestStep),
+          fminf(fmaxf(w.y, before.y - detail::kLargestStep), before.y + detail::kLargestStep));
+    }
+    __syncthreads();
+  }
+  for (BlockWalk<> at(kSweepTileWidth, kSweepTileHeight); at.more(); at.next()) {
+    const int x = left + kHalo + at.column();
+    const int y = top + kHalo + at.row();
+    if (x >= a.width || y >= a.height) continue;
+    float2 w = flow[at.row() + kHalo][at.column() + kHalo];
+    if (a.median) {
+      const auto near = [&](int j, int i) {
+        return flow[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
+      };
+      w = make_float2(median_of<3>([&](int j, int i) { return near(j, i).x; }),
+                      median_of<3>([&](int j, int i) { return near(j, i).y; }));
+    }
+    a.target.flow[y * a.target.stride + x] = w;
+  }
+}
+
+// ---- the guided median
+
+__global__ void __launch_bounds__(kPyramidThreads)
+    guided_median(const __grid_constant__ GuidedMedianArguments a) {
+  constexpr int kHeight = kGuidedTileHeight;
+  constexpr int kReach = detail::kGuidedReach;
+  constexpr int kColumns = kWidth + 2 * kReach;
+  constexpr int kRows = kHeight + 2 * kReach;
+  constexpr int kSide = 5;
+  __shared__ float2 flow[kRows + 2][kColumns + 2];
+  __shared__ float color[kRows][kColumns];
+  __shared__ float trust[kRows][kColumns];
+  let_next_begin();
+  const References r = references(a.state, a.level);
+  wait_for_kernels_before();
+  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+  const Rect& region = a.level.region;
+  const float* const guide =
+      stored(a.window, a.guide, r, r.reference_age) + region.y * a.guide.stride + region.x;
+  const int x0 = a.target.x + blockIdx.x * kWidth;
+  const int y0 = a.target.y + blockIdx.y * kHeight;
+  for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
+    flow[at.row()][at.column()] = flow_at<SourceKind::kEither>(
+        a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
+        clamp_to(y0 - kReach - 1 + at.row(), region.height));
+  __syncthreads();
+  // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
+  // where the residual is large.
+  const auto trust_of = [&](int x, int y) {
+    const int column = x - (x0 - kReach - 1);
+    const int row = y - (y0 - kReach - 1);
+    const float twice = (flow[row][column + 1].x - flow[row][column - 1].x) +
+                        (flow[row + 1][column].y - flow[row - 1][column].y);
+    const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
+    const float difference = a.residual[y * a.stride + x] * (1.0f / detail::kResidualScale);
+    return squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference))));
+  };
+  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    const int x = clamp_to(x0 - kReach + at.column(), region.width);
+    const int y = clamp_to(y0 - kReach + at.row(), region.height);
+    color[at.row()][at.column()] = guide[y * a.guide.stride + x];
+    trust[at.row()][at.column()] = trust_of(x, y) + detail::kLeastTrust;
+  }
+  __syncthreads();
+  const int column = threadIdx.x % kWidth;
+  const int row = threadIdx.x / kWidth;
+  const int to_x = blockIdx.x * kWidth + column;
+  const int to_y = blockIdx.y * kHeight + row;
+  if (to_x < a.target.width && to_y < a.target.height) {
+    const auto sample = [&](int j, int i) {
+      return flow[row + 1 + j * detail::kGuidedStep][column + 1 + i * detail::kGuidedStep];
+    };
+    const float center = color[row + kReach][column + kReach];
+    float weight[kSide * kSide];
+    float sum = 1e-20f;
+    float2 mean = make_float2(0.0f, 0.0f);
+#pragma unroll
+    for (int j = 0; j < kSide; ++j) {
+#pragma unroll
+      for (int i = 0; i < kSide; ++i) {
+        const int at_row = row + j * detail::kGuidedStep;
+        const int at_column = column + i * detail::kGuidedStep;
+        const float q =
+            inverse_of(1.0f + squared(color[at_row][at_column] - center) *
+                                  (1.0f / (detail::kGuidedContrast * detail::kGuidedContrast)));
+        const float distance = detail::guided_share(i - 2) * detail::guided_share(j - 2);
+        const float t = q * q * distance * trust[at_row][at_column];
+        const float2 w = sample(j, i);
+        weight[j * kSide + i] = t;
+        sum += t;
+        mean = make_float2(mean.x + t * w.x, mean.y + t * w.y);
+      }
+    }
+    float scale = inverse_of(sum);
+    mean = make_float2(scale * mean.x, scale * mean.y);
+    for (int k = 0; k < a.reweightings; ++k) {
+      float2 next = make_float2(0.0f, 0.0f);
+      sum = 1e-20f;
+#pragma unroll
+      for (int j = 0; j < kSide; ++j) {
+#pragma unroll
+        for (int i = 0; i < kSide; ++i) {
+          const float2 w = sample(j, i);
+          const float t =
+              weight[j * kSide + i] *
+              rsqrtf(squared(w.x - mean.x) + squared(w.y - mean.y) + detail::kGuidedWidth);
+          sum += t;
+          next = make_float2(next.x + t * w.x, next.y + t * w.y);
+        }
+      }
+      scale = inverse_of(sum);
+      mean = make_float2(scale * next.x, scale * next.y);
+    }
+    float confidence = 0.0f;
+    if (a.confidence != nullptr) {
+      const int x = a.target.x + to_x;
+      const int y = a.target.y + to_y;
+      confidence = a.confidence[y * a.stride + x] * trust_of(x, y);
+    }
+    write_flow(a.target, frame, to_x, to_y, mean, confidence);
+  }
+  end_target(a.target, a.state);
+}
+static_assert(kPyramidThreads == kWidth * kGuidedTileHeight);
+
+}  // namespace
+
+Kernel<CandidateArguments> candidate_kernel() noexcept {
+  return candidates;
+}
+Kernel<SystemArguments> system_kernel() noexcept {
+  return set_up_system;
+}
+Kernel<SweepArguments> sweep_kernel() noexcept {
+  return sweeps;
+}
+Kernel<GuidedMedianArguments> guided_median_kernel() noexcept {
+  return guided_median;
+}
+
+}  // namespace ocellus::cuda

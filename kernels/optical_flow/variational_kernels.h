@@ -1,0 +1,82 @@
+// The CUDA kernels of the variational solver (optical_flow/variational.h), and their arguments as
+// plain data.
+#pragma once
+
+#include "kernels/optical_flow/pyramid_kernels.h"
+#include "optical_flow/variational.h"
+
+namespace ocellus::cuda {
+
+/// Gives pixels the flow of a neighbor that fits better.
+struct CandidateArguments {
+  const TemporalState* state;
+  Window window;
+  FlowLevel level;
+  FlowSource source;
+  FlowTarget target;
+};
+inline constexpr int kCandidateTileHeight = 8;
+Kernel<CandidateArguments> candidate_kernel() noexcept;
+
+/// The linear system of a warp, two float4 for each pixel: xx, xy and yy of the inverse of its
+/// block with the weight of the right neighbor; the constant with the weights of the lower and of
+/// the left neighbor.
+struct SystemPlanes {
+  float4* inverse;
+  float4* constant;
+  int stride;  ///< float4 from row to row
+};
+
+/// Warps the next frame and sets up the system.
+struct SystemArguments {
+  const TemporalState* state;
+  Window window;
+  FlowLevel level;
+  StoredLevel guide;  ///< the reference frame before it was smoothed
+  FlowSource source;
+  SystemPlanes system;
+  float* residual;    ///< null, or the plane for W - A
+  float* confidence;  ///< null, or that for the smaller eigenvalue of the data term
+  int stride;         ///< floats from row to row, for both
+  float smoothness;
+};
+inline constexpr int kSystemTileHeight = 16;
+Kernel<SystemArguments> system_kernel() noexcept;
+
+/// Half sweeps of the relaxation.
+struct SweepArguments {
+  SystemPlanes system;
+  FlowSource source;
+  FlowSource before;  ///< the flow before the warp, for the last launch
+  FlowTarget target;
+  int width;  ///< of the region
+  int height;
+  int first;    ///< number of the first half sweep of the launch
+  int count;    ///< at most kSweepsOfLaunch
+  bool last;    ///< limits the step of the warp
+  bool median;  ///< takes the median of 3x3 pixels, too
+};
+/// Half sweeps of a launch. A tile loads as many pixels around it.
+inline constexpr int kSweepsOfLaunch = 8;
+inline constexpr int kSweepTileWidth = 64;
+inline constexpr int kSweepTileHeight = 32;
+Kernel<SweepArguments> sweep_kernel() noexcept;
+
+/// The guided median.
+struct GuidedMedianArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  Window window;
+  FlowLevel level;
+  StoredLevel guide;
+  FlowSource source;
+  FlowTarget target;
+  const float* residual;
+  const float* confidence;  ///< null, or what the target's confidence is a part of
+  int stride;               ///< floats from row to row, for both
+  int reweightings;
+};
+inline constexpr int kGuidedTileHeight = 8;
+Kernel<GuidedMedianArguments> guided_median_kernel() noexcept;
+
+}  // namespace ocellus::cuda
