@@ -914,7 +914,7 @@ TEST(SlowProgram, BenchFlowRowsAreCompleteAndConsistent) {
   EXPECT_GT(bench["machine"]["read_gb_per_s"], 0.5);
   EXPECT_LT(bench["machine"]["read_gb_per_s"], 5000.0);
   EXPECT_GT(bench["machine"]["gflops"], 0.5);
-  const std::size_t expected = std::getenv("OCELLUS_HAS_OPENCV") != nullptr ? 10 : 6;
+  const std::size_t expected = std::getenv("OCELLUS_HAS_OPENCV") != nullptr ? 11 : 7;
   ASSERT_EQ(bench["rows"].size(), expected);
   for (const json& row : bench["rows"]) {
     EXPECT_GT(row["median_ms"], 0.0) << row["name"];
