@@ -29,6 +29,14 @@ std::size_t at(int index) {
   return static_cast<std::size_t>(index);
 }
 
+/// The planes of a target as the source of the next kernel.
+FlowSource source_of(const FlowTarget& target) {
+  FlowSource source{};
+  source.flow = target.flow;
+  source.stride = target.stride;
+  return source;
+}
+
 }  // namespace
 
 PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
@@ -248,9 +256,7 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
   target.stride = flow.stride;
   target.flow = flow.planes[frame.plane];
   frame.plane = 1 - frame.plane;
-  frame.source = FlowSource{};
-  frame.source.flow = target.flow;
-  frame.source.stride = target.stride;
+  frame.source = source_of(target);
   return target;
 }
 
@@ -350,7 +356,7 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   a.state = state();
   a.window = window();
   a.level = flow_level(level, false);
-  a.guide = level == 0 ? guide_ : stored_[at(level)];
+  a.guide = guide_of(level);
   a.source = frame.source;
   a.system = system_;
   a.stride = a.system.stride = flow_[at(level)].stride;
@@ -379,9 +385,7 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
       sweep.target.stride = a.stride;
     }
     OCELLUS_TRY(add(frame, sweep_kernel(), grid, 0, sweep));
-    sweep.source = FlowSource{};
-    sweep.source.flow = sweep.target.flow;
-    sweep.source.stride = sweep.target.stride;
+    sweep.source = source_of(sweep.target);
     sweep.first += sweep.count;
   }
   return {};
@@ -394,7 +398,7 @@ Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
   a.state = state();
   a.window = window();
   a.level = flow_level(level, false);
-  a.guide = level == 0 ? guide_ : stored_[at(level)];
+  a.guide = guide_of(level);
   a.source = frame.source;
   a.target = next_target(frame, level, finish);
   a.residual = residual_;

@@ -57,6 +57,10 @@ class PyramidFlow final : public FlowOperator {
   /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
   FlowLevel flow_level(int level, bool all_frames) const noexcept;
+  /// The reference frame before it was smoothed.
+  const StoredLevel& guide_of(int level) const noexcept {
+    return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];
+  }
   bool is_variational() const noexcept { return plan_.pyramid.solver == FlowSolver::kVariational; }
   Window window() const noexcept { return {window_, frame_floats_, plan_.frames}; }
 

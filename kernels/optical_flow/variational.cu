@@ -16,6 +16,12 @@ __device__ inline float inverse_of(float value) {
   return quick_ratio(1.0f, value);
 }
 
+/// Pointer to the region's first pixel in a plane of the reference frame.
+__device__ inline const float* region_of(const Window& window, const StoredLevel& plane,
+                                         const References& r, const Rect& region) {
+  return stored(window, plane, r, r.reference_age) + region.y * plane.stride + region.x;
+}
+
 // ---- candidates
 
 __global__ void __launch_bounds__(kPyramidThreads)
@@ -35,8 +41,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const StoredLevel& stored_level = a.level.stored;
-  const float* const reference = stored(a.window, stored_level, r, r.reference_age) +
-                                 region.y * stored_level.stride + region.x;
+  const float* const reference = region_of(a.window, stored_level, r, region);
   const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
@@ -137,10 +142,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const StoredLevel& stored_level = a.level.stored;
-  const float* const reference = stored(a.window, stored_level, r, r.reference_age) +
-                                 region.y * stored_level.stride + region.x;
-  const float* const guide =
-      stored(a.window, a.guide, r, r.reference_age) + region.y * a.guide.stride + region.x;
+  const float* const reference = region_of(a.window, stored_level, r, region);
+  const float* const guide = region_of(a.window, a.guide, r, region);
   const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
@@ -332,8 +335,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   wait_for_kernels_before();
   const TargetFrame frame = target_frame(a.target, a.frame, a.state);
   const Rect& region = a.level.region;
-  const float* const guide =
-      stored(a.window, a.guide, r, r.reference_age) + region.y * a.guide.stride + region.x;
+  const float* const guide = region_of(a.window, a.guide, r, region);
   const int x0 = a.target.x + blockIdx.x * kWidth;
   const int y0 = a.target.y + blockIdx.y * kHeight;
   for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())

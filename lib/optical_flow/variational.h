@@ -3,7 +3,6 @@
 // R = W - A and M = (W + A) / 2.
 #pragma once
 
-#include <cstdint>
 
 #include "optical_flow/plan.h"
 

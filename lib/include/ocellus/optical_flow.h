@@ -197,7 +197,7 @@ struct FlowOutput {
   ImageView u{};  ///< motion to the right, pixels per frame
   ImageView v{};  ///< motion down, pixels per frame
   /// May be left out; smaller eigenvalue of the structure tensor, (gray levels per pixel)^2 unless
-  /// normalized.
+  /// normalized. With kVariational, that of the matrix of the data term, without a unit.
   ImageView confidence{};
   /// Only with OpticalFlowConfig::deviation, and may be left out; standard deviation of the flow in
   /// pixels per frame. At least 68 % of the end-point errors are below it, and 95 % below its

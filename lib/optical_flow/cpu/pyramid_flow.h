@@ -48,7 +48,7 @@ class PyramidFlow final : public FlowOperator {
     float* row = nullptr;  // with margins
     std::size_t mean_stride = 0;
     DeviationScratch deviation;  // if the plan has it
-    VariationalScratch variational;
+    VariationalSolver variational;
   };
 
   void layout_method(LayoutBuilder& builder) noexcept override;

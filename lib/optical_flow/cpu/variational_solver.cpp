@@ -23,8 +23,8 @@ std::size_t floats(int count) {
 
 }  // namespace
 
-void VariationalScratch::layout(LayoutBuilder& builder, int width,
-                                const PyramidConfig& config) noexcept {
+void VariationalSolver::layout(LayoutBuilder& builder, int width,
+                               const PyramidConfig& config) noexcept {
   const auto ring = [&](Ring& to, int rows, int pixels) {
     to.stride = row_stride(pixels + 2 * kMargin);
     to.mask = rows - 1;
@@ -45,8 +45,8 @@ void VariationalScratch::layout(LayoutBuilder& builder, int width,
   zeros_ = builder.take<float>(line);
 }
 
-void VariationalScratch::candidates(const VariationalLevel& level, const FlowPlanes& in,
-                                    const FlowPlanes& out, int begin, int end) const noexcept {
+void VariationalSolver::candidates(const VariationalLevel& level, const FlowPlanes& in,
+                                   const FlowPlanes& out, int begin, int end) const noexcept {
   static constexpr int kOffsets[kCandidates][2] = {{0, 0},
                                                    {kCandidateDistance, 0},
                                                    {-kCandidateDistance, 0},
@@ -82,9 +82,9 @@ void VariationalScratch::candidates(const VariationalLevel& level, const FlowPla
   }
 }
 
-void VariationalScratch::refine(const VariationalLevel& level, const FlowPlanes& in,
-                                const FlowPlanes& out, bool last, int begin,
-                                int end) const noexcept {
+void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& in,
+                               const FlowPlanes& out, bool last, int begin,
+                               int end) const noexcept {
   const int width = level.width;
   const int height = level.height;
   const int sweeps = level.half_sweeps;
@@ -246,8 +246,8 @@ void VariationalScratch::refine(const VariationalLevel& level, const FlowPlanes&
   }
 }
 
-void VariationalScratch::guided_median(const VariationalLevel& level, const FlowPlanes& in,
-                                       const FlowPlanes& out, int begin, int end) const noexcept {
+void VariationalSolver::guided_median(const VariationalLevel& level, const FlowPlanes& in,
+                                      const FlowPlanes& out, int begin, int end) const noexcept {
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, level.height - 1); };
   const auto trust = [&](int y) { return trust_.row(y); };
   int next = clamp_row(begin - kGuidedReach);

@@ -46,8 +46,8 @@ struct VariationalLevel {
   int reweightings = 0;
 };
 
-/// Memory of one worker.
-class VariationalScratch {
+/// The steps of one worker, with its memory.
+class VariationalSolver {
  public:
   /// For rows of `width` pixels.
   void layout(LayoutBuilder& builder, int width, const PyramidConfig& config) noexcept;
