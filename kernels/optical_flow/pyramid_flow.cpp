@@ -60,7 +60,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     return plane;
   };
   if (plan.deviation) texture_ = add_plane();
-  if (is_variational()) guide_ = add_plane();
+  if (is_variational(plan_)) guide_ = add_plane();
   partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
@@ -79,7 +79,7 @@ void PyramidFlow::layout(LayoutBuilder& device) noexcept {
   }
   confidence_ = device.take<float>(most);
   zeros_ = device.take<float2>(at(flow_[at(plan_.levels - 1)].stride));
-  if (is_variational()) {
+  if (is_variational(plan_)) {
     system_ = {device.take<float4>(most), device.take<float4>(most), 0};
     for (float2*& plane : swept_) plane = device.take<float2>(most);
     residual_ = device.take<float>(most);
@@ -211,7 +211,7 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
   }
   a.texture = texture_;
   a.guide = guide_;
-  a.smoothed_levels = is_variational() ? 1 : plan_.levels;
+  a.smoothed_levels = is_variational(plan_) ? 1 : plan_.levels;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);

@@ -61,7 +61,6 @@ class PyramidFlow final : public FlowOperator {
   const StoredLevel& guide_of(int level) const noexcept {
     return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];
   }
-  bool is_variational() const noexcept { return plan_.pyramid.solver == FlowSolver::kVariational; }
   Window window() const noexcept { return {window_, frame_floats_, plan_.frames}; }
 
   detail::PyramidPlan pyramid_;

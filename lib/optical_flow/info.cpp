@@ -107,7 +107,7 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   char coarse[24] = "";
   if (plan.levels > kFineLevels && p.coarse_warps != p.warps)
     std::snprintf(coarse, sizeof(coarse), " or %d", p.coarse_warps);
-  const bool variational = p.solver == FlowSolver::kVariational;
+  const bool variational = is_variational(plan);
   char solver[40];
   if (variational)
     std::snprintf(solver, sizeof(solver), "variational, %d sweeps", p.sweeps);

@@ -107,7 +107,7 @@ void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcep
   plan.smoothing_radius =
       pyramid.smoothing == FlowSmoothing::kNone ? 0 : pyramid.smoothing_size / 2;
   plan.pyramid = pyramid;
-  if (pyramid.solver == FlowSolver::kVariational) {
+  if (is_variational(plan)) {
     // The steps that both solvers share read these options of the other one.
     plan.pyramid.window_frames = 2;
     plan.pyramid.normalize = false;

@@ -81,6 +81,10 @@ struct OpticalFlowPlan {
   InvalidFlow invalid = InvalidFlow::kNan;
 };
 
+inline bool is_variational(const OpticalFlowPlan& plan) noexcept {
+  return plan.pyramid.solver == FlowSolver::kVariational;
+}
+
 /// The value of u and v where the flow is invalid.
 inline float invalid_value(const OpticalFlowPlan& plan) noexcept {
   return plan.invalid == InvalidFlow::kNan ? std::numeric_limits<float>::quiet_NaN() : 0.0f;

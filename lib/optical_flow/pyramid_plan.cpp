@@ -13,8 +13,7 @@ namespace {
 constexpr double kPresmoothingSigma = 0.8;
 
 int warps_of(const OpticalFlowPlan& plan, int level) {
-  if (plan.pyramid.solver == FlowSolver::kVariational)
-    return variational_warps(plan.pyramid, level);
+  if (is_variational(plan)) return variational_warps(plan.pyramid, level);
   return level < 2 ? plan.pyramid.warps : plan.pyramid.coarse_warps;
 }
 
@@ -22,7 +21,7 @@ int warps_of(const OpticalFlowPlan& plan, int level) {
 int reach_of(const OpticalFlowPlan& plan, int level) {
   const PyramidConfig& pyramid = plan.pyramid;
   const int warps = warps_of(plan, level);
-  if (pyramid.solver == FlowSolver::kVariational) {
+  if (is_variational(plan)) {
     const int median = 1;
     return warps * (half_sweeps(pyramid, level) + 2 * kGradientReach + median) + kGuidedReach + 1 +
            kCandidateDistance + 1;
@@ -36,9 +35,8 @@ int reach_of(const OpticalFlowPlan& plan, int level) {
 
 PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
   double sum = 0.0;
-  const double sigma = plan.pyramid.solver == FlowSolver::kVariational
-                           ? static_cast<double>(kVariationalPresmoothingSigma)
-                           : kPresmoothingSigma;
+  const double sigma = is_variational(plan) ? static_cast<double>(kVariationalPresmoothingSigma)
+                                            : kPresmoothingSigma;
   for (int k = 0; k <= kPresmoothingRadius; ++k) {
     const double distance = k / sigma;
     float& weight = presmoothing[static_cast<std::size_t>(k)];
@@ -73,8 +71,7 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   int from_above = 0;
   for (int l = plan.levels - 1; l >= 0; --l) {
     add_step(Kind::kExpand, l).from = from_above;
-    from_above = pyramid.solver == FlowSolver::kVariational ? plan_variational(plan, l)
-                                                            : plan_lucas_kanade(plan, l);
+    from_above = is_variational(plan) ? plan_variational(plan, l) : plan_lucas_kanade(plan, l);
   }
   if (plan.deviation) {
     PyramidStep& warp = add_step(Kind::kWarp, 0);

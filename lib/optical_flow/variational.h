@@ -1,8 +1,7 @@
-// The constants of FlowSolver::kVariational, for all backends. docs/optical_flow_method.md derives
-// the energy. w is the flow before a warp, W the next frame warped by it, A the reference frame,
+// The constants of FlowSolver::kVariational, for all backends. docs/optical_flow_method.md has
+// the equations. w is the flow before a warp, W the next frame warped by it, A the reference frame,
 // R = W - A and M = (W + A) / 2.
 #pragma once
-
 
 #include "optical_flow/plan.h"
 

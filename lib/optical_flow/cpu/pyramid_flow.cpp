@@ -69,9 +69,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
-  for (int f = 0; is_variational() && f < plan_.pyramid.window_frames; ++f)
+  for (int f = 0; is_variational(plan_) && f < plan_.pyramid.window_frames; ++f)
     guide_[floats(f)] = work_plane();
-  if (is_variational()) flow_residual_ = work_plane();
+  if (is_variational(plan_)) flow_residual_ = work_plane();
   for (int f = 0; plan_.deviation && f < plan_.pyramid.window_frames; ++f)
     texture_[floats(f)] = work_plane();
   const int partners = plan_.pyramid.window_frames - 1;
@@ -80,7 +80,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     if (partners > 1) fit_[floats(k)] = work_plane();
   }
   confidence_ = work_plane();
-  if (!is_variational() && plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
+  if (!is_variational(plan_) && plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
     weight_ = work_plane();
     weighted_ = {work_plane(), work_plane()};
   }
@@ -90,7 +90,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
     scratch.sweep.layout(builder, plan_.size.width, radius, kSweepPlanes);
     if (plan_.deviation) scratch.deviation.layout(builder, plan_.size.width);
-    if (is_variational()) scratch.variational.layout(builder, plan_.size.width, plan_.pyramid);
+    if (is_variational(plan_)) scratch.variational.layout(builder, plan_.size.width, plan_.pyramid);
     scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
     scratch.mean = builder.take<float>(5 * scratch.mean_stride);
     scratch.s2 = builder.take<float>(row_stride(plan_.size.width));
@@ -169,7 +169,7 @@ void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
     if (plan_.deviation) replicate_edges(raw_[0].row(y), plan_.size.width, 1, 1);
-    if (is_variational()) {
+    if (is_variational(plan_)) {
       float* const guide = guide_[floats(history_.head())].row(y);
       std::memcpy(guide, raw_[0].row(y), floats(plan_.size.width) * sizeof(float));
       replicate_edges(guide, plan_.size.width, kGuidedReach, kGuidedReach);
@@ -234,7 +234,7 @@ void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
     for (int k = 1; y == size.height - 1 && k <= kWarpAfter; ++k) keep(y + k, row);
   };
   // The variational solver smooths the finest level only.
-  if (is_variational() && step.level > 0) {
+  if (is_variational(plan_) && step.level > 0) {
     for (int y = begin; y < end; ++y) keep_row(y, in.row(y));
     return;
   }

@@ -86,7 +86,6 @@ class PyramidFlow final : public FlowOperator {
   void texture(int begin, int end) noexcept;
   void deviation(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
 
-  bool is_variational() const noexcept { return plan_.pyramid.solver == FlowSolver::kVariational; }
   VariationalLevel variational_level(int level) const noexcept;
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;
