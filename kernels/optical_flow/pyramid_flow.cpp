@@ -384,7 +384,7 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
       sweep.target.flow = swept_[launch % 2];
       sweep.target.stride = a.stride;
     }
-    OCELLUS_TRY(add(frame, sweep_kernel(), grid, 0, sweep));
+    OCELLUS_TRY(add(frame, sweep_kernel(), grid, 0, sweep, kSweepThreads));
     sweep.source = source_of(sweep.target);
     sweep.first += sweep.count;
   }

@@ -248,68 +248,99 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
 // ---- red-black sweeps
 
-__global__ void __launch_bounds__(kPyramidThreads)
-    sweeps(const __grid_constant__ SweepArguments a) {
+/// What a half sweep needs of a pixel, which stays in registers.
+struct SweepPixel {
+  float4 inverse;
+  float4 constant;
+  float to_up;
+  int at;  ///< of the pixel in the tile; 0: it is not computed
+};
+
+__global__ void __launch_bounds__(kSweepThreads) sweeps(const __grid_constant__ SweepArguments a) {
   constexpr int kHalo = kSweepsOfLaunch + 1;  // one more for the median
   constexpr int kColumns = kSweepTileWidth + 2 * kHalo;
   constexpr int kRows = kSweepTileHeight + 2 * kHalo;
+  // The rows at the edge of the tile are not computed.
+  constexpr int kColorPixels = kColumns / 2 * (kRows - 2);
+  constexpr int kSlots = (kColorPixels + kSweepThreads - 1) / kSweepThreads;
   static_assert(kColumns % 2 == 0 && kSweepTileWidth % 2 == 0);
-  __shared__ float2 flow[kRows][kColumns];
+  __shared__ float2 flow[kRows * kColumns];
   let_next_begin();
   wait_for_kernels_before();
   const int left = static_cast<int>(blockIdx.x) * kSweepTileWidth - kHalo;
   const int top = static_cast<int>(blockIdx.y) * kSweepTileHeight - kHalo;
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next())
-    flow[at.row()][at.column()] = flow_at<SourceKind::kEither>(
-        a.source, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
-  __syncthreads();
-  for (int s = a.first; s < a.first + a.count; ++s) {
-    // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
-    for (BlockWalk<> at(kColumns / 2, kRows - 2); at.more(); at.next()) {
-      const int row = at.row() + 1;
+  SweepPixel pixels[2][kSlots];
+#pragma unroll
+  for (int color = 0; color < 2; ++color) {
+#pragma unroll
+    for (int k = 0; k < kSlots; ++k) {
+      const int number = static_cast<int>(threadIdx.x) + k * kSweepThreads;
+      const int row = number / (kColumns / 2) + 1;
       const int y = top + row;
-      const int column = 2 * at.column() + ((left + y + s) & 1);
+      const int column = 2 * (number % (kColumns / 2)) + ((left + y + color) & 1);
       const int x = left + column;
-      if (column == 0 || column == kColumns - 1) continue;
+      SweepPixel& to = pixels[color][k];
+      to = {};
+      if (number >= kColorPixels || column == 0 || column == kColumns - 1) continue;
       if (x < 0 || y < 0 || x >= a.width || y >= a.height) continue;
       const int index = y * a.system.stride + x;
-      const float4 inverse = a.system.inverse[index];
-      const float4 constant = a.system.constant[index];
-      const float to_up = y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
-      const float2 r = flow[row][column + 1];
-      const float2 l = flow[row][column - 1];
-      const float2 d = flow[row + 1][column];
-      const float2 u = flow[row - 1][column];
-      const float b0 =
-          constant.x + inverse.w * r.x + constant.w * l.x + constant.z * d.x + to_up * u.x;
-      const float b1 =
-          constant.y + inverse.w * r.y + constant.w * l.y + constant.z * d.y + to_up * u.y;
-      float2& w = flow[row][column];
-      const float2 step =
-          make_float2(inverse.x * b0 + inverse.y * b1 - w.x, inverse.y * b0 + inverse.z * b1 - w.y);
+      to.inverse = a.system.inverse[index];
+      to.constant = a.system.constant[index];
+      if (y > 0) to.to_up = a.system.constant[index - a.system.stride].z;
+      to.at = row * kColumns + column;
+    }
+  }
+  for (BlockWalk<kSweepThreads> at(kColumns, kRows); at.more(); at.next())
+    flow[at.row() * kColumns + at.column()] = flow_at<SourceKind::kEither>(
+        a.source, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
+  __syncthreads();
+  const auto half_sweep = [&](const SweepPixel(&color)[kSlots]) {
+#pragma unroll
+    for (int k = 0; k < kSlots; ++k) {
+      const SweepPixel& p = color[k];
+      if (p.at == 0) continue;
+      const float2 r = flow[p.at + 1];
+      const float2 l = flow[p.at - 1];
+      const float2 d = flow[p.at + kColumns];
+      const float2 u = flow[p.at - kColumns];
+      const float b0 = p.constant.x + p.inverse.w * r.x + p.constant.w * l.x + p.constant.z * d.x +
+                       p.to_up * u.x;
+      const float b1 = p.constant.y + p.inverse.w * r.y + p.constant.w * l.y + p.constant.z * d.y +
+                       p.to_up * u.y;
+      float2& w = flow[p.at];
+      const float2 step = make_float2(p.inverse.x * b0 + p.inverse.y * b1 - w.x,
+                                      p.inverse.y * b0 + p.inverse.z * b1 - w.y);
       w = make_float2(w.x + detail::kRelaxation * step.x, w.y + detail::kRelaxation * step.y);
     }
     __syncthreads();
+  };
+  // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
+  for (int s = a.first; s < a.first + a.count; ++s) {
+    if ((s & 1) == 0)
+      half_sweep(pixels[0]);
+    else
+      half_sweep(pixels[1]);
   }
   if (a.last) {
-    for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+    for (BlockWalk<kSweepThreads> at(kColumns, kRows); at.more(); at.next()) {
       const float2 before = flow_at<SourceKind::kEither>(
           a.before, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
-      float2& w = flow[at.row()][at.column()];
+      float2& w = flow[at.row() * kColumns + at.column()];
       w = make_float2(
           fminf(fmaxf(w.x, before.x - detail::kLargestStep), before.x + detail::kLargestStep),
           fminf(fmaxf(w.y, before.y - detail::kLargestStep), before.y + detail::kLargestStep));
     }
     __syncthreads();
   }
-  for (BlockWalk<> at(kSweepTileWidth, kSweepTileHeight); at.more(); at.next()) {
+  for (BlockWalk<kSweepThreads> at(kSweepTileWidth, kSweepTileHeight); at.more(); at.next()) {
     const int x = left + kHalo + at.column();
     const int y = top + kHalo + at.row();
     if (x >= a.width || y >= a.height) continue;
-    float2 w = flow[at.row() + kHalo][at.column() + kHalo];
+    float2 w = flow[(at.row() + kHalo) * kColumns + at.column() + kHalo];
     if (a.median) {
       const auto near = [&](int j, int i) {
-        return flow[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
+        return flow[(clamp_to(y + j - 1, a.height) - top) * kColumns +
+                    clamp_to(x + i - 1, a.width) - left];
       };
       w = make_float2(median_of<3>([&](int j, int i) { return near(j, i).x; }),
                       median_of<3>([&](int j, int i) { return near(j, i).y; }));

@@ -58,6 +58,8 @@ struct SweepArguments {
 };
 /// Half sweeps of a launch. A tile loads as many pixels around it.
 inline constexpr int kSweepsOfLaunch = 8;
+/// Threads of a block. A thread keeps the coefficients of two pixels of each color in registers.
+inline constexpr int kSweepThreads = 1024;
 inline constexpr int kSweepTileWidth = 64;
 inline constexpr int kSweepTileHeight = 32;
 Kernel<SweepArguments> sweep_kernel() noexcept;
