@@ -372,10 +372,22 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   sweep.source = sweep.before = a.source;
   sweep.width = region.width;
   sweep.height = region.height;
-  const dim3 grid(block_count(region.width, kSweepTileWidth),
-                  block_count(region.height, kSweepTileHeight), 1);
+  const auto grid_for = [&](int most) {
+    const int around = 2 * sweep_halo(most);
+    return dim3(block_count(region.width, kSweepTileWidth - around),
+                block_count(region.height, kSweepTileHeight - around), 1);
+  };
+  // As many half sweeps in a launch as leave each multiprocessor at most one block.
+  int most = kSweepCounts[0];
+  for (const int count : kSweepCounts) {
+    const dim3 grid = grid_for(count);
+    if (most < half_sweeps &&
+        static_cast<int>(grid.x * grid.y) <= device().traits().multiprocessors)
+      most = count;
+  }
+  const int launches = (half_sweeps + most - 1) / most;
   for (int launch = 0; sweep.first < half_sweeps; ++launch) {
-    sweep.count = std::min(kSweepsOfLaunch, half_sweeps - sweep.first);
+    sweep.count = (half_sweeps - sweep.first) / (launches - launch);
     sweep.last = sweep.first + sweep.count == half_sweeps;
     sweep.median = sweep.last && !step.last;
     if (sweep.last) {
@@ -384,7 +396,7 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
       sweep.target.flow = swept_[launch % 2];
       sweep.target.stride = a.stride;
     }
-    OCELLUS_TRY(add(frame, sweep_kernel(), grid, 0, sweep, kSweepThreads));
+    OCELLUS_TRY(add(frame, sweep_kernel(most), grid_for(most), 0, sweep, kSweepThreads));
     sweep.source = source_of(sweep.target);
     sweep.first += sweep.count;
   }

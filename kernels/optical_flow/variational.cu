@@ -248,99 +248,166 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
 // ---- red-black sweeps
 
-/// What a half sweep needs of a pixel, which stays in registers.
-struct SweepPixel {
-  float4 inverse;
-  float4 constant;
-  float to_up;
-  int at;  ///< of the pixel in the tile; 0: it is not computed
-};
+/// The state of the pixels of a thread, which stays in registers: 2 columns of kRows rows. In the
+/// half sweep of a color, a row has one pixel of it, in column (row + color) % 2.
+struct SweepPixels {
+  static constexpr int kRows = kSweepRowsOfThread;
+  static_assert(kRows % 2 == 0);
 
-__global__ void __launch_bounds__(kSweepThreads) sweeps(const __grid_constant__ SweepArguments a) {
-  constexpr int kHalo = kSweepsOfLaunch + 1;  // one more for the median
-  constexpr int kColumns = kSweepTileWidth + 2 * kHalo;
-  constexpr int kRows = kSweepTileHeight + 2 * kHalo;
-  // The rows at the edge of the tile are not computed.
-  constexpr int kColorPixels = kColumns / 2 * (kRows - 2);
-  constexpr int kSlots = (kColorPixels + kSweepThreads - 1) / kSweepThreads;
-  static_assert(kColumns % 2 == 0 && kSweepTileWidth % 2 == 0);
-  __shared__ float2 flow[kRows * kColumns];
-  let_next_begin();
-  wait_for_kernels_before();
-  const int left = static_cast<int>(blockIdx.x) * kSweepTileWidth - kHalo;
-  const int top = static_cast<int>(blockIdx.y) * kSweepTileHeight - kHalo;
-  SweepPixel pixels[2][kSlots];
+  float2 flow[kRows][2];
+  float2 constant[kRows][2];
+  float xx[kRows][2];  ///< of the inverse of the pixel's block
+  float xy[kRows][2];
+  float yy[kRows][2];
+  float beside[kRows][3];       ///< weights between columns -1, 0, 1 and 2
+  float between[kRows + 1][2];  ///< weights between rows -1, 0, ... and kRows
+
+  __device__ void load(const SweepArguments& a, int left, int top) {
 #pragma unroll
-  for (int color = 0; color < 2; ++color) {
+    for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int k = 0; k < kSlots; ++k) {
-      const int number = static_cast<int>(threadIdx.x) + k * kSweepThreads;
-      const int row = number / (kColumns / 2) + 1;
-      const int y = top + row;
-      const int column = 2 * (number % (kColumns / 2)) + ((left + y + color) & 1);
-      const int x = left + column;
-      SweepPixel& to = pixels[color][k];
-      to = {};
-      if (number >= kColorPixels || column == 0 || column == kColumns - 1) continue;
-      if (x < 0 || y < 0 || x >= a.width || y >= a.height) continue;
-      const int index = y * a.system.stride + x;
-      to.inverse = a.system.inverse[index];
-      to.constant = a.system.constant[index];
-      if (y > 0) to.to_up = a.system.constant[index - a.system.stride].z;
-      to.at = row * kColumns + column;
+      for (int c = 0; c < 2; ++c) {
+        const int x = left + c;
+        const int y = top + r;
+        // Outside the region the coefficients are zero.
+        const bool inside = x >= 0 && y >= 0 && x < a.width && y < a.height;
+        const int index = y * a.system.stride + x;
+        float4 inverse = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float4 rest = inverse;
+        if (inside) {
+          inverse = a.system.inverse[index];
+          rest = a.system.constant[index];
+        }
+        xx[r][c] = inverse.x;
+        xy[r][c] = inverse.y;
+        yy[r][c] = inverse.z;
+        constant[r][c] = make_float2(rest.x, rest.y);
+        beside[r][c + 1] = inverse.w;
+        between[r + 1][c] = rest.z;
+        if (c == 0) beside[r][0] = rest.w;
+        if (r == 0)
+          between[0][c] = inside && y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c)
+        flow[r][c] = flow_at<SourceKind::kEither>(a.source, clamp_to(left + c, a.width),
+                                                  clamp_to(top + r, a.height));
     }
   }
-  for (BlockWalk<kSweepThreads> at(kColumns, kRows); at.more(); at.next())
-    flow[at.row() * kColumns + at.column()] = flow_at<SourceKind::kEither>(
-        a.source, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
-  __syncthreads();
-  const auto half_sweep = [&](const SweepPixel(&color)[kSlots]) {
+
+  /// The pixel of a color in the first and in the last row.
+  template <int kColor>
+  __device__ float2 first() const {
+    return flow[0][kColor];
+  }
+  template <int kColor>
+  __device__ float2 last() const {
+    return flow[kRows - 1][1 - kColor];
+  }
+
+  /// A half sweep. `above` and `below` are the neighbors of the first and of the last row's pixel.
+  template <int kColor>
+  __device__ void relax(float2 above, float2 below) {
 #pragma unroll
-    for (int k = 0; k < kSlots; ++k) {
-      const SweepPixel& p = color[k];
-      if (p.at == 0) continue;
-      const float2 r = flow[p.at + 1];
-      const float2 l = flow[p.at - 1];
-      const float2 d = flow[p.at + kColumns];
-      const float2 u = flow[p.at - kColumns];
-      const float b0 = p.constant.x + p.inverse.w * r.x + p.constant.w * l.x + p.constant.z * d.x +
-                       p.to_up * u.x;
-      const float b1 = p.constant.y + p.inverse.w * r.y + p.constant.w * l.y + p.constant.z * d.y +
-                       p.to_up * u.y;
-      float2& w = flow[p.at];
-      const float2 step = make_float2(p.inverse.x * b0 + p.inverse.y * b1 - w.x,
-                                      p.inverse.y * b0 + p.inverse.z * b1 - w.y);
+    for (int r = 0; r < kRows; ++r) {
+      constexpr unsigned kAllLanes = 0xffffffffu;
+      const int c = (r + kColor) % 2;
+      const float2 own = flow[r][1 - c];
+      const float2 beyond = c == 0 ? make_float2(__shfl_up_sync(kAllLanes, own.x, 1),
+                                                 __shfl_up_sync(kAllLanes, own.y, 1))
+                                   : make_float2(__shfl_down_sync(kAllLanes, own.x, 1),
+                                                 __shfl_down_sync(kAllLanes, own.y, 1));
+      const float2 up = r > 0 ? flow[r - 1][c] : above;
+      const float2 down = r + 1 < kRows ? flow[r + 1][c] : below;
+      const float to_own = beside[r][1];
+      const float to_beyond = beside[r][c == 0 ? 0 : 2];
+      const float to_up = between[r][c];
+      const float to_down = between[r + 1][c];
+      const float b0 = constant[r][c].x + to_own * own.x + to_beyond * beyond.x + to_up * up.x +
+                       to_down * down.x;
+      const float b1 = constant[r][c].y + to_own * own.y + to_beyond * beyond.y + to_up * up.y +
+                       to_down * down.y;
+      float2& w = flow[r][c];
+      const float2 step =
+          make_float2(xx[r][c] * b0 + xy[r][c] * b1 - w.x, xy[r][c] * b0 + yy[r][c] * b1 - w.y);
       w = make_float2(w.x + detail::kRelaxation * step.x, w.y + detail::kRelaxation * step.y);
     }
+  }
+};
+
+/// kMost is the largest count of half sweeps.
+template <int kMost>
+__global__ void __launch_bounds__(kSweepThreads, 1)
+    sweeps(const __grid_constant__ SweepArguments a) {
+  constexpr int kHalo = sweep_halo(kMost);
+  constexpr int kWarps = kSweepThreads / 32;
+  __shared__ float2 tile[kSweepTileHeight][kSweepTileWidth];
+  // Its first part has the first and the last row of each warp, of the last two half sweeps.
+  const auto edge = [&](int half_sweep, int warp, bool last) -> float2& {
+    return (&tile[0][0])[((half_sweep % 2 * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 +
+                         threadIdx.x % 32];
+  };
+  static_assert(2 * kWarps * 2 * 32 <= kSweepTileHeight * kSweepTileWidth);
+  let_next_begin();
+  wait_for_kernels_before();
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int row = warp * SweepPixels::kRows;
+  const int column = static_cast<int>(threadIdx.x) % 32 * 2;
+  // The sum of both is even, so that the color of a register does not depend on the block.
+  const int left = static_cast<int>(blockIdx.x) * (kSweepTileWidth - 2 * kHalo) - kHalo;
+  const int top = static_cast<int>(blockIdx.y) * (kSweepTileHeight - 2 * kHalo) - kHalo;
+  SweepPixels pixels;
+  pixels.load(a, left + column, top + row);
+  const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
+    edge(half_sweep, warp, false) = first;
+    edge(half_sweep, warp, true) = last;
     __syncthreads();
   };
+  // What the half sweep before has left.
+  if (a.first % 2 == 0)
+    publish(1, pixels.first<1>(), pixels.last<1>());
+  else
+    publish(0, pixels.first<0>(), pixels.last<0>());
   // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
   for (int s = a.first; s < a.first + a.count; ++s) {
-    if ((s & 1) == 0)
-      half_sweep(pixels[0]);
-    else
-      half_sweep(pixels[1]);
-  }
-  if (a.last) {
-    for (BlockWalk<kSweepThreads> at(kColumns, kRows); at.more(); at.next()) {
-      const float2 before = flow_at<SourceKind::kEither>(
-          a.before, clamp_to(left + at.column(), a.width), clamp_to(top + at.row(), a.height));
-      float2& w = flow[at.row() * kColumns + at.column()];
-      w = make_float2(
-          fminf(fmaxf(w.x, before.x - detail::kLargestStep), before.x + detail::kLargestStep),
-          fminf(fmaxf(w.y, before.y - detail::kLargestStep), before.y + detail::kLargestStep));
+    const float2 above = edge(s + 1, max(warp - 1, 0), true);
+    const float2 below = edge(s + 1, min(warp + 1, kWarps - 1), false);
+    if (s % 2 == 0) {
+      pixels.relax<0>(above, below);
+      publish(0, pixels.first<0>(), pixels.last<0>());
+    } else {
+      pixels.relax<1>(above, below);
+      publish(1, pixels.first<1>(), pixels.last<1>());
     }
-    __syncthreads();
   }
-  for (BlockWalk<kSweepThreads> at(kSweepTileWidth, kSweepTileHeight); at.more(); at.next()) {
+#pragma unroll
+  for (int r = 0; r < SweepPixels::kRows; ++r) {
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      float2 w = pixels.flow[r][c];
+      if (a.last) {
+        const float2 before = flow_at<SourceKind::kEither>(
+            a.before, clamp_to(left + column + c, a.width), clamp_to(top + row + r, a.height));
+        w = make_float2(
+            fminf(fmaxf(w.x, before.x - detail::kLargestStep), before.x + detail::kLargestStep),
+            fminf(fmaxf(w.y, before.y - detail::kLargestStep), before.y + detail::kLargestStep));
+      }
+      tile[row + r][column + c] = w;
+    }
+  }
+  __syncthreads();
+  for (BlockWalk<kSweepThreads> at(kSweepTileWidth - 2 * kHalo, kSweepTileHeight - 2 * kHalo);
+       at.more(); at.next()) {
     const int x = left + kHalo + at.column();
     const int y = top + kHalo + at.row();
     if (x >= a.width || y >= a.height) continue;
-    float2 w = flow[(at.row() + kHalo) * kColumns + at.column() + kHalo];
+    float2 w = tile[y - top][x - left];
     if (a.median) {
       const auto near = [&](int j, int i) {
-        return flow[(clamp_to(y + j - 1, a.height) - top) * kColumns +
-                    clamp_to(x + i - 1, a.width) - left];
+        return tile[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
       };
       w = make_float2(median_of<3>([&](int j, int i) { return near(j, i).x; }),
                       median_of<3>([&](int j, int i) { return near(j, i).y; }));
@@ -461,8 +528,10 @@ Kernel<CandidateArguments> candidate_kernel() noexcept {
 Kernel<SystemArguments> system_kernel() noexcept {
   return set_up_system;
 }
-Kernel<SweepArguments> sweep_kernel() noexcept {
-  return sweeps;
+Kernel<SweepArguments> sweep_kernel(int most) noexcept {
+  return most <= kSweepCounts[0]   ? sweeps<kSweepCounts[0]>
+         : most <= kSweepCounts[1] ? sweeps<kSweepCounts[1]>
+                                   : sweeps<kSweepCounts[2]>;
 }
 Kernel<GuidedMedianArguments> guided_median_kernel() noexcept {
   return guided_median;

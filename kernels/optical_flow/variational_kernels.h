@@ -52,17 +52,22 @@ struct SweepArguments {
   int width;  ///< of the region
   int height;
   int first;    ///< number of the first half sweep of the launch
-  int count;    ///< at most kSweepsOfLaunch
+  int count;    ///< at most the `most` of the kernel
   bool last;    ///< limits the step of the warp
   bool median;  ///< takes the median of 3x3 pixels, too
 };
-/// Half sweeps of a launch. A tile loads as many pixels around it.
-inline constexpr int kSweepsOfLaunch = 8;
-/// Threads of a block. A thread keeps the coefficients of two pixels of each color in registers.
-inline constexpr int kSweepThreads = 1024;
-inline constexpr int kSweepTileWidth = 64;
-inline constexpr int kSweepTileHeight = 32;
-Kernel<SweepArguments> sweep_kernel() noexcept;
+/// The most half sweeps of a launch, for each variant of the kernel. A block has a tile with as
+/// many pixels around what it writes, so that it needs no other block.
+inline constexpr int kSweepCounts[] = {8, 12, 24};
+inline constexpr int kSweepThreads = 640;
+inline constexpr int kSweepRowsOfThread = 4;
+inline constexpr int kSweepTileWidth = 64;  ///< two columns a lane
+inline constexpr int kSweepTileHeight = kSweepThreads / 32 * kSweepRowsOfThread;
+/// Pixels around what a block writes. One more is for the median.
+constexpr int sweep_halo(int most) noexcept {
+  return most + 1;
+}
+Kernel<SweepArguments> sweep_kernel(int most) noexcept;
 
 /// The guided median.
 struct GuidedMedianArguments {

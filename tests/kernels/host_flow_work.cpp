@@ -22,7 +22,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
   }
   is(cuda::candidate_kernel());
   is(cuda::system_kernel());
-  is(cuda::sweep_kernel());
+  for (const int most : cuda::kSweepCounts) is(cuda::sweep_kernel(most));
   is(cuda::guided_median_kernel());
   is(cuda::spatial_sums_kernel());
   is(cuda::object_cells_kernel());
