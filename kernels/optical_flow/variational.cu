@@ -262,40 +262,49 @@ struct SweepPixels {
   float beside[kRows][3];       ///< weights between columns -1, 0, 1 and 2
   float between[kRows + 1][2];  ///< weights between rows -1, 0, ... and kRows
 
+  /// Calls use(row, column) for each pixel.
+  template <typename Use>
+  static __device__ void each(const Use& use) {
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+      for (int c = 0; c < 2; ++c) use(r, c);
+    }
+  }
+  /// Calls use(row, column, flow of the source); `left` and `top` are those of the first pixel.
+  template <typename Use>
+  static __device__ void each_flow(const FlowSource& source, const SweepArguments& a, int left,
+                                   int top, const Use& use) {
+    const auto walk = [&](const auto& at) {
+      each([&](int r, int c) {
+        use(r, c, at(clamp_to(left + c, a.width), clamp_to(top + r, a.height)));
+      });
+    };
+    if (source.coarse)
+      walk([&](int x, int y) { return flow_at<SourceKind::kCoarse>(source, x, y); });
+    else
+      walk([&](int x, int y) { return flow_at<SourceKind::kPlane>(source, x, y); });
+  }
+
+  /// All addresses are valid, so that many loads are on their way at once.
   __device__ void load(const SweepArguments& a, int left, int top) {
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int x = left + c;
-        const int y = top + r;
-        // Outside the region the coefficients are zero.
-        const bool inside = x >= 0 && y >= 0 && x < a.width && y < a.height;
-        const int index = y * a.system.stride + x;
-        float4 inverse = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        float4 rest = inverse;
-        if (inside) {
-          inverse = a.system.inverse[index];
-          rest = a.system.constant[index];
-        }
-        xx[r][c] = inverse.x;
-        xy[r][c] = inverse.y;
-        yy[r][c] = inverse.z;
-        constant[r][c] = make_float2(rest.x, rest.y);
-        beside[r][c + 1] = inverse.w;
-        between[r + 1][c] = rest.z;
-        if (c == 0) beside[r][0] = rest.w;
-        if (r == 0)
-          between[0][c] = inside && y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < kRows; ++r) {
-#pragma unroll
-      for (int c = 0; c < 2; ++c)
-        flow[r][c] = flow_at<SourceKind::kEither>(a.source, clamp_to(left + c, a.width),
-                                                  clamp_to(top + r, a.height));
-    }
+    each([&](int r, int c) {
+      const int x = clamp_to(left + c, a.width);
+      const int y = clamp_to(top + r, a.height);
+      const int index = y * a.system.stride + x;
+      const float4 inverse = a.system.inverse[index];
+      const float4 rest = a.system.constant[index];
+      const float inside = x == left + c && y == top + r ? 1.0f : 0.0f;
+      xx[r][c] = inside * inverse.x;
+      xy[r][c] = inside * inverse.y;
+      yy[r][c] = inside * inverse.z;
+      constant[r][c] = make_float2(rest.x, rest.y);
+      if (c == 0) beside[r][0] = rest.w;
+      beside[r][c + 1] = inside * inverse.w;
+      if (r == 0) between[0][c] = y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
+      between[r + 1][c] = inside * rest.z;
+    });
+    each_flow(a.source, a, left, top, [&](int r, int c, float2 w) { flow[r][c] = w; });
   }
 
   /// The pixel of a color in the first and in the last row.
@@ -383,21 +392,15 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
       publish(1, pixels.first<1>(), pixels.last<1>());
     }
   }
-#pragma unroll
-  for (int r = 0; r < SweepPixels::kRows; ++r) {
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      float2 w = pixels.flow[r][c];
-      if (a.last) {
-        const float2 before = flow_at<SourceKind::kEither>(
-            a.before, clamp_to(left + column + c, a.width), clamp_to(top + row + r, a.height));
-        w = make_float2(
-            fminf(fmaxf(w.x, before.x - detail::kLargestStep), before.x + detail::kLargestStep),
-            fminf(fmaxf(w.y, before.y - detail::kLargestStep), before.y + detail::kLargestStep));
-      }
-      tile[row + r][column + c] = w;
-    }
+  if (a.last) {
+    SweepPixels::each_flow(a.before, a, left + column, top + row, [&](int r, int c, float2 before) {
+      constexpr float kStep = detail::kLargestStep;
+      float2& w = pixels.flow[r][c];
+      w = make_float2(fminf(fmaxf(w.x, before.x - kStep), before.x + kStep),
+                      fminf(fmaxf(w.y, before.y - kStep), before.y + kStep));
+    });
   }
+  SweepPixels::each([&](int r, int c) { tile[row + r][column + c] = pixels.flow[r][c]; });
   __syncthreads();
   for (BlockWalk<kSweepThreads> at(kSweepTileWidth - 2 * kHalo, kSweepTileHeight - 2 * kHalo);
        at.more(); at.next()) {

@@ -29,7 +29,6 @@
 #define OCELLUS_GST_META_H
 
 #include <gst/gst.h>
-#include <math.h>
 #include <string.h>
 
 G_BEGIN_DECLS
@@ -332,7 +331,7 @@ static inline gboolean gst_ocellus_plane_get_value(const GstOcellusPlane* plane,
   if (x - plane->x >= plane->width || y - plane->y >= plane->height) return FALSE;
   *value = gst_ocellus_type_read_(plane->type, (const guint8*)plane->data + (gsize)(y - plane->y) * plane->stride,
                                   (gsize)(x - plane->x));
-  return !isnan(*value);
+  return *value == *value; /* not so of NaN; isnan() is a macro that <cmath> may have removed */
 }
 
 /**
