@@ -364,8 +364,8 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   if (step.last && level == 0) a.confidence = confidence_;
   a.smoothness = detail::smoothness_of(plan_.pyramid, level);
   const Rect& region = pyramid_.region[at(level)];
-  OCELLUS_TRY(
-      add(frame, system_kernel(), grid_of(region.width, region.height, kSystemTileHeight), 0, a));
+  OCELLUS_TRY(add(frame, system_kernel(), grid_of(region.width, region.height, kSystemTileHeight),
+                  0, a, kSystemThreads));
   const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
   SweepArguments sweep{};
   sweep.system = a.system;

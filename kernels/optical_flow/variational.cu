@@ -122,7 +122,7 @@ __device__ inline float smoothness(float weight, float image, float2 across, flo
   return weight * (detail::kEdgeShare + (1.0f - detail::kEdgeShare) * edge) * rsqrtf(s);
 }
 
-__global__ void __launch_bounds__(kPyramidThreads)
+__global__ void __launch_bounds__(kSystemThreads)
     set_up_system(const __grid_constant__ SystemArguments a) {
   constexpr int kHeight = kSystemTileHeight;
   constexpr int kReach = detail::kGradientReach;
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const int y0 = blockIdx.y * kHeight;
 
   // Pixels outside the region have the values of the nearest pixel inside.
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+  for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - 2 * kReach + at.column(), region.width);
     const int y = clamp_to(y0 - 2 * kReach + at.row(), region.height);
     const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
@@ -160,13 +160,13 @@ __global__ void __launch_bounds__(kPyramidThreads)
     mean[at.row()][at.column()] = 0.5f * (there + here);
   }
   __syncthreads();
-  for (BlockWalk<> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
+  for (BlockWalk<kSystemThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
     const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
     const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
     ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
     iy[at.row()][at.column()] = derivative([&](int k) { return mean[row + k][column]; });
   }
-  for (BlockWalk<> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
+  for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
     const int x = x0 - 1 + at.column();
     const int y = y0 - 1 + at.row();
     const int column = at.column() + 2 * kReach - 1;
@@ -198,51 +198,50 @@ __global__ void __launch_bounds__(kPyramidThreads)
   }
   __syncthreads();
 
+  static_assert(kSystemThreads == kWidth * kHeight);
   const int column = threadIdx.x % kWidth;
+  const int row = threadIdx.x / kWidth;
   const int x = x0 + column;
-  if (x >= region.width) return;
-  for (int row = threadIdx.x / kWidth; row < kHeight; row += kPyramidThreads / kWidth) {
-    const int y = y0 + row;
-    if (y >= region.height) return;
-    const int gx = column + kReach;
-    const int gy = row + kReach;
-    const int rx = column + 2 * kReach;
-    const int ry = row + 2 * kReach;
-    const float xy = derivative([&](int k) { return ix[gy + k][gx]; });
-    DataTerm data;
-    data.add(derivative([&](int k) { return ix[gy][gx + k]; }), xy,
-             derivative([&](int k) { return residual[ry][rx + k]; }));
-    data.add(xy, derivative([&](int k) { return iy[gy + k][gx]; }),
-             derivative([&](int k) { return residual[ry + k][rx]; }));
-    const float2 w = flow[ry][rx];
-    // Distance of the warped position from the nearest edge; negative outside the image.
-    const float there_x = static_cast<float>(region.x + x) + w.x;
-    const float there_y = static_cast<float>(region.y + y) + w.y;
-    const float distance =
-        fminf(fminf(there_x, static_cast<float>(stored_level.width - 1) - there_x),
-              fminf(there_y, static_cast<float>(stored_level.height - 1) - there_y));
-    const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
-    for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
+  const int y = y0 + row;
+  if (x >= region.width || y >= region.height) return;
+  const int gx = column + kReach;
+  const int gy = row + kReach;
+  const int rx = column + 2 * kReach;
+  const int ry = row + 2 * kReach;
+  const float xy = derivative([&](int k) { return ix[gy + k][gx]; });
+  DataTerm data;
+  data.add(derivative([&](int k) { return ix[gy][gx + k]; }), xy,
+           derivative([&](int k) { return residual[ry][rx + k]; }));
+  data.add(xy, derivative([&](int k) { return iy[gy + k][gx]; }),
+           derivative([&](int k) { return residual[ry + k][rx]; }));
+  const float2 w = flow[ry][rx];
+  // Distance of the warped position from the nearest edge; negative outside the image.
+  const float there_x = static_cast<float>(region.x + x) + w.x;
+  const float there_y = static_cast<float>(region.y + y) + w.y;
+  const float distance =
+      fminf(fminf(there_x, static_cast<float>(stored_level.width - 1) - there_x),
+            fminf(there_y, static_cast<float>(stored_level.height - 1) - there_y));
+  const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
+  for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
 
-    const float to_right = right[row + 1][column + 1];
-    const float to_left = right[row + 1][column];
-    const float to_down = down[row + 1][column + 1];
-    const float sum = to_right + to_left + to_down + down[row][column + 1] + detail::kLeastDiagonal;
-    const float p = data.xx + sum;
-    const float q = data.yy + sum;
-    const float determinant = 1.0f / (p * q - data.xy * data.xy);
-    const int index = y * a.system.stride + x;
-    a.system.inverse[index] =
-        make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
-    a.system.constant[index] = make_float4(
-        (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
-        data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
-    if (a.residual != nullptr) a.residual[y * a.stride + x] = residual[ry][rx];
-    if (a.confidence != nullptr) {
-      const float half = 0.5f * (data.xx + data.yy);
-      const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));
-      a.confidence[y * a.stride + x] = fmaxf(half - spread, 0.0f);
-    }
+  const float to_right = right[row + 1][column + 1];
+  const float to_left = right[row + 1][column];
+  const float to_down = down[row + 1][column + 1];
+  const float sum = to_right + to_left + to_down + down[row][column + 1] + detail::kLeastDiagonal;
+  const float p = data.xx + sum;
+  const float q = data.yy + sum;
+  const float determinant = 1.0f / (p * q - data.xy * data.xy);
+  const int index = y * a.system.stride + x;
+  a.system.inverse[index] =
+      make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
+  a.system.constant[index] = make_float4(
+      (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
+      data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
+  if (a.residual != nullptr) a.residual[y * a.stride + x] = residual[ry][rx];
+  if (a.confidence != nullptr) {
+    const float half = 0.5f * (data.xx + data.yy);
+    const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));
+    a.confidence[y * a.stride + x] = fmaxf(half - spread, 0.0f);
   }
 }
 
@@ -440,7 +439,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const int x0 = a.target.x + blockIdx.x * kWidth;
   const int y0 = a.target.y + blockIdx.y * kHeight;
   for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
-    flow[at.row()][at.column()] = flow_at<SourceKind::kEither>(
+    flow[at.row()][at.column()] = flow_at<SourceKind::kPlane>(
         a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
         clamp_to(y0 - kReach - 1 + at.row(), region.height));
   __syncthreads();

@@ -41,6 +41,7 @@ struct SystemArguments {
   float smoothness;
 };
 inline constexpr int kSystemTileHeight = 16;
+inline constexpr int kSystemThreads = kPyramidTileWidth * kSystemTileHeight;
 Kernel<SystemArguments> system_kernel() noexcept;
 
 /// Half sweeps of the relaxation.
