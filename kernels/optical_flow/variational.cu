@@ -122,7 +122,7 @@ __device__ inline float smoothness(float weight, float image, float2 across, flo
   return weight * (detail::kEdgeShare + (1.0f - detail::kEdgeShare) * edge) * rsqrtf(s);
 }
 
-__global__ void __launch_bounds__(kSystemThreads)
+__global__ void __launch_bounds__(kSystemThreads, 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
   constexpr int kHeight = kSystemTileHeight;
   constexpr int kReach = detail::kGradientReach;
@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
 
 // ---- the guided median
 
-__global__ void __launch_bounds__(kPyramidThreads)
+__global__ void __launch_bounds__(kPyramidThreads, 3)
     guided_median(const __grid_constant__ GuidedMedianArguments a) {
   constexpr int kHeight = kGuidedTileHeight;
   constexpr int kReach = detail::kGuidedReach;
