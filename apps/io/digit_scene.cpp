@@ -339,9 +339,11 @@ DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& d
   const std::vector<Placed> line = place_line(config, digits, random, scene);
   scene.boxes.resize(line.size());
 
-  const Camera camera(config.size, random.uniform(0, config.tilt) * kPi / 180,
-                      random.uniform(0, 2 * kPi),
-                      random.uniform(-config.roll, config.roll) * kPi / 180);
+  // In statements of their own: compilers evaluate the arguments of a call in different orders.
+  const double roll = random.uniform(-config.roll, config.roll) * kPi / 180;
+  const double direction = random.uniform(0, 2 * kPi);
+  const double tilt = random.uniform(0, config.tilt) * kPi / 180;
+  const Camera camera(config.size, tilt, direction, roll);
   const Paper paper(random);
   const double white = random.uniform(190, 240);
   const double contrast = random.uniform(config.min_contrast, config.max_contrast);
