@@ -7,11 +7,11 @@ namespace ocellus::detail {
 namespace {
 
 // Lengths are in units of the height of the line's characters.
-constexpr float kOwnHeight = 0.75f;   // weight of a group's own height
-constexpr float kWide = 0.9f;         // wider groups may hold several characters
-constexpr float kSlantShare = 1.2f;   // of the measured slant that is made upright
-constexpr float kJoinGap = 0.12f;     // between groups that may be one character
-constexpr float kWidestJoin = 0.75f;  // of such groups together
+constexpr float kOwnHeight = 0.75f;    // weight of a group's own height
+constexpr float kWide = 0.9f;          // wider groups may hold several characters
+constexpr float kSlantShare = 1.2f;    // of the measured slant that is made upright
+constexpr float kGroupGap = 0.12f;     // between groups that may be one character
+constexpr float kWidestGroup = 0.75f;  // of such groups together
 constexpr float kJoinFit = -0.5f;
 constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
 constexpr int kMostCost = 100000;   // of all cuts of a frame: it bounds the time
@@ -118,7 +118,7 @@ bool CharacterLattice::joins(const InkGroup& group) const noexcept {
   const auto gap = static_cast<float>(group.box.left - last_[0].box.right);
   const auto width = static_cast<float>(std::max(group.box.right, last_[0].box.right) -
                                         std::min(group.box.left, last_[0].box.left));
-  return gap <= kJoinGap * group.line_height && width <= kWidestJoin * group.line_height;
+  return gap <= kGroupGap * group.line_height && width <= kWidestGroup * group.line_height;
 }
 
 void CharacterLattice::add_whole(const InkGroup& group) noexcept {
@@ -139,7 +139,7 @@ void CharacterLattice::add_whole(const InkGroup& group) noexcept {
     const InkGroup& other = last_[static_cast<std::size_t>(i)];
     box.left = std::min(box.left, other.box.left);
     box.right = std::max(box.right, other.box.right);
-    if (static_cast<float>(box.width()) > kWidestJoin * group.line_height) return;
+    if (static_cast<float>(box.width()) > kWidestGroup * group.line_height) return;
     const auto count = static_cast<int>(joined.size() + other.ink.size());
     if (run_end_ + count > run_capacity_) {
       truncated_ = true;

@@ -78,6 +78,32 @@ function(ocellus_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
 endfunction()
 
+# ocellus_compile_folders_together(<target>): the same with one group for each folder, so that only the files of a folder must not
+# define the same names. Files with code for several instruction sets stay alone, because they include themselves. A shared library
+# that exports no internals stays as it is, because other targets take single objects of it.
+function(ocellus_compile_folders_together target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY" AND NOT OCELLUS_EXPORT_INTERNALS)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(base ${target} SOURCE_DIR)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${base})
+    if(NOT source MATCHES "[.]cpp$" OR NOT EXISTS ${source})
+      continue()
+    endif()
+    file(STRINGS ${source} vector_code REGEX "foreach_target[.]h" LIMIT_COUNT 1)
+    if(NOT vector_code)
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set_source_files_properties(${source} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 # Hardening of installed files. Calls of the C library check the size of their target (FORTIFY), and
 # a stack overflow ends the program. Relocation tables are read-only, jumps reach only starts of
 # functions, and the program has a random address. Sanitizers detect more and are incompatible with

@@ -13,22 +13,18 @@ namespace ocellus::detail {
 namespace {
 
 constexpr int kDerivativeReach = 2;
-constexpr int kMargin = FloatPlane::kMargin;
+constexpr int kLineMargin = FloatPlane::kMargin;
 constexpr int kNeighborhood = 8;  // rows that the derivatives of derivatives need, and more
 static_assert(std::has_single_bit(static_cast<unsigned>(kNeighborhood)));
-
-std::size_t floats(int count) {
-  return static_cast<std::size_t>(count);
-}
 
 }  // namespace
 
 void VariationalSolver::layout(LayoutBuilder& builder, int width,
                                const PyramidConfig& config) noexcept {
   const auto ring = [&](Ring& to, int rows, int pixels) {
-    to.stride = row_stride(pixels + 2 * kMargin);
+    to.stride = row_stride(pixels + 2 * kLineMargin);
     to.mask = rows - 1;
-    to.rows = builder.take<float>(floats(rows) * to.stride);
+    to.rows = builder.take<float>(static_cast<std::size_t>(rows) * to.stride);
   };
   for (Ring* const one : {&mean_, &residual_, &ix_, &iy_, &right_, &down_, &joined_[0], &joined_[1],
                           &match_[0], &match_[1], &match_[2], &match_[3], &match_[4]})
@@ -40,7 +36,7 @@ void VariationalSolver::layout(LayoutBuilder& builder, int width,
   for (ColorRing* const one : {&u_, &v_, &inverse_[0], &inverse_[1], &inverse_[2], &constant_[0],
                                &constant_[1], &right_color_, &down_color_})
     for (Ring& color : one->color) ring(color, rows, (width + 1) / 2);
-  const std::size_t line = row_stride(width + 2 * kMargin);
+  const std::size_t line = row_stride(width + 2 * kLineMargin);
   for (float*& to : line_) to = builder.take<float>(line);
   zeros_ = builder.take<float>(line);
 }
@@ -60,7 +56,7 @@ void VariationalSolver::candidates(const VariationalLevel& level, const FlowPlan
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + 1); ++next) {
       for (int c = 0; c < kCandidates; ++c) {
-        float* const warped = line_[0] + kMargin;
+        float* const warped = line_[0] + kLineMargin;
         float* const match = match_[c].row(next);
         warp_row(level.next, level.x, level.y + next, at(in.u, next, c), at(in.v, next, c), 1.0f,
                  false, warped, level.width);
@@ -108,7 +104,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     split(in.v.row(y), v_, y);
   };
   const auto warp = [&](int y) {
-    float* const warped = line_[0] + kMargin;
+    float* const warped = line_[0] + kLineMargin;
     float* const residual = residual_.row(y);
     float* const mean = mean_.row(y);
     warp_row(level.next, level.x, level.y + y, in.u.row(y), in.v.row(y), 1.0f, true, warped, width);
@@ -116,7 +112,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     replicate_edges(residual, width, kDerivativeReach, kDerivativeReach);
     replicate_edges(mean, width, kDerivativeReach, kDerivativeReach);
     if (last && y >= begin && y < end)
-      std::memcpy(level.residual.row(y), residual, floats(width) * sizeof(float));
+      std::memcpy(level.residual.row(y), residual, static_cast<std::size_t>(width) * sizeof(float));
   };
   const auto derive = [&](int y) {
     const float* rows[5];
@@ -140,7 +136,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     row.right[-1] = 0.0f;
     std::memset(row.right + width - 1, 0, (kRowSlack + 1) * sizeof(float));
     std::memset(row.down + width, 0, kRowSlack * sizeof(float));
-    if (y == height - 1) std::memset(row.down, 0, floats(width) * sizeof(float));
+    if (y == height - 1) std::memset(row.down, 0, static_cast<std::size_t>(width) * sizeof(float));
     split(row.right, right_color_, y);
     split(row.down, down_color_, y);
     right_color_.color[1].row(y)[-1] = 0.0f;
@@ -157,13 +153,13 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     row.v = in.v.row(y);
     row.right = right_.row(y);
     row.down = down_.row(y);
-    row.up = y > 0 ? down_.row(y - 1) : zeros_ + kMargin;
+    row.up = y > 0 ? down_.row(y - 1) : zeros_ + kLineMargin;
     row.x = level.x;
     row.y = level.y + y;
     row.image_width = level.next.width;
     row.image_height = level.next.height;
-    for (int k = 0; k < 3; ++k) row.inverse[k] = line_[k] + kMargin;
-    for (int k = 0; k < 2; ++k) row.constant[k] = line_[3 + k] + kMargin;
+    for (int k = 0; k < 3; ++k) row.inverse[k] = line_[k] + kLineMargin;
+    for (int k = 0; k < 2; ++k) row.constant[k] = line_[3 + k] + kLineMargin;
     row.confidence = last && level.confidence.origin != nullptr && y >= begin && y < end
                          ? level.confidence.row(y)
                          : nullptr;
@@ -193,7 +189,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     row.down_v = v_.color[color].row(below);
     row.left = right_color_.color[other].row(y) + left;
     row.right = right_color_.color[color].row(y);
-    row.up = y > 0 ? down_color_.color[color].row(y - 1) : zeros_ + kMargin;
+    row.up = y > 0 ? down_color_.color[color].row(y - 1) : zeros_ + kLineMargin;
     row.down = down_color_.color[color].row(y);
     for (int k = 0; k < 3; ++k) row.inverse[k] = inverse_[k].color[color].row(y);
     for (int k = 0; k < 2; ++k) row.constant[k] = constant_[k].color[color].row(y);
