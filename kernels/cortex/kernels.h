@@ -8,8 +8,8 @@
 #include "cortex/classifier.h"
 #include "cortex/hebbian_features.h"
 #include "cortex/patch_arithmetic.h"
+#include "cortical_network/hierarchy.h"
 #include "kernels/core/frame_params.h"
-#include "kernels/cortical_network/grid_level.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::cuda {
@@ -52,7 +52,7 @@ struct CompeteArguments {
   std::int32_t* winners;       ///< [patch][hypercolumn], counted over all levels
   detail::CortexActivity* activity;
   int hypercolumns;  ///< of all levels
-  GridLevel level;
+  detail::LevelPlan level;
   int competitors;
 };
 inline constexpr int kCompeteThreads = 256;
@@ -71,7 +71,7 @@ struct LearnArguments {
   const std::uint32_t* has_ink;
   int patches;
   int hypercolumns;
-  GridLevel level;
+  detail::LevelPlan level;
   std::uint32_t rate;
   const detail::ProbabilityTables* tables;
   detail::LearningArrays arrays;  ///< of the level

@@ -9,18 +9,8 @@
 #include "core/layout_builder.h"
 #include "cortical_network/hypercolumn.h"
 #include "kernels/core/frame_params.h"
-#include "kernels/cortical_network/grid_level.h"
 
 namespace ocellus::cuda {
-
-/// A level with its places in the arrays, as detail::LevelLayout has them.
-struct NetworkLevel : GridLevel {
-  int pitch;
-  int words;
-  std::int64_t minicolumns_at;
-  std::int64_t weights_at;
-  std::int64_t strong_at;
-};
 
 /// What changes from step to step; on the device. The host writes it.
 struct NetworkStep {
@@ -37,7 +27,7 @@ struct StepBytes {
 
 /// What all schedules have.
 struct NetworkBase {
-  std::array<NetworkLevel, kMaxCorticalLevels> levels;
+  std::array<detail::LevelPlan, kMaxCorticalLevels> levels;
   int level_count;
   int hypercolumns;  ///< of all levels
   NetworkStep* step;

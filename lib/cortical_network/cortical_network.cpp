@@ -75,12 +75,11 @@ struct CorticalNetwork::State {
 
 void CorticalNetwork::State::layout(detail::LayoutBuilder& builder) noexcept {
   const detail::Hierarchy& hierarchy = plan().hierarchy;
-  const detail::NetworkLayout& layout = plan().layout;
   const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
   NetworkArrays& arrays = levels.arrays;
   arrays.cells = builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
                                             static_cast<std::size_t>(hierarchy.height) * kLgnCells);
-  arrays.place(builder, layout.weights, layout.strong, hierarchy.minicolumns);
+  arrays.place(builder, hierarchy.weights, hierarchy.strong, hierarchy.minicolumns);
   arrays.winners = builder.take<std::int32_t>(hypercolumns);
   arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
   arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
@@ -110,7 +109,7 @@ Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create
               std::uint8_t{0});
   const int top = plan.hierarchy.level_count - 1;
   state->whole =
-      detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns()});
+      detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns});
   state->levels.prepare(state->whole);
   if (config.workers > 1) OCELLUS_TRY(state->scheduler.start({}, config.workers));
   return state;
@@ -182,12 +181,12 @@ int CorticalNetwork::inputs(int level) const noexcept {
 }
 
 int CorticalNetwork::minicolumns(int level) const noexcept {
-  return state_->level(level).shape.minicolumns;
+  return state_->level(level).minicolumns;
 }
 
 std::span<const std::int32_t> CorticalNetwork::winners(int level) const noexcept {
   const detail::LevelPlan& l = state_->level(level);
-  return {state_->levels.arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns())};
+  return {state_->levels.arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns)};
 }
 
 void CorticalNetwork::responses(int level, int hypercolumn,
@@ -198,7 +197,7 @@ void CorticalNetwork::responses(int level, int hypercolumn,
 
 int CorticalNetwork::weight(int level, int hypercolumn, int input, int minicolumn) const noexcept {
   return state_->levels.arrays
-      .weights[state_->plan().layout.weights_of(level, hypercolumn, minicolumn) +
+      .weights[state_->plan().hierarchy.weights_of(level, hypercolumn, minicolumn) +
                static_cast<std::size_t>(input)];
 }
 
@@ -224,9 +223,9 @@ class WholeLevels final : public detail::NetworkStore {
     const detail::LevelPlan& l = plan_.hierarchy.level(level);
     NetworkRun run;
     run.level = level;
-    run.count = l.hypercolumns();
-    run.weights = arrays_.weights + plan_.layout.weights_of(level, 0, 0);
-    run.strong = arrays_.strong + plan_.layout.strong_of(level, 0);
+    run.count = l.hypercolumns;
+    run.weights = arrays_.weights + l.weights_at;
+    run.strong = arrays_.strong + l.strong_at;
     run.minicolumns = arrays_.minicolumns + l.minicolumns_at;
     run.wins = arrays_.wins + l.minicolumns_at;
     return run;

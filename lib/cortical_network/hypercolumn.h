@@ -25,46 +25,12 @@ constexpr int padded_inputs(int count) noexcept {
   return (count + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
 }
 
-/// A response needs to know which minicolumns have a strong weight for each active input, and
-/// rarely a weight itself: a bit of each weight is kept apart. The winner learns with all of its
-/// weights, which lie side by side.
-struct LevelLayout {
-  int minicolumns = 0;  ///< of a hypercolumn
-  int inputs = 0;       ///< of a hypercolumn
-  int pitch = 0;        ///< weights of a minicolumn, padded
-  int words = 0;        ///< of strong bits of an input, a bit for each padded minicolumn
-  std::size_t weights_at = 0;
-  std::size_t strong_at = 0;
-
-  /// Elements of a hypercolumn.
-  std::size_t weights() const noexcept {
-    return static_cast<std::size_t>(minicolumns) * static_cast<std::size_t>(pitch);
-  }
-  std::size_t strong_words() const noexcept {
-    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(words);
-  }
-};
-
-struct NetworkLayout {
-  std::array<LevelLayout, kMaxCorticalLevels> levels{};
-  std::size_t weights = 0;  ///< [hypercolumn][minicolumn][padded input]
-  std::size_t strong = 0;   ///< [hypercolumn][input][word]
-
-  const LevelLayout& level(int number) const noexcept {
-    return levels[static_cast<std::size_t>(number)];
-  }
-  std::size_t weights_of(int number, int hypercolumn, int minicolumn) const noexcept {
-    const LevelLayout& l = level(number);
-    return l.weights_at + static_cast<std::size_t>(hypercolumn) * l.weights() +
-           static_cast<std::size_t>(minicolumn) * static_cast<std::size_t>(l.pitch);
-  }
-  std::size_t strong_of(int number, int hypercolumn) const noexcept {
-    const LevelLayout& l = level(number);
-    return l.strong_at + static_cast<std::size_t>(hypercolumn) * l.strong_words();
-  }
-};
-
-NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept;
+/// Sets where the arrays of a network lie. A response needs to know which minicolumns have a strong
+/// weight for each active input, and rarely a weight itself: a bit of each weight is kept apart.
+/// The winner learns with all of its weights, which lie side by side:
+///   weights      [hypercolumn][minicolumn][padded input]
+///   strong bits  [hypercolumn][input][word]
+void place_network(Hierarchy& hierarchy) noexcept;
 
 // ---- plan and state
 
@@ -73,7 +39,6 @@ inline constexpr int kMaxStableWins = 64;
 /// Plain data. Constants are integers in units of 2^-15, probabilities in units of 2^-32.
 struct NetworkPlan {
   Hierarchy hierarchy;
-  NetworkLayout layout;
   LgnTransform lgn = LgnTransform::kLevel;
   int lgn_threshold = 0;
   std::int32_t threshold = 0;
@@ -106,8 +71,8 @@ struct alignas(16) Minicolumn {
 
 /// What hypercolumns learn. Padded minicolumns and inputs keep the weight 0 and take no part.
 struct HypercolumnArrays {
-  std::uint16_t* weights = nullptr;   ///< see NetworkLayout
-  std::uint32_t* strong = nullptr;    ///< see NetworkLayout
+  std::uint16_t* weights = nullptr;   ///< see place_network()
+  std::uint32_t* strong = nullptr;    ///< see place_network()
   Minicolumn* minicolumns = nullptr;  ///< [hypercolumn][padded minicolumn]
   std::uint8_t* wins = nullptr;       ///< by g > 0, at most stable_wins; the same order
   /// Strong bits of the lowest level in the order of its weights; on a GPU only.

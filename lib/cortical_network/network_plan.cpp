@@ -40,23 +40,21 @@ std::int32_t to_weight(float value) noexcept {
 
 }  // namespace
 
-NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
-  NetworkLayout layout;
+void place_network(Hierarchy& hierarchy) noexcept {
+  hierarchy.weights = 0;
   for (int number = 0; number < hierarchy.level_count; ++number) {
-    const LevelPlan& plan = hierarchy.level(number);
-    LevelLayout& level = layout.levels[static_cast<std::size_t>(number)];
-    level.minicolumns = plan.shape.minicolumns;
-    level.inputs = plan.inputs;
-    level.pitch = padded_inputs(plan.inputs);
-    level.words = plan.stride / kBitsOfWord;
-    level.weights_at = layout.weights;
-    layout.strong = align_up(layout.strong, kStrongAlignment);
-    level.strong_at = layout.strong;
-    const auto hypercolumns = static_cast<std::size_t>(plan.hypercolumns());
-    layout.weights += hypercolumns * level.weights();
-    layout.strong += hypercolumns * level.strong_words();
+    LevelPlan& level = hierarchy.levels[static_cast<std::size_t>(number)];
+    level.pitch = padded_inputs(level.inputs);
+    level.words = level.padded / kBitsOfWord;
+    level.weights =
+        static_cast<std::size_t>(level.minicolumns) * static_cast<std::size_t>(level.pitch);
+    level.weights_at = hierarchy.weights;
+    hierarchy.strong = align_up(hierarchy.strong, kStrongAlignment);
+    level.strong_at = hierarchy.strong;
+    const auto hypercolumns = static_cast<std::size_t>(level.hypercolumns);
+    hierarchy.weights += hypercolumns * level.weights;
+    hierarchy.strong += hypercolumns * level.strong_words();
   }
-  return layout;
 }
 
 Expected<void> check_feedback(int rounds, int tolerance) noexcept {
@@ -78,7 +76,7 @@ Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPla
                      {config.levels.data(), static_cast<std::size_t>(config.level_count)});
   if (!hierarchy) return tl::unexpected(hierarchy.error());
   plan.hierarchy = *hierarchy;
-  plan.layout = layout_of(plan.hierarchy);
+  place_network(plan.hierarchy);
   plan.lgn = config.lgn;
   plan.lgn_threshold = config.lgn_threshold;
   const HebbianLearning& learning = config.learning;

@@ -12,12 +12,139 @@
 #include "core/backend.h"
 #include "core/engine_state.h"
 #include "core/failure.h"
+#include "cortical_network/cpu_levels.h"
 #include "cortical_network/network_arithmetic.h"
 #include "cortical_network/network_file.h"
-#include "cortical_network/placed_cpu.h"
 #include "cortical_network/placed_gpus.h"
 
 namespace ocellus {
+namespace detail {
+namespace {
+
+struct CpuArrays {
+  std::uint8_t* cells = nullptr;
+  HypercolumnArrays split;
+  HypercolumnArrays top;
+};
+
+CpuArrays place(const PlacedPlan& plan, int device, LayoutBuilder& builder) noexcept {
+  CpuArrays arrays;
+  const int split = plan.split_part(device);
+  const bool has_pixels = split != PlacedPlan::kNone || plan.cpu_level == 0;
+  const Hierarchy& h = plan.hierarchy();
+  if (has_pixels) {
+    arrays.cells = builder.take<std::uint8_t>(static_cast<std::size_t>(h.width) *
+                                              static_cast<std::size_t>(h.height) * kLgnCells);
+  }
+  if (split != PlacedPlan::kNone)
+    arrays.split = plan.part(split).piece(0).place(builder, PlacementKind::kCpu);
+  if (plan.top_part != PlacedPlan::kNone)
+    arrays.top = plan.part(plan.top_part).piece(0).place(builder, PlacementKind::kCpu);
+  return arrays;
+}
+
+/// Winners of the whole network; the same for all parts of the host.
+struct PlacedWinners {
+  std::int32_t* winners = nullptr;
+  std::int64_t* responses = nullptr;
+};
+
+/// The parts on the CPU.
+class PlacedCpu {
+ public:
+  PlacedCpu() noexcept = default;
+  ~PlacedCpu() {
+    if (engine_) engine_->give_back(MemorySpace::kHost, piece_);
+  }
+
+  PlacedCpu(const PlacedCpu&) = delete;
+  PlacedCpu& operator=(const PlacedCpu&) = delete;
+
+  /// Of the engine's block.
+  static std::size_t bytes(const PlacedPlan& plan, int device) noexcept {
+    LayoutBuilder sizes(nullptr, kPieceAlignment);
+    place(plan, device, sizes);
+    return sizes.bytes();
+  }
+
+  /// Takes the memory and starts the network. `scratch`: of the engine's workers. Errors:
+  /// OutOfMemory.
+  Expected<void> create(const PlacedPlan& plan, int device, const EngineRef& engine,
+                        const PlacedWinners& winners, const WorkerScratch& scratch) noexcept {
+    OCELLUS_TRY_ASSIGN(memory, engine->take(MemorySpace::kHost, bytes(plan, device)));
+    engine_ = engine;
+    piece_ = *memory;
+    LayoutBuilder builder(piece_, kPieceAlignment);
+    const CpuArrays placed = place(plan, device, builder);
+    const auto start = [&](int part, const HypercolumnArrays& arrays, CpuLevels& levels) {
+      if (part == PlacedPlan::kNone) return;
+      const NetworkPiece& piece = plan.part(part).piece(0);
+      levels.plan = plan.network;
+      piece.apply(levels.plan);
+      static_cast<HypercolumnArrays&>(levels.arrays) = arrays;
+      levels.arrays.cells = placed.cells;
+      levels.arrays.winners = winners.winners;
+      levels.arrays.winner_responses = winners.responses;
+      levels.scratch = scratch;
+      levels.prepare(piece);
+      levels.on_each_level<&CpuLevels::start>([&](std::span<const JobStep> steps) { run(steps); });
+    };
+    start(plan.split_part(device), placed.split, split_);
+    start(plan.top_part, placed.top, top_);
+    return {};
+  }
+
+  /// The split part: LGN cells, and its levels. Nothing if the CPU has no such part.
+  void step_split(const std::uint8_t* image, std::ptrdiff_t stride, std::uint64_t step,
+                  bool learns) noexcept {
+    // Without split levels, the levels from the lowest one on are those of step_top().
+    CpuLevels& lowest = split_.empty() ? top_ : split_;
+    lowest.image = image;
+    lowest.stride = stride;
+    const JobStep cells = lowest.cells_step();
+    run({&cells, 1});
+    split_.step = step;
+    split_.learns = learns;
+    run(split_.level_steps());
+  }
+
+  /// The levels from cpu_level on; the winners below are complete.
+  void step_top(std::uint64_t step, bool learns) noexcept {
+    top_.step = step;
+    top_.learns = learns;
+    run(top_.level_steps());
+  }
+
+  /// Arrays of a part of the CPU.
+  const HypercolumnArrays& arrays(const PlacedPlan& plan, int part) const noexcept {
+    return part == plan.top_part ? top_.arrays : split_.arrays;
+  }
+
+ private:
+  void run(std::span<const JobStep> steps) noexcept {
+    // Levels of one part, the highest ones, need no other thread.
+    std::size_t shared = 0;
+    while (shared < steps.size() && steps[shared].parts > 1) ++shared;
+    if (shared > 0 && engine_->scheduler().workers() == 1) shared = 0;
+    if (shared > 0) {
+      Job job;
+      job.steps = steps.data();
+      job.step_count = static_cast<int>(shared);
+      engine_->scheduler().submit(job);
+      engine_->scheduler().wait(job, Deadline::never());
+    }
+    run_here(steps.subspan(shared));
+  }
+
+  EngineRef engine_;
+  void* piece_ = nullptr;
+  CpuLevels split_;
+  CpuLevels top_;
+};
+
+}  // namespace
+}  // namespace detail
+
 namespace {
 
 using detail::NetworkRun;
@@ -97,7 +224,7 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
 
   const detail::Hierarchy& hierarchy() const noexcept { return plan->hierarchy(); }
   /// A level's hypercolumns of all devices.
-  int hypercolumns(int level) const noexcept { return hierarchy().level(level).hypercolumns(); }
+  int hypercolumns(int level) const noexcept { return hierarchy().level(level).hypercolumns; }
 
   // ---- hypercolumns one after another
 
@@ -142,11 +269,8 @@ Expected<void> PlacedCorticalNetwork::State::prepare(const CorticalPlacement& pl
                                                      std::span<Engine* const> given) noexcept {
   run_plan.reset(new (std::nothrow) detail::NetworkPlan(plan->network));
   if (run_plan == nullptr) return detail::no_memory_for_operator();
-  for (std::size_t l = 0; l < run_plan->layout.levels.size(); ++l) {
-    run_plan->layout.levels[l].weights_at = 0;
-    run_plan->layout.levels[l].strong_at = 0;
-    run_plan->hierarchy.levels[l].minicolumns_at = 0;
-  }
+  for (detail::LevelPlan& level : run_plan->hierarchy.levels)
+    level.weights_at = level.strong_at = level.minicolumns_at = 0;
   int cpu_device = -1;
   int workers = 1;
   bool has_gpu = false;
@@ -207,14 +331,14 @@ Expected<void> PlacedCorticalNetwork::State::settle() noexcept {
 
 NetworkRun PlacedCorticalNetwork::State::place_run(detail::LayoutBuilder& builder, int level,
                                                    int count) const noexcept {
-  const detail::LevelLayout& layout = plan->network.layout.level(level);
+  const detail::LevelPlan& l = hierarchy().level(level);
   const auto hypercolumns = static_cast<std::size_t>(count);
   NetworkRun run;
   run.level = level;
   run.count = count;
-  run.place(builder, hypercolumns * layout.weights(), hypercolumns * layout.strong_words(),
-            hypercolumns * static_cast<std::size_t>(hierarchy().level(level).stride),
-            level == 0 ? hypercolumns * layout.weights() / kBitsOfByte : 0);
+  run.place(builder, hypercolumns * l.weights, hypercolumns * l.strong_words(),
+            hypercolumns * static_cast<std::size_t>(l.padded),
+            level == 0 ? hypercolumns * l.weights / kBitsOfByte : 0);
   return run;
 }
 
@@ -234,23 +358,23 @@ Expected<void> PlacedCorticalNetwork::State::for_each_array(const NetworkRun& ru
   const PlacedPlan::Where at = plan->find(run.level, run.begin);
   const detail::PlacedPart& part = plan->part(at.part);
   const detail::PieceLevel& level = part.piece(at.piece).level(run.level);
-  const detail::LevelLayout& layout = plan->network.layout.level(run.level);
+  const detail::LevelPlan& l = hierarchy().level(run.level);
   const detail::HypercolumnArrays of =
       part.on_cpu ? cpu.arrays(*plan, at.part) : gpus->arrays(at.part, at.piece);
   const auto slot = static_cast<std::size_t>(at.run.slot);
   const auto count = static_cast<std::size_t>(run.count);
-  const auto stride = static_cast<std::size_t>(hierarchy().level(run.level).stride);
+  const auto stride = static_cast<std::size_t>(l.padded);
   const auto each = [&](unsigned array, auto* in_run, auto* of_network, std::size_t begin,
                         std::size_t elements) -> Expected<void> {
     if ((arrays & array) == 0) return {};
     return copy(at, in_run, of_network + begin + slot * elements,
                 count * elements * sizeof(*in_run));
   };
-  OCELLUS_TRY(each(kWeights, run.weights, of.weights, level.weights_at, layout.weights()));
-  OCELLUS_TRY(each(kDerived, run.strong, of.strong, level.strong_at, layout.strong_words()));
+  OCELLUS_TRY(each(kWeights, run.weights, of.weights, level.weights_at, l.weights));
+  OCELLUS_TRY(each(kDerived, run.strong, of.strong, level.strong_at, l.strong_words()));
   if (of.patterns != nullptr && run.level == 0) {
     OCELLUS_TRY(each(kDerived, run.patterns, of.patterns, level.weights_at / kBitsOfByte,
-                     layout.weights() / kBitsOfByte));
+                     l.weights / kBitsOfByte));
   }
   OCELLUS_TRY(each(kDerived, run.minicolumns, of.minicolumns, level.minicolumns_at, stride));
   return each(kWins, run.wins, of.wins, level.minicolumns_at, stride);
@@ -298,7 +422,7 @@ void PlacedCorticalNetwork::State::derive(const NetworkRun& run) noexcept {
     detail::derive_hypercolumn(*run_plan, run.level, h, arrays);
   if (run.patterns == nullptr) return;
   const std::size_t weights =
-      static_cast<std::size_t>(run.count) * plan->network.layout.level(run.level).weights();
+      static_cast<std::size_t>(run.count) * hierarchy().level(run.level).weights;
   for (std::size_t i = 0; i < weights; i += kBitsOfByte) {
     unsigned bits = 0;
     for (std::size_t k = 0; k < kBitsOfByte; ++k)
@@ -414,7 +538,7 @@ int PlacedCorticalNetwork::inputs(int level) const noexcept {
   return state_->hierarchy().level(level).inputs;
 }
 int PlacedCorticalNetwork::minicolumns(int level) const noexcept {
-  return state_->hierarchy().level(level).shape.minicolumns;
+  return state_->hierarchy().level(level).minicolumns;
 }
 std::uint64_t PlacedCorticalNetwork::steps() const noexcept {
   return state_->steps;
@@ -443,9 +567,9 @@ Expected<void> PlacedCorticalNetwork::read_winners(int level,
 Expected<void> PlacedCorticalNetwork::read_weights(int level, int hypercolumn,
                                                    std::span<std::uint16_t> weights) noexcept {
   State& state = *state_;
-  const detail::LevelLayout& layout = state.plan->network.layout.level(level);
-  const auto inputs = static_cast<std::size_t>(layout.inputs);
-  const auto minicolumns = static_cast<std::size_t>(layout.minicolumns);
+  const detail::LevelPlan& l = state.hierarchy().level(level);
+  const auto inputs = static_cast<std::size_t>(l.inputs);
+  const auto minicolumns = static_cast<std::size_t>(l.minicolumns);
   if (weights.size() != inputs * minicolumns) {
     return detail::invalid_argument(
         "there is room for %zu weights; a hypercolumn of level %d has %zu", weights.size(), level,
@@ -454,7 +578,7 @@ Expected<void> PlacedCorticalNetwork::read_weights(int level, int hypercolumn,
   OCELLUS_TRY(state.settle());
   OCELLUS_TRY_ASSIGN(run, state.open(level, hypercolumn, detail::NetworkStore::kWeights, 1));
   for (std::size_t m = 0; m < minicolumns; ++m)
-    std::copy_n(run->weights + m * static_cast<std::size_t>(layout.pitch), inputs,
+    std::copy_n(run->weights + m * static_cast<std::size_t>(l.pitch), inputs,
                 weights.begin() + static_cast<std::ptrdiff_t>(m * inputs));
   return {};
 }

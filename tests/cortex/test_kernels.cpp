@@ -92,10 +92,10 @@ class KernelOperator {
           .winners = winners_.data(),
           .activity = activity_.data(),
           .hypercolumns = hierarchy.hypercolumns,
-          .level = cuda::grid_level(hierarchy, level),
+          .level = hierarchy.level(level),
           .competitors = p.competitors};
       simt::launch(cuda::compete_kernel(),
-                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), kCount,
+                   static_cast<unsigned>(hierarchy.level(level).hypercolumns), kCount,
                    cuda::kCompeteThreads, compete);
     }
     for (int level = 0; config_.learn && level < hierarchy.level_count; ++level) {
@@ -111,13 +111,12 @@ class KernelOperator {
                                        .has_ink = has_ink.data(),
                                        .patches = plan_->patches,
                                        .hypercolumns = hierarchy.hypercolumns,
-                                       .level = cuda::grid_level(hierarchy, level),
+                                       .level = hierarchy.level(level),
                                        .rate = plan_->rate,
                                        .tables = tables_.get(),
                                        .arrays = learning};
-      simt::launch(cuda::learn_kernel(),
-                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), 1,
-                   cuda::kLearnThreads, learn);
+      simt::launch(cuda::learn_kernel(), static_cast<unsigned>(hierarchy.level(level).hypercolumns),
+                   1, cuda::kLearnThreads, learn);
     }
   }
 
@@ -134,7 +133,7 @@ class KernelOperator {
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
     std::vector<std::uint32_t> begins;
     for (int level = 0; level < hierarchy.level_count; ++level)
-      for (int h = 0; h < hierarchy.level(level).hypercolumns(); ++h)
+      for (int h = 0; h < hierarchy.level(level).hypercolumns; ++h)
         begins.push_back(static_cast<std::uint32_t>(hierarchy.minicolumns_of(level, h)));
     Answer answer;
     const auto classes = static_cast<std::size_t>(shape().classes);
