@@ -7,24 +7,13 @@
 
 namespace ocellus::detail {
 
-/// Plain data.
-struct NeocognitronPlan {
-  ImageSize size;
+/// Plain data. `format` is that of the luma of the frames. `fields` are the boxes, or with kFind at
+/// least one.
+struct NeocognitronPlan : NeocognitronConfig {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
-  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
-  int depth = 1;
-  CharacterLayout layout = CharacterLayout::kFind;
-  /// kFind: at least one. kBoxes: the boxes.
-  TextFields fields;
-  int text_parts = 0;  ///< fields of the configuration
+  int text_parts = 0;                              ///< fields of the configuration
   ImageSize tile;
-  CharacterInk ink = CharacterInk::kAuto;
-  int min_height = 0;
-  int max_height = 0;
-  int max_characters = kMaxCharacters;
-  float min_confidence = 0.0f;
-  float max_active = 1.0f;
-  ModelPlan model;
+  ModelPlan model;  ///< that the configuration names
 
   /// Candidates of a frame that are recognized, at most.
   int max_candidates() const noexcept {
