@@ -1,6 +1,9 @@
 // NeocognitronPlan: a checked configuration in the form that backends work from.
 #pragma once
 
+#include <memory>
+
+#include "core/operator_instance.h"
 #include "neocognitron/character_finder.h"
 #include "neocognitron/model_source.h"
 #include "ocellus/neocognitron.h"
@@ -28,5 +31,10 @@ struct NeocognitronPlan : NeocognitronConfig {
 /// Checks every field and reads the table of the model. Errors: those of Neocognitron::create.
 Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept;
 OperatorInfo info_of(const NeocognitronPlan& plan) noexcept;
+
+/// An instance without memory; null when the system has none.
+std::unique_ptr<OperatorInstance> make_neocognitron_cpu(const NeocognitronPlan& plan,
+                                                        int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_neocognitron_cuda(const NeocognitronPlan& plan) noexcept;
 
 }  // namespace ocellus::detail
