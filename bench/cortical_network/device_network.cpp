@@ -12,7 +12,7 @@ constexpr const char* kName = "the cortical network";
 
 Expected<DeviceNetwork> DeviceNetwork::create(Engine& engine,
                                               const CorticalNetworkConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, network_start_kernel(), kName));
+  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, kNetworkStartKernel, kName));
   DeviceNetwork network(std::move(*memory));
   DeviceWork& work = network.memory().work();
   Scope cuda(work.device(), Phase::kCreating, kName);

@@ -501,18 +501,10 @@ __global__ void __launch_bounds__(kSubtreeThreads, 4)
 
 }  // namespace
 
-Kernel<NetworkArguments> network_start_kernel() noexcept {
-  return start_network;
-}
-Kernel<LevelRange> network_start_range_kernel() noexcept {
-  return start_range;
-}
-Kernel<LevelRange> network_level_kernel() noexcept {
-  return step_level;
-}
-Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept {
-  return step_top;
-}
+const Kernel<NetworkArguments> kNetworkStartKernel = start_network;
+const Kernel<LevelRange> kNetworkStartRangeKernel = start_range;
+const Kernel<LevelRange> kNetworkLevelKernel = step_level;
+const Kernel<OfLevel<NetworkArguments>> kNetworkTopKernel = step_top;
 Kernel<SubtreeArguments> network_subtree_kernel(int words, bool counts) noexcept {
   switch (words) {
     case 1:

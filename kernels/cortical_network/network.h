@@ -80,7 +80,7 @@ static_assert(sizeof(OfLevel<NetworkArguments>) <= 4000, "kernel arguments have 
 
 inline constexpr int kNetworkThreads = 256;
 /// Weights, and the state before the first step. Blocks: hypercolumns of all levels.
-Kernel<NetworkArguments> network_start_kernel() noexcept;
+extern const Kernel<NetworkArguments> kNetworkStartKernel;
 /// Hypercolumns [begin, end) of a level. A device that has only a part of a level shifts
 /// `weights_at`, `strong_at` and `minicolumns_at` of the level, so that its arrays begin with the
 /// first hypercolumn of that part. The numbers of hypercolumns, and with them the random numbers
@@ -91,12 +91,12 @@ struct LevelRange {
   int begin;
   int end;
 };
-/// As network_start_kernel() for a range. Blocks: hypercolumns of the range.
-Kernel<LevelRange> network_start_range_kernel() noexcept;
+/// As kNetworkStartKernel for a range. Blocks: hypercolumns of the range.
+extern const Kernel<LevelRange> kNetworkStartRangeKernel;
 /// A range whose inputs are complete. A warp computes a hypercolumn. Blocks: hypercolumns /
 /// kBlockHypercolumns.
 inline constexpr int kBlockHypercolumns = kNetworkThreads / 32;
-Kernel<LevelRange> network_level_kernel() noexcept;
+extern const Kernel<LevelRange> kNetworkLevelKernel;
 /// Levels that a block computes in one pass, from hypercolumns that are neighbors up to the roots
 /// of their subtrees. Each hypercolumn above the lowest level of the launch has a window of its
 /// own: the next window_width hypercolumns of a row.
@@ -138,6 +138,6 @@ inline constexpr int kSubtreeThreads = 256;
 Kernel<SubtreeArguments> network_subtree_kernel(int words, bool counts = false) noexcept;
 /// The last levels, `level` and those above it, one after another. One block of kTopThreads.
 inline constexpr int kTopThreads = 1024;
-Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept;
+extern const Kernel<OfLevel<NetworkArguments>> kNetworkTopKernel;
 
 }  // namespace ocellus::cuda

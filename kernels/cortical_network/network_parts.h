@@ -58,10 +58,10 @@ Expected<void> for_each_kernel(const NetworkArguments& network, NetworkPart part
                     kSubtreeThreads, a);
     } else if (l.hypercolumns <= kTopHypercolumns && part.end_level == network.level_count) {
       end_level = part.end_level;
-      done = launch(network_top_kernel(), 1U, kTopThreads,
+      done = launch(kNetworkTopKernel, 1U, kTopThreads,
                     OfLevel<NetworkArguments>{network, part.level});
     } else {
-      done = launch(network_level_kernel(), blocks_of(count, kBlockHypercolumns), kNetworkThreads,
+      done = launch(kNetworkLevelKernel, blocks_of(count, kBlockHypercolumns), kNetworkThreads,
                     LevelRange{network, part.level, part.begin, part.end});
     }
     if (!done) return done;

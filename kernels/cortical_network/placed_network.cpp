@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "cortical_network/placed_gpus.h"
+#include "cortical_network/placed_plan.h"
 #include "kernels/core/device_work.h"
 #include "kernels/cortical_network/network_parts.h"
 
@@ -335,7 +335,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
                              const HypercolumnArrays& arrays) noexcept {
     return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
-      return gpu.work.launch(cuda, network_start_range_kernel(),
+      return gpu.work.launch(cuda, kNetworkStartRangeKernel,
                              dim3(static_cast<unsigned>(range.end - range.begin)),
                              dim3(kNetworkThreads), 0, range);
     });
@@ -375,10 +375,9 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     }
     LaunchOrder order = LaunchOrder::kAfter;
     return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
-      return gpu.work.launch(cuda, network_level_kernel(),
-                             dim3(blocks_of(range.end - range.begin, kBlockHypercolumns)),
-                             dim3(kNetworkThreads), 0, range,
-                             std::exchange(order, LaunchOrder::kOverlapping));
+      return gpu.work.launch(
+          cuda, kNetworkLevelKernel, dim3(blocks_of(range.end - range.begin, kBlockHypercolumns)),
+          dim3(kNetworkThreads), 0, range, std::exchange(order, LaunchOrder::kOverlapping));
     });
   }
 

@@ -28,7 +28,7 @@ struct LevelPlan : CorticalLevel {
   int below_cells = 0;  ///< of a grid point below: LGN cells or minicolumns
   int inputs = 0;       ///< of a hypercolumn
   int padded = 0;       ///< minicolumns
-  // Of a cortical network, see place_network().
+  // Of a cortical network, see hierarchy_of() in hypercolumn.h.
   int pitch = 0;  ///< weights of a minicolumn, padded
   int words = 0;  ///< of strong bits of an input, a bit for each padded minicolumn
   std::size_t strong_at = 0;

@@ -25,12 +25,13 @@ constexpr int padded_inputs(int count) noexcept {
   return (count + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
 }
 
-/// Sets where the arrays of a network lie. A response needs to know which minicolumns have a strong
-/// weight for each active input, and rarely a weight itself: a bit of each weight is kept apart.
-/// The winner learns with all of its weights, which lie side by side:
+/// The levels of a network, and where its arrays lie. A response needs to know which minicolumns
+/// have a strong weight for each active input, and rarely a weight itself: a bit of each weight is
+/// kept apart. The winner learns with all of its weights, which lie side by side:
 ///   weights      [hypercolumn][minicolumn][padded input]
 ///   strong bits  [hypercolumn][input][word]
-void place_network(Hierarchy& hierarchy) noexcept;
+/// Errors: InvalidArgument.
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
 
 // ---- plan and state
 
@@ -71,8 +72,8 @@ struct alignas(16) Minicolumn {
 
 /// What hypercolumns learn. Padded minicolumns and inputs keep the weight 0 and take no part.
 struct HypercolumnArrays {
-  std::uint16_t* weights = nullptr;   ///< see place_network()
-  std::uint32_t* strong = nullptr;    ///< see place_network()
+  std::uint16_t* weights = nullptr;   ///< see hierarchy_of()
+  std::uint32_t* strong = nullptr;    ///< see hierarchy_of()
   Minicolumn* minicolumns = nullptr;  ///< [hypercolumn][padded minicolumn]
   std::uint8_t* wins = nullptr;       ///< by g > 0, at most stable_wins; the same order
   /// Strong bits of the lowest level in the order of its weights; on a GPU only.

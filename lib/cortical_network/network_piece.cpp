@@ -147,13 +147,12 @@ PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcep
 }
 
 std::size_t hypercolumn_bytes(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
-  const auto stride = static_cast<std::size_t>(level.padded);
-  const std::size_t weights = static_cast<std::size_t>(padded_inputs(level.inputs)) *
-                              static_cast<std::size_t>(level.minicolumns);
-  const std::size_t strong = static_cast<std::size_t>(level.inputs) * stride / kBitsOfByte;
   const bool has_patterns = lowest && kind == PlacementKind::kGpu;
-  return sizeof(std::uint16_t) * weights + strong + (has_patterns ? weights / kBitsOfByte : 0) +
-         (sizeof(Minicolumn) + sizeof(std::uint8_t)) * stride;
+  LayoutBuilder bytes(nullptr, 1);
+  HypercolumnArrays().place(bytes, level.weights, level.strong_words(),
+                            static_cast<std::size_t>(level.padded),
+                            has_patterns ? level.weights / kBitsOfByte : 0);
+  return bytes.bytes();
 }
 
 std::size_t shared_bytes(const Hierarchy& hierarchy, PlacementKind kind) noexcept {

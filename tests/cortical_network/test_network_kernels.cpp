@@ -35,7 +35,7 @@ class HostNetwork {
     detail::LayoutBuilder places(std::align(kAlignment, sizes.bytes(), at, space), kAlignment);
     arguments.layout(plan, places);
     arguments.describe(plan);
-    simt::launch(cuda::network_start_kernel(), static_cast<unsigned>(arguments.hypercolumns), 1,
+    simt::launch(cuda::kNetworkStartKernel, static_cast<unsigned>(arguments.hypercolumns), 1,
                  cuda::kNetworkThreads, arguments);
   }
 

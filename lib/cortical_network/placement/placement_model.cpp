@@ -24,7 +24,7 @@ HypercolumnCost gpu_cost_of(const LevelPlan& level, double points, double cells)
 
 /// A step in which one candidate responds and learns.
 HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
-  const double pitch = padded_inputs(level.inputs);
+  const double pitch = level.pitch;
   // Strong bits.
   const double row = level.padded / 8.0;
   const double rows = row * level.inputs;
@@ -37,12 +37,6 @@ HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells)
 }
 
 }  // namespace
-
-Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
-  OCELLUS_TRY(check_number("level_count", config.level_count, 1, kMaxCorticalLevels));
-  return plan_hierarchy(config.width, config.height, kLgnCells,
-                        {config.levels.data(), static_cast<std::size_t>(config.level_count)});
-}
 
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
   const double points = static_cast<double>(level.window_width) * level.window_height;

@@ -10,9 +10,6 @@
 
 namespace ocellus::detail {
 
-/// Errors: InvalidArgument.
-Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
-
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
 
 class PlacementModel {
