@@ -70,11 +70,11 @@ class CudaCortex final : public CudaOperator {
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(load_check_kernel(cuda));
     OCELLUS_TRY(load_kernel(cuda, stretch(), 0));
-    OCELLUS_TRY(load_kernel(cuda, cell_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, compete_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, cortex_read_out_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kCellKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kCompeteKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kCortexReadOutKernel, 0));
     if (plan_.learn) {
-      OCELLUS_TRY(load_kernel(cuda, learn_kernel(), 0));
+      OCELLUS_TRY(load_kernel(cuda, kLearnKernel, 0));
       OCELLUS_TRY(load_tables(cuda));
     }
     return load_model(cuda);
@@ -136,7 +136,7 @@ class CudaCortex final : public CudaOperator {
                                   .sharpness = plan_.table.sharpness,
                                   .patches = plan_.patches,
                                   .truncated = plan_.truncated};
-    return launch(cuda, stream, cortex_read_out_kernel(), dim3(kMaxCortexPatches),
+    return launch(cuda, stream, kCortexReadOutKernel, dim3(kMaxCortexPatches),
                   dim3(kReadOutThreads), 0, result, true);
   }
 
@@ -160,7 +160,7 @@ class CudaCortex final : public CudaOperator {
                               .threshold = p.lgn_threshold,
                               .cells = cells_,
                               .has_ink = has_ink_};
-    return launch(cuda, stream, cell_kernel(), dim3(count), dim3(kCellThreads), 0, cells, true);
+    return launch(cuda, stream, kCellKernel, dim3(count), dim3(kCellThreads), 0, cells, true);
   }
 
   Expected<void> launch_level(Scope& cuda, int level, cudaStream_t stream) noexcept {
@@ -180,7 +180,7 @@ class CudaCortex final : public CudaOperator {
                                      .level = hierarchy.level(level),
                                      .competitors = shape().parameters.competitors};
     const dim3 grid(static_cast<unsigned>(l.hypercolumns), static_cast<unsigned>(plan_.patches));
-    return launch(cuda, stream, compete_kernel(), grid, dim3(kCompeteThreads), 0, arguments, true);
+    return launch(cuda, stream, kCompeteKernel, grid, dim3(kCompeteThreads), 0, arguments, true);
   }
 
   Expected<void> launch_learning(Scope& cuda, int level, cudaStream_t stream) noexcept {
@@ -202,7 +202,7 @@ class CudaCortex final : public CudaOperator {
                                    .tables = tables_,
                                    .arrays = arrays};
     const dim3 grid(static_cast<unsigned>(hierarchy.level(level).hypercolumns));
-    return launch(cuda, stream, learn_kernel(), grid, dim3(kLearnThreads), 0, arguments, true);
+    return launch(cuda, stream, kLearnKernel, grid, dim3(kLearnThreads), 0, arguments, true);
   }
 
   std::size_t model_bytes() const noexcept { return places_of(shape(), plan_.learn).bytes; }

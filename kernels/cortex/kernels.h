@@ -38,7 +38,7 @@ struct CellArguments {
   std::uint32_t* has_ink;  ///< [patch]: a cell is active, 0 or 1; may be null
 };
 inline constexpr int kCellThreads = 256;
-Kernel<CellArguments> cell_kernel() noexcept;
+extern const Kernel<CellArguments> kCellKernel;
 
 /// The winner and the activity of the hypercolumns of a level. A block computes a hypercolumn, x,
 /// of a patch, y.
@@ -58,7 +58,7 @@ struct CompeteArguments {
 inline constexpr int kCompeteThreads = 256;
 /// Grid points in a window: pixels of a patch at most.
 inline constexpr int kMostActive = kMaxCortexSide * kMaxCortexSide;
-Kernel<CompeteArguments> compete_kernel() noexcept;
+extern const Kernel<CompeteArguments> kCompeteKernel;
 
 /// The hypercolumns of a level learn: learn_patches() of lib/cortex/hebbian_features.h. A block
 /// computes a hypercolumn, a warp every kLearnWarps-th minicolumn.
@@ -78,7 +78,7 @@ struct LearnArguments {
 };
 inline constexpr int kLearnThreads = 256;
 inline constexpr int kLearnWarps = kLearnThreads / 32;
-Kernel<LearnArguments> learn_kernel() noexcept;
+extern const Kernel<LearnArguments> kLearnKernel;
 
 /// Evidence, answers and the result of a frame. A block computes a patch; kMaxCortexPatches blocks.
 struct ReadOutArguments {
@@ -98,6 +98,6 @@ struct ReadOutArguments {
   bool truncated;
 };
 inline constexpr int kReadOutThreads = 256;
-Kernel<ReadOutArguments> cortex_read_out_kernel() noexcept;
+extern const Kernel<ReadOutArguments> kCortexReadOutKernel;
 
 }  // namespace ocellus::cuda
