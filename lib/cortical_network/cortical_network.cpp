@@ -19,8 +19,6 @@ using detail::CpuLevels;
 using detail::JobStep;
 using detail::NetworkArrays;
 using detail::NetworkRun;
-using detail::PieceRun;
-using detail::StepScratch;
 
 struct CorticalNetwork::State final : detail::NetworkStore {
   CorticalNetworkConfig config;
@@ -120,26 +118,18 @@ struct CorticalNetwork::State final : detail::NetworkStore {
     std::array<JobStep, std::size_t{2} * kMaxCorticalLevels> steps;
     for (int l = 0; l < count; ++l) {
       steps[static_cast<std::size_t>(count - 1 - l)] =
-          levels.level_step<&State::choose_hypotheses>(l);
-      steps[static_cast<std::size_t>(count + l)] = levels.level_step<&State::expect>(l);
+          levels.level_step<&detail::choose_hypotheses>(l);
+      steps[static_cast<std::size_t>(count + l)] =
+          levels.level_step<&detail::respond_to_expectation>(l);
     }
     for (int round = 0; round < plan().feedback_rounds; ++round)
       run({steps.data(), 2 * static_cast<std::size_t>(count)});
-  }
-
-  static void choose_hypotheses(const CpuLevels& levels, int level, const PieceRun& run,
-                                const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
-    detail::choose_hypotheses(levels.plan, level, run.begin, run.end, arrays, scratch);
-  }
-  static void expect(const CpuLevels& levels, int level, const PieceRun& run,
-                     const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
-    detail::respond_to_expectation(levels.plan, level, run.begin, run.end, arrays, scratch);
   }
 };
 
 Expected<CorticalNetwork> CorticalNetwork::create(const CorticalNetworkConfig& config) noexcept {
   OCELLUS_TRY_ASSIGN(made, State::create(config));
-  (*made)->run_on_each_level<&CpuLevels::start>();
+  (*made)->run_on_each_level<&detail::initialize_hypercolumns>();
   return CorticalNetwork(made->release());
 }
 
@@ -230,7 +220,7 @@ Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int worke
   State& state = **made;
   state.levels.step = file.steps();
   OCELLUS_TRY(file.read(state));
-  state.run_on_each_level<&CpuLevels::derive>();
+  state.run_on_each_level<&detail::derive_hypercolumns>();
   return CorticalNetwork(made->release());
 }
 

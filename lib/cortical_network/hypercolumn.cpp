@@ -321,61 +321,64 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
   }
 }
 
-void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                            const NetworkArrays& arrays) noexcept {
-  const Place place(plan, level, hypercolumn, arrays);
-  const LevelPlan& l = place.level();
-  std::fill_n(place.wins(), place.level().padded, std::uint8_t{0});
-  for (int m = 0; m < l.minicolumns; m += 4) {
-    const int count = std::min(l.minicolumns - m, 4);
-    for (int i = 0; i < l.inputs; ++i) {
-      const std::array<std::uint32_t, 4> words = initial_words(
-          plan.seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(place.number()),
-          static_cast<std::uint32_t>(m / 4));
-      for (int k = 0; k < count; ++k) {
-        place.weights(m + k)[i] = static_cast<std::uint16_t>(
-            initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight));
+void initialize_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+  for (int h = begin; h < end; ++h) {
+    const Place place(plan, level, h, arrays);
+    const LevelPlan& l = place.level();
+    std::fill_n(place.wins(), place.level().padded, std::uint8_t{0});
+    for (int m = 0; m < l.minicolumns; m += 4) {
+      const int count = std::min(l.minicolumns - m, 4);
+      for (int i = 0; i < l.inputs; ++i) {
+        const std::array<std::uint32_t, 4> words = initial_words(
+            plan.seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(place.number()),
+            static_cast<std::uint32_t>(m / 4));
+        for (int k = 0; k < count; ++k) {
+          place.weights(m + k)[i] = static_cast<std::uint16_t>(
+              initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight));
+        }
       }
     }
   }
-  derive_hypercolumn(plan, level, hypercolumn, arrays);
+  derive_hypercolumns(plan, level, begin, end, arrays, scratch);
 }
 
-void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                        const NetworkArrays& arrays) noexcept {
-  const Place place(plan, level, hypercolumn, arrays);
-  const LevelPlan& l = place.level();
-  const std::int32_t full = largest_unchanged(plan.potentiation);
-  const std::int32_t empty = largest_unchanged(plan.depression);
-  std::uint32_t* const strong = place.strong();
-  std::fill_n(strong, static_cast<std::size_t>(l.inputs) * static_cast<std::size_t>(l.words), 0u);
-  std::fill_n(place.minicolumns(), place.level().padded, Minicolumn{});
-  arrays.winners[place.number()] = kSilent;
-  arrays.winner_responses[place.number()] = 0;
-  for (int m = 0; m < l.minicolumns; ++m) {
-    std::uint16_t* const weights = place.weights(m);
-    std::fill_n(weights + l.inputs, l.pitch - l.inputs, std::uint16_t{0});
-    Minicolumn& of = place.minicolumn(m);
-    of.stable = place.wins()[m] == plan.stable_wins;
-    of.settled = true;
-    for (int i = 0; i < l.inputs; ++i) {
-      const std::int32_t weight = weights[i];
-      of.omega += counted(weight);
-      if (weight < kStrongWeight) {
-        of.settled &= weight <= empty;
-        continue;
+void derive_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                         const NetworkArrays& arrays, const StepScratch&) noexcept {
+  for (int h = begin; h < end; ++h) {
+    const Place place(plan, level, h, arrays);
+    const LevelPlan& l = place.level();
+    const std::int32_t full = largest_unchanged(plan.potentiation);
+    const std::int32_t empty = largest_unchanged(plan.depression);
+    std::uint32_t* const strong = place.strong();
+    std::fill_n(strong, static_cast<std::size_t>(l.inputs) * static_cast<std::size_t>(l.words), 0u);
+    std::fill_n(place.minicolumns(), place.level().padded, Minicolumn{});
+    arrays.winners[place.number()] = kSilent;
+    arrays.winner_responses[place.number()] = 0;
+    for (int m = 0; m < l.minicolumns; ++m) {
+      std::uint16_t* const weights = place.weights(m);
+      std::fill_n(weights + l.inputs, l.pitch - l.inputs, std::uint16_t{0});
+      Minicolumn& of = place.minicolumn(m);
+      of.stable = place.wins()[m] == plan.stable_wins;
+      of.settled = true;
+      for (int i = 0; i < l.inputs; ++i) {
+        const std::int32_t weight = weights[i];
+        of.omega += counted(weight);
+        if (weight < kStrongWeight) {
+          of.settled &= weight <= empty;
+          continue;
+        }
+        of.settled &= kCorticalWeightOne - weight <= full;
+        of.strong_sum += weight;
+        ++of.strong;
+        set(strong + static_cast<std::size_t>(i) * static_cast<std::size_t>(l.words), m);
       }
-      of.settled &= kCorticalWeightOne - weight <= full;
-      of.strong_sum += weight;
-      ++of.strong;
-      set(strong + static_cast<std::size_t>(i) * static_cast<std::size_t>(l.words), m);
     }
   }
 }
 
-void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, std::uint64_t step,
-                       bool learns, const NetworkArrays& arrays,
-                       const StepScratch& scratch) noexcept {
+void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
   const auto most = static_cast<std::size_t>(plan.hierarchy.most_inputs);
   Turn turns[kHypercolumnBatch];
   for (; begin < end; begin += kHypercolumnBatch) {
@@ -409,9 +412,9 @@ void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, s
     });
     each([&](const Place& place, Turn& turn, const std::uint16_t* active) {
       respond_from_weights(place, active, turn);
-      if (learns) fire(plan, place, step, turn);
+      if (scratch.learns) fire(plan, place, scratch.step, turn);
     });
-    if (learns) {
+    if (scratch.learns) {
       each([&](const Place& place, Turn& turn, const std::uint16_t* active) {
         compare_fired(place, active, turn);
       });

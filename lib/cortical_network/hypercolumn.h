@@ -104,11 +104,13 @@ struct NetworkArrays : HypercolumnArrays {
 /// needs can be fetched while others are computed.
 inline constexpr int kHypercolumnBatch = 16;
 
-/// Private memory of a worker.
+/// Private memory of a worker, and what it does in a step.
 struct StepScratch {
   std::uint16_t* active = nullptr;    ///< kHypercolumnBatch lists of most_inputs
   std::uint8_t* pattern = nullptr;    ///< of most_inputs, padded; 0 between the calls
   std::uint16_t* expected = nullptr;  ///< of most_minicolumns
+  std::uint64_t step = 0;             ///< number of the learning step
+  bool learns = false;
 };
 
 /// LGN cells of the pixels of rows [y_begin, y_end) and columns [x_begin, x_end).
@@ -121,32 +123,32 @@ struct PixelRange {
 void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_t stride,
                const PixelRange& range, std::uint8_t* cells) noexcept;
 
-/// Random weights of a hypercolumn; `hypercolumn`: of the level.
-void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                            const NetworkArrays& arrays) noexcept;
-
-/// Computes what the weights and wins of a hypercolumn imply: strong bits and minicolumns. It has
-/// no winner.
-void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                        const NetworkArrays& arrays) noexcept;
-
-/// A step of hypercolumns [begin, end) of a level, whose inputs are complete. Hypercolumns of a
-/// level may run in any order and at the same time. `step`: number of the learning step.
-void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, std::uint64_t step,
-                       bool learns, const NetworkArrays& arrays,
-                       const StepScratch& scratch) noexcept;
-
 /// g of all minicolumns in the last step.
 void responses_of(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays,
                   const StepScratch& scratch, std::span<std::int64_t> responses) noexcept;
 
+// What follows is done with the hypercolumns [begin, end) of a level, in any order and at the same
+// time as with others.
+
+/// Random weights, and what they imply.
+void initialize_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
+/// Computes what weights and wins imply: strong bits and minicolumns. There is no winner.
+void derive_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                         const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
+/// A step. The inputs are complete.
+void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
 // ---- feedback, see (a) and (b) in ocellus/cortical_network.h
 
-/// Hypotheses of hypercolumns [begin, end) of a level; those of the level above are complete.
+/// Hypotheses; those of the level above are complete.
 void choose_hypotheses(const NetworkPlan& plan, int level, int begin, int end,
                        const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 
-/// Winners of hypercolumns [begin, end) of a level from inputs and hypotheses of the level above.
+/// Winners from inputs and hypotheses of the level above.
 void respond_to_expectation(const NetworkPlan& plan, int level, int begin, int end,
                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 

@@ -87,7 +87,8 @@ class PlacedCpu {
       levels.arrays.winner_responses = winners.responses;
       levels.scratch = scratch;
       levels.prepare(piece);
-      levels.on_each_level<&CpuLevels::start>([&](std::span<const JobStep> steps) { run(steps); });
+      levels.on_each_level<&initialize_hypercolumns>(
+          [&](std::span<const JobStep> steps) { run(steps); });
     };
     start(plan.split_part(device), placed.split, split_);
     start(plan.top_part, placed.top, top_);
@@ -349,8 +350,7 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
     arrays.winners = winners.winners;
     arrays.winner_responses = winners.responses;
     arrays.slot_shift = -run.begin;
-    for (int h = run.begin; h < run.begin + run.count; ++h)
-      detail::derive_hypercolumn(*run_plan, run.level, h, arrays);
+    detail::derive_hypercolumns(*run_plan, run.level, run.begin, run.begin + run.count, arrays, {});
     if (run.patterns == nullptr) return;
     const std::size_t weights =
         static_cast<std::size_t>(run.count) * hierarchy().level(run.level).weights;
