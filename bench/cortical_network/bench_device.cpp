@@ -57,7 +57,7 @@ void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Netwo
   std::size_t first = 0;
   for (int l = 0; l < config.level_count; ++l) {
     std::vector<std::int32_t> got(
-        static_cast<std::size_t>(network.memory().plan().hierarchy.level(l).hypercolumns()));
+        static_cast<std::size_t>(network.memory().plan().hierarchy.level(l).hypercolumns));
     take(network.read_winners(l, got), steps.schedule);
     for (std::size_t h = 0; h < got.size(); ++h) steps.different += got[h] != winners[first + h];
     first += got.size();

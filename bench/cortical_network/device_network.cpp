@@ -12,7 +12,7 @@ constexpr const char* kName = "the cortical network";
 
 Expected<DeviceNetwork> DeviceNetwork::create(Engine& engine,
                                               const CorticalNetworkConfig& config) noexcept {
-  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, network_start_kernel(), kName));
+  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, kNetworkStartKernel, kName));
   DeviceNetwork network(std::move(*memory));
   DeviceWork& work = network.memory().work();
   Scope cuda(work.device(), Phase::kCreating, kName);
@@ -45,7 +45,7 @@ Expected<StepBytes> DeviceNetwork::count_step(const std::uint8_t* image,
                                               std::ptrdiff_t stride) noexcept {
   const NetworkArguments& a = memory_->arguments();
   for (int level = 0; level < a.level_count; ++level)
-    if (const NetworkLevel& l = a.levels[static_cast<std::size_t>(level)]; !fits_subtrees(l))
+    if (const detail::LevelPlan& l = a.levels[static_cast<std::size_t>(level)]; !fits_subtrees(l))
       return tl::unexpected(make_error(
           Status::kUnsupported,
           "%s: level %d has %d inputs and rows of %d words; bytes are counted up to 256 inputs "

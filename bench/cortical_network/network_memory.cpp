@@ -44,7 +44,7 @@ Expected<void> NetworkHost::read_level(int level, const std::int32_t* winners,
                                        std::span<std::int32_t> to) noexcept {
   const detail::LevelPlan& l = plan_.hierarchy.level(level);
   return read(to.data(), winners + l.first,
-              static_cast<std::size_t>(l.hypercolumns()) * sizeof(std::int32_t));
+              static_cast<std::size_t>(l.hypercolumns) * sizeof(std::int32_t));
 }
 
 }  // namespace ocellus::cuda

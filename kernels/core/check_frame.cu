@@ -16,8 +16,6 @@ __global__ void __launch_bounds__(kCheckThreads)
 
 }  // namespace
 
-Kernel<CheckArguments> check_kernel() noexcept {
-  return check_finite;
-}
+const Kernel<CheckArguments> kCheckKernel = check_finite;
 
 }  // namespace ocellus::cuda

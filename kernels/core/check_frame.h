@@ -12,6 +12,6 @@ struct CheckArguments {
   int height;
 };
 inline constexpr int kCheckThreads = 256;
-Kernel<CheckArguments> check_kernel() noexcept;
+extern const Kernel<CheckArguments> kCheckKernel;
 
 }  // namespace ocellus::cuda

@@ -159,8 +159,8 @@ Expected<void> CudaOperator::build(Scope& cuda, std::size_t bytes) noexcept {
   // Wait, because the first upload uses another stream. Otherwise a device that is busy with other
   // work might clear the memory after that upload.
   OCELLUS_TRY(synchronize(cuda));
-  if (makes_luma()) OCELLUS_TRY(load_kernel(cuda, luma_kernel(), 0));
-  if (puts_luma()) OCELLUS_TRY(load_kernel(cuda, put_luma_kernel(), 0));
+  if (makes_luma()) OCELLUS_TRY(load_kernel(cuda, kLumaKernel, 0));
+  if (puts_luma()) OCELLUS_TRY(load_kernel(cuda, kPutLumaKernel, 0));
   OCELLUS_TRY(prepare(cuda));
   for (int i = 0; i < info_.depth; ++i) OCELLUS_TRY(make_slot(cuda, i));
   // A frame of the warm-up makes one sweep.
@@ -274,21 +274,21 @@ Expected<void> CudaOperator::launch_luma(Scope& cuda, int slot, cudaStream_t str
                         info_.format,
                         info_.size.width,
                         info_.size.height};
-  return launch(cuda, stream, luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
+  return launch(cuda, stream, kLumaKernel, luma_grid(), dim3(kLumaThreads), 0, a);
 }
 
 Expected<void> CudaOperator::launch_put_luma(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   if (!puts_luma()) return {};
   const PutLumaArguments a{params(slot), info_.format, info_.planes[0].color, info_.size.width,
                            info_.size.height};
-  return launch(cuda, stream, put_luma_kernel(), luma_grid(), dim3(kLumaThreads), 0, a);
+  return launch(cuda, stream, kPutLumaKernel, luma_grid(), dim3(kLumaThreads), 0, a);
 }
 
 Expected<void> CudaOperator::prepare_host_calls(Scope& cuda) noexcept {
   for (int i = 0; i < info_.depth; ++i)
     std::fill_n(slots_[static_cast<std::size_t>(i)].call_words, HostCalls::kMaxCalls,
                 HostCallWords{});
-  OCELLUS_TRY(load_kernel(cuda, host_call_kernel(), 0));
+  OCELLUS_TRY(load_kernel(cuda, kHostCallKernel, 0));
   return host_calls_.start(*device_);
 }
 
@@ -297,7 +297,7 @@ Expected<void> CudaOperator::launch_host(Scope& cuda, int index, cudaStream_t st
   Slot& slot = slots_[static_cast<std::size_t>(index)];
   const int call = slot.calls++;
   host_calls_.add(slot.call_words + call, function, argument);
-  return launch(cuda, stream, host_call_kernel(), dim3(1), dim3(1), 0,
+  return launch(cuda, stream, kHostCallKernel, dim3(1), dim3(1), 0,
                 HostCallArguments{slot.call_words + call, slot.calls_asked + call});
 }
 
@@ -309,7 +309,7 @@ Expected<void> CudaOperator::upload(Scope& cuda, void* to, const void* from,
 
 Expected<void> CudaOperator::load_check_kernel(Scope& cuda) noexcept {
   if (info_.format != PixelFormat::kFloat32) return {};
-  return load_kernel(cuda, check_kernel(), 0);
+  return load_kernel(cuda, kCheckKernel, 0);
 }
 
 Expected<void> CudaOperator::launch_check(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -317,7 +317,7 @@ Expected<void> CudaOperator::launch_check(Scope& cuda, int slot, cudaStream_t st
   const CheckArguments a{params(slot), state(), info_.size.width, info_.size.height};
   const auto blocks =
       static_cast<unsigned>(std::min(info_.size.height, 4 * device_->traits().multiprocessors));
-  return launch(cuda, stream, check_kernel(), dim3(blocks), dim3(kCheckThreads), 0, a);
+  return launch(cuda, stream, kCheckKernel, dim3(blocks), dim3(kCheckThreads), 0, a);
 }
 
 }  // namespace ocellus::cuda

@@ -26,7 +26,7 @@ struct HostCallArguments {
   std::uint32_t* count;  ///< of calls, in device memory
 };
 /// Asks for a call and waits until the host has answered. One thread.
-Kernel<HostCallArguments> host_call_kernel() noexcept;
+extern const Kernel<HostCallArguments> kHostCallKernel;
 
 /// A thread that runs functions of the host when kernels ask for them. Nodes of a graph for
 /// functions of the host are no replacement: the driver allocates memory at each launch of such a

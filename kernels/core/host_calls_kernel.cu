@@ -19,8 +19,6 @@ __global__ void call_host(const __grid_constant__ HostCallArguments a) {
 
 }  // namespace
 
-Kernel<HostCallArguments> host_call_kernel() noexcept {
-  return call_host;
-}
+const Kernel<HostCallArguments> kHostCallKernel = call_host;
 
 }  // namespace ocellus::cuda

@@ -122,12 +122,7 @@ __global__ void __launch_bounds__(kLumaThreads)
 
 }  // namespace
 
-Kernel<LumaArguments> luma_kernel() noexcept {
-  return luma;
-}
-
-Kernel<PutLumaArguments> put_luma_kernel() noexcept {
-  return put_luma;
-}
+const Kernel<LumaArguments> kLumaKernel = luma;
+const Kernel<PutLumaArguments> kPutLumaKernel = put_luma;
 
 }  // namespace ocellus::cuda

@@ -17,7 +17,7 @@ struct LumaArguments {
 inline constexpr int kLumaPixels = 4;
 inline constexpr int kLumaThreads = 128;
 /// Blocks of the grid: x along a row, y takes rows in turn.
-Kernel<LumaArguments> luma_kernel() noexcept;
+extern const Kernel<LumaArguments> kLumaKernel;
 
 struct PutLumaArguments {
   const FrameParams* frame;  ///< out[0] is the luma of the picture, at a multiple of kLumaPixels
@@ -27,7 +27,7 @@ struct PutLumaArguments {
   int height;
 };
 /// replace_luma_row for the rows of FrameParams::picture; does nothing if that is null. Threads and
-/// grid are those of luma_kernel.
-Kernel<PutLumaArguments> put_luma_kernel() noexcept;
+/// grid are those of kLumaKernel.
+extern const Kernel<PutLumaArguments> kPutLumaKernel;
 
 }  // namespace ocellus::cuda

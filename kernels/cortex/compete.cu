@@ -137,8 +137,6 @@ __global__ void __launch_bounds__(kCompeteThreads)
 
 }  // namespace
 
-Kernel<CompeteArguments> compete_kernel() noexcept {
-  return compete;
-}
+const Kernel<CompeteArguments> kCompeteKernel = compete;
 
 }  // namespace ocellus::cuda

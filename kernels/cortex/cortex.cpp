@@ -61,7 +61,7 @@ class CudaCortex final : public CudaOperator {
     cells_ = device.take<std::uint8_t>(pixels);
     winners_ = device.take<std::int32_t>(patches() * hypercolumns());
     activity_ = device.take<detail::CortexActivity>(patches() * hypercolumns());
-    if (!plan_.learns) return;
+    if (!plan_.learn) return;
     tables_ = device.take<detail::ProbabilityTables>(1);
     has_ink_ = device.take<std::uint32_t>(patches());
     enabled_ = device.take<std::uint32_t>(1);
@@ -70,11 +70,11 @@ class CudaCortex final : public CudaOperator {
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(load_check_kernel(cuda));
     OCELLUS_TRY(load_kernel(cuda, stretch(), 0));
-    OCELLUS_TRY(load_kernel(cuda, cell_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, compete_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, cortex_read_out_kernel(), 0));
-    if (plan_.learns) {
-      OCELLUS_TRY(load_kernel(cuda, learn_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kCellKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kCompeteKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kCortexReadOutKernel, 0));
+    if (plan_.learn) {
+      OCELLUS_TRY(load_kernel(cuda, kLearnKernel, 0));
       OCELLUS_TRY(load_tables(cuda));
     }
     return load_model(cuda);
@@ -82,7 +82,7 @@ class CudaCortex final : public CudaOperator {
 
   /// The frames of creation teach nothing.
   Expected<void> begin(Scope& cuda) noexcept override {
-    if (!plan_.learns) return {};
+    if (!plan_.learn) return {};
     constexpr std::uint32_t kEnabled = 1;
     return upload(cuda, enabled_, &kEnabled, sizeof(kEnabled));
   }
@@ -107,7 +107,7 @@ class CudaCortex final : public CudaOperator {
     OCELLUS_TRY(upload(cuda, shares_, shape().shares.data(), sizeof(shape().shares)));
     for (int level = 0; level < shape().hierarchy.level_count; ++level) {
       const LevelPlan& l = shape().hierarchy.level(level);
-      for (int h = 0; h < l.hypercolumns(); ++h)
+      for (int h = 0; h < l.hypercolumns; ++h)
         begins[static_cast<std::size_t>(l.first + h)] =
             static_cast<std::uint32_t>(shape().hierarchy.minicolumns_of(level, h));
     }
@@ -119,7 +119,7 @@ class CudaCortex final : public CudaOperator {
     OCELLUS_TRY(launch_patches(cuda, slot, stream));
     for (int level = 0; level < shape().hierarchy.level_count; ++level)
       OCELLUS_TRY(launch_level(cuda, level, stream));
-    for (int level = 0; plan_.learns && level < shape().hierarchy.level_count; ++level)
+    for (int level = 0; plan_.learn && level < shape().hierarchy.level_count; ++level)
       OCELLUS_TRY(launch_learning(cuda, level, stream));
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
     const ReadOutArguments result{.frame = params(slot),
@@ -136,7 +136,7 @@ class CudaCortex final : public CudaOperator {
                                   .sharpness = plan_.table.sharpness,
                                   .patches = plan_.patches,
                                   .truncated = plan_.truncated};
-    return launch(cuda, stream, cortex_read_out_kernel(), dim3(kMaxCortexPatches),
+    return launch(cuda, stream, kCortexReadOutKernel, dim3(kMaxCortexPatches),
                   dim3(kReadOutThreads), 0, result, true);
   }
 
@@ -160,7 +160,7 @@ class CudaCortex final : public CudaOperator {
                               .threshold = p.lgn_threshold,
                               .cells = cells_,
                               .has_ink = has_ink_};
-    return launch(cuda, stream, cell_kernel(), dim3(count), dim3(kCellThreads), 0, cells, true);
+    return launch(cuda, stream, kCellKernel, dim3(count), dim3(kCellThreads), 0, cells, true);
   }
 
   Expected<void> launch_level(Scope& cuda, int level, cudaStream_t stream) noexcept {
@@ -177,10 +177,10 @@ class CudaCortex final : public CudaOperator {
                                      .winners = winners_,
                                      .activity = activity_,
                                      .hypercolumns = hierarchy.hypercolumns,
-                                     .level = grid_level(hierarchy, level),
+                                     .level = hierarchy.level(level),
                                      .competitors = shape().parameters.competitors};
-    const dim3 grid(static_cast<unsigned>(l.hypercolumns()), static_cast<unsigned>(plan_.patches));
-    return launch(cuda, stream, compete_kernel(), grid, dim3(kCompeteThreads), 0, arguments, true);
+    const dim3 grid(static_cast<unsigned>(l.hypercolumns), static_cast<unsigned>(plan_.patches));
+    return launch(cuda, stream, kCompeteKernel, grid, dim3(kCompeteThreads), 0, arguments, true);
   }
 
   Expected<void> launch_learning(Scope& cuda, int level, cudaStream_t stream) noexcept {
@@ -197,15 +197,15 @@ class CudaCortex final : public CudaOperator {
                                    .has_ink = has_ink_,
                                    .patches = plan_.patches,
                                    .hypercolumns = hierarchy.hypercolumns,
-                                   .level = grid_level(hierarchy, level),
+                                   .level = hierarchy.level(level),
                                    .rate = plan_.rate,
                                    .tables = tables_,
                                    .arrays = arrays};
-    const dim3 grid(static_cast<unsigned>(hierarchy.level(level).hypercolumns()));
-    return launch(cuda, stream, learn_kernel(), grid, dim3(kLearnThreads), 0, arguments, true);
+    const dim3 grid(static_cast<unsigned>(hierarchy.level(level).hypercolumns));
+    return launch(cuda, stream, kLearnKernel, grid, dim3(kLearnThreads), 0, arguments, true);
   }
 
-  std::size_t model_bytes() const noexcept { return places_of(shape(), plan_.learns).bytes; }
+  std::size_t model_bytes() const noexcept { return places_of(shape(), plan_.learn).bytes; }
 
   CortexPlan plan_;
   std::uint8_t* model_ = nullptr;

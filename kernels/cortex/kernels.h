@@ -8,8 +8,8 @@
 #include "cortex/classifier.h"
 #include "cortex/hebbian_features.h"
 #include "cortex/patch_arithmetic.h"
+#include "cortical_network/hierarchy.h"
 #include "kernels/core/frame_params.h"
-#include "kernels/cortical_network/grid_level.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::cuda {
@@ -38,7 +38,7 @@ struct CellArguments {
   std::uint32_t* has_ink;  ///< [patch]: a cell is active, 0 or 1; may be null
 };
 inline constexpr int kCellThreads = 256;
-Kernel<CellArguments> cell_kernel() noexcept;
+extern const Kernel<CellArguments> kCellKernel;
 
 /// The winner and the activity of the hypercolumns of a level. A block computes a hypercolumn, x,
 /// of a patch, y.
@@ -52,13 +52,13 @@ struct CompeteArguments {
   std::int32_t* winners;       ///< [patch][hypercolumn], counted over all levels
   detail::CortexActivity* activity;
   int hypercolumns;  ///< of all levels
-  GridLevel level;
+  detail::LevelPlan level;
   int competitors;
 };
 inline constexpr int kCompeteThreads = 256;
 /// Grid points in a window: pixels of a patch at most.
 inline constexpr int kMostActive = kMaxCortexSide * kMaxCortexSide;
-Kernel<CompeteArguments> compete_kernel() noexcept;
+extern const Kernel<CompeteArguments> kCompeteKernel;
 
 /// The hypercolumns of a level learn: learn_patches() of lib/cortex/hebbian_features.h. A block
 /// computes a hypercolumn, a warp every kLearnWarps-th minicolumn.
@@ -71,14 +71,14 @@ struct LearnArguments {
   const std::uint32_t* has_ink;
   int patches;
   int hypercolumns;
-  GridLevel level;
+  detail::LevelPlan level;
   std::uint32_t rate;
   const detail::ProbabilityTables* tables;
   detail::LearningArrays arrays;  ///< of the level
 };
 inline constexpr int kLearnThreads = 256;
 inline constexpr int kLearnWarps = kLearnThreads / 32;
-Kernel<LearnArguments> learn_kernel() noexcept;
+extern const Kernel<LearnArguments> kLearnKernel;
 
 /// Evidence, answers and the result of a frame. A block computes a patch; kMaxCortexPatches blocks.
 struct ReadOutArguments {
@@ -98,6 +98,6 @@ struct ReadOutArguments {
   bool truncated;
 };
 inline constexpr int kReadOutThreads = 256;
-Kernel<ReadOutArguments> cortex_read_out_kernel() noexcept;
+extern const Kernel<ReadOutArguments> kCortexReadOutKernel;
 
 }  // namespace ocellus::cuda

@@ -81,8 +81,6 @@ __global__ void __launch_bounds__(kLearnThreads) learn(const __grid_constant__ L
 
 }  // namespace
 
-Kernel<LearnArguments> learn_kernel() noexcept {
-  return learn;
-}
+const Kernel<LearnArguments> kLearnKernel = learn;
 
 }  // namespace ocellus::cuda

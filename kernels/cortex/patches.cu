@@ -143,8 +143,6 @@ Kernel<StretchArguments> stretch_kernel(PixelFormat format, bool wide) noexcept 
   return wide ? kernel_for<kWarp>(format) : kernel_for<1>(format);
 }
 
-Kernel<CellArguments> cell_kernel() noexcept {
-  return write_cells;
-}
+const Kernel<CellArguments> kCellKernel = write_cells;
 
 }  // namespace ocellus::cuda

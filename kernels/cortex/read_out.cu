@@ -85,8 +85,6 @@ __global__ void __launch_bounds__(kReadOutThreads)
 
 }  // namespace
 
-Kernel<ReadOutArguments> cortex_read_out_kernel() noexcept {
-  return read_out;
-}
+const Kernel<ReadOutArguments> kCortexReadOutKernel = read_out;
 
 }  // namespace ocellus::cuda

@@ -17,15 +17,7 @@ void NetworkBase::layout(const detail::NetworkPlan& plan, detail::LayoutBuilder&
 
 void NetworkBase::describe(const detail::NetworkPlan& plan) noexcept {
   const detail::Hierarchy& h = plan.hierarchy;
-  for (int i = 0; i < h.level_count; ++i) {
-    const detail::LevelLayout& layout = plan.layout.level(i);
-    levels[static_cast<std::size_t>(i)] = {grid_level(h, i),
-                                           layout.pitch,
-                                           layout.words,
-                                           static_cast<std::int64_t>(h.level(i).minicolumns_at),
-                                           static_cast<std::int64_t>(layout.weights_at),
-                                           static_cast<std::int64_t>(layout.strong_at)};
-  }
+  levels = h.levels;
   level_count = h.level_count;
   hypercolumns = h.hypercolumns;
   width = h.width;
@@ -50,12 +42,11 @@ void NetworkBase::describe(const detail::NetworkPlan& plan) noexcept {
 void NetworkArguments::layout(const detail::NetworkPlan& plan,
                               detail::LayoutBuilder& device) noexcept {
   NetworkBase::layout(plan, device);
-  weights = device.take<std::uint16_t>(plan.layout.weights);
-  strong = device.take<std::uint32_t>(plan.layout.strong);
+  weights = device.take<std::uint16_t>(plan.hierarchy.weights);
+  strong = device.take<std::uint32_t>(plan.hierarchy.strong);
+  const detail::LevelPlan& lowest = plan.hierarchy.level(0);
   patterns =
-      device.take<std::uint8_t>(static_cast<std::size_t>(plan.hierarchy.level(0).hypercolumns()) *
-                                static_cast<std::size_t>(plan.layout.level(0).minicolumns) *
-                                static_cast<std::size_t>(plan.layout.level(0).pitch) / 8);
+      device.take<std::uint8_t>(static_cast<std::size_t>(lowest.hypercolumns) * lowest.weights / 8);
   minicolumns = device.take<detail::Minicolumn>(plan.hierarchy.minicolumns);
   winner_responses =
       device.take<std::int64_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));

@@ -5,7 +5,7 @@
 namespace ocellus::cuda {
 namespace {
 
-__device__ void start_hypercolumn(const NetworkArguments& a, const NetworkLevel& l,
+__device__ void start_hypercolumn(const NetworkArguments& a, const detail::LevelPlan& l,
                                   int hypercolumn) {
   const int number = l.first + hypercolumn;
   const std::int64_t h = hypercolumn;
@@ -34,7 +34,7 @@ __device__ void start_hypercolumn(const NetworkArguments& a, const NetworkLevel&
 __global__ void __launch_bounds__(kNetworkThreads)
     start_network(const __grid_constant__ NetworkArguments a) {
   const int number = static_cast<int>(blockIdx.x);
-  const NetworkLevel& l = a.levels[level_of(a, number)];
+  const detail::LevelPlan& l = a.levels[level_of(a, number)];
   start_hypercolumn(a, l, number - l.first);
 }
 __global__ void __launch_bounds__(kNetworkThreads)
@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(kNetworkThreads)
 }
 
 /// A hypercolumn with any number of inputs.
-__device__ void step_hypercolumn(const NetworkArguments& a, const NetworkLevel& l, int hypercolumn,
-                                 ListedInputs::Memory& memory) {
+__device__ void step_hypercolumn(const NetworkArguments& a, const detail::LevelPlan& l,
+                                 int hypercolumn, ListedInputs::Memory& memory) {
   const ColumnArrays column(a, l, hypercolumn);
   const Window window(a, l, a.winners, hypercolumn);
   ListedInputs inputs(window, memory);
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kTopThreads)
   let_next_begin();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   for (int level = a.level; level < a.network.level_count; ++level) {
-    const NetworkLevel& l = a.network.levels[level];
+    const detail::LevelPlan& l = a.network.levels[level];
     for (int h = warp; h < l.hypercolumns; h += kTopThreads / kWarp)
       step_hypercolumn(a.network, l, h, memory[warp]);
     __syncthreads();
@@ -181,7 +181,7 @@ class Subtree {
   template <int kWarps, int kWords>
   __device__ void start(int subtree) {
     const int level = s_.tiers[0].level;
-    const NetworkLevel& l = a_.levels[level];
+    const detail::LevelPlan& l = a_.levels[level];
     const Range range = range_of(level, subtree);
     static_assert(kSubtreeHypercolumns <= kWarps * kWarp);
     const int each = (s_.levels[level].each + kWarps - 1) / kWarps;
@@ -250,7 +250,7 @@ class Subtree {
       i = __shfl_sync(kAllLanes, i, 0);
       if (i >= count) return;
       const LearningTask task = tasks.tasks[i];
-      const NetworkLevel& l = a_.levels[task.level];
+      const detail::LevelPlan& l = a_.levels[task.level];
       const ColumnArrays column(a_, l, task.hypercolumn);
       const bool responded = (task.flags & kResponded) != 0;
       const bool changes = (task.flags & kChanges) != 0;
@@ -313,7 +313,7 @@ class Subtree {
     __device__ Above(const Subtree& s, const SubtreeTier& t, int level, int subtree, int place) {
       in_tier = level + 1 < t.end_level;
       if (!in_tier && &t == &s.s_.tiers[s.s_.tier_count - 1]) return;
-      const NetworkLevel& l = s.a_.levels[level + 1];
+      const detail::LevelPlan& l = s.a_.levels[level + 1];
       const SubtreeLevel& of = s.s_.levels[level + 1];
       const int number = in_tier ? place : subtree;  // the root of the subtree has its number
       const int parent = in_tier ? of.divide(number) : number / l.window_width;
@@ -341,7 +341,7 @@ class Subtree {
   /// Winners of a level above the first one. `first`, `below`: of the level and of the level below
   /// in the memory of the block; `below` is -1 if other blocks have computed that one.
   __device__ void step_lanes(int tier, int level, int subtree, int below, int first) {
-    const NetworkLevel& l = a_.levels[level];
+    const detail::LevelPlan& l = a_.levels[level];
     const Range range = range_of(level, subtree);
     const int lane = lane_of_warp();
     if (range.count <= 0) return;
@@ -377,7 +377,7 @@ class Subtree {
   /// memory of the block.
   __device__ void decide(int tier, int level, int subtree, int base, int end, const WideRow& row,
                          int active, const ActivePair& pair, int first, LearningTasks& tasks) {
-    const NetworkLevel& l = a_.levels[level];
+    const detail::LevelPlan& l = a_.levels[level];
     const int begin = range_of(level, subtree).begin;
     const int lane = lane_of_warp();
     const bool has_pair = &tasks == &memory_.above && l.window_width <= 2;
@@ -437,7 +437,7 @@ class Subtree {
   }
 
   /// The outcome of a hypercolumn by all lanes. `row`: of the lane `owner`, the candidates.
-  __device__ Outcome decide_together(const NetworkLevel& l, int hypercolumn, int owner,
+  __device__ Outcome decide_together(const detail::LevelPlan& l, int hypercolumn, int owner,
                                      const WideRow& row) const {
     const ColumnArrays column(a_, l, hypercolumn);
     OctetInputs inputs;
@@ -501,18 +501,10 @@ __global__ void __launch_bounds__(kSubtreeThreads, 4)
 
 }  // namespace
 
-Kernel<NetworkArguments> network_start_kernel() noexcept {
-  return start_network;
-}
-Kernel<LevelRange> network_start_range_kernel() noexcept {
-  return start_range;
-}
-Kernel<LevelRange> network_level_kernel() noexcept {
-  return step_level;
-}
-Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept {
-  return step_top;
-}
+const Kernel<NetworkArguments> kNetworkStartKernel = start_network;
+const Kernel<LevelRange> kNetworkStartRangeKernel = start_range;
+const Kernel<LevelRange> kNetworkLevelKernel = step_level;
+const Kernel<OfLevel<NetworkArguments>> kNetworkTopKernel = step_top;
 Kernel<SubtreeArguments> network_subtree_kernel(int words, bool counts) noexcept {
   switch (words) {
     case 1:

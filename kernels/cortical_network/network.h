@@ -9,18 +9,8 @@
 #include "core/layout_builder.h"
 #include "cortical_network/hypercolumn.h"
 #include "kernels/core/frame_params.h"
-#include "kernels/cortical_network/grid_level.h"
 
 namespace ocellus::cuda {
-
-/// A level with its places in the arrays, as detail::LevelLayout has them.
-struct NetworkLevel : GridLevel {
-  int pitch;
-  int words;
-  std::int64_t minicolumns_at;
-  std::int64_t weights_at;
-  std::int64_t strong_at;
-};
 
 /// What changes from step to step; on the device. The host writes it.
 struct NetworkStep {
@@ -37,7 +27,7 @@ struct StepBytes {
 
 /// What all schedules have.
 struct NetworkBase {
-  std::array<NetworkLevel, kMaxCorticalLevels> levels;
+  std::array<detail::LevelPlan, kMaxCorticalLevels> levels;
   int level_count;
   int hypercolumns;  ///< of all levels
   NetworkStep* step;
@@ -90,7 +80,7 @@ static_assert(sizeof(OfLevel<NetworkArguments>) <= 4000, "kernel arguments have 
 
 inline constexpr int kNetworkThreads = 256;
 /// Weights, and the state before the first step. Blocks: hypercolumns of all levels.
-Kernel<NetworkArguments> network_start_kernel() noexcept;
+extern const Kernel<NetworkArguments> kNetworkStartKernel;
 /// Hypercolumns [begin, end) of a level. A device that has only a part of a level shifts
 /// `weights_at`, `strong_at` and `minicolumns_at` of the level, so that its arrays begin with the
 /// first hypercolumn of that part. The numbers of hypercolumns, and with them the random numbers
@@ -101,12 +91,12 @@ struct LevelRange {
   int begin;
   int end;
 };
-/// As network_start_kernel() for a range. Blocks: hypercolumns of the range.
-Kernel<LevelRange> network_start_range_kernel() noexcept;
+/// As kNetworkStartKernel for a range. Blocks: hypercolumns of the range.
+extern const Kernel<LevelRange> kNetworkStartRangeKernel;
 /// A range whose inputs are complete. A warp computes a hypercolumn. Blocks: hypercolumns /
 /// kBlockHypercolumns.
 inline constexpr int kBlockHypercolumns = kNetworkThreads / 32;
-Kernel<LevelRange> network_level_kernel() noexcept;
+extern const Kernel<LevelRange> kNetworkLevelKernel;
 /// Levels that a block computes in one pass, from hypercolumns that are neighbors up to the roots
 /// of their subtrees. Each hypercolumn above the lowest level of the launch has a window of its
 /// own: the next window_width hypercolumns of a row.
@@ -148,6 +138,6 @@ inline constexpr int kSubtreeThreads = 256;
 Kernel<SubtreeArguments> network_subtree_kernel(int words, bool counts = false) noexcept;
 /// The last levels, `level` and those above it, one after another. One block of kTopThreads.
 inline constexpr int kTopThreads = 1024;
-Kernel<OfLevel<NetworkArguments>> network_top_kernel() noexcept;
+extern const Kernel<OfLevel<NetworkArguments>> kNetworkTopKernel;
 
 }  // namespace ocellus::cuda

@@ -45,7 +45,7 @@ __device__ inline void store(detail::Minicolumn* to, const detail::Minicolumn& m
 /// The arrays of a hypercolumn.
 struct ColumnArrays {
   const NetworkArguments& a;
-  const NetworkLevel& l;
+  const detail::LevelPlan& l;
   int number;  ///< counted over all levels
   std::uint32_t* strong;
   std::uint16_t* weights;
@@ -53,7 +53,7 @@ struct ColumnArrays {
   std::uint8_t* wins;
   std::uint8_t* patterns;  ///< of the lowest level
 
-  __device__ ColumnArrays(const NetworkArguments& network, const NetworkLevel& level,
+  __device__ ColumnArrays(const NetworkArguments& network, const detail::LevelPlan& level,
                           int hypercolumn)
       : a(network),
         l(level),
@@ -132,8 +132,8 @@ class OctetInputs {
   /// The candidates of the first `count` of kCount hypercolumns above pixels, from `first` on. Adds
   /// the sectors of 32 bytes that it reads to `sectors`.
   template <int kWords, int kCount>
-  static __device__ void see_pixels(const NetworkArguments& a, const NetworkLevel& l, int first,
-                                    int count, OctetInputs (&inputs)[kCount],
+  static __device__ void see_pixels(const NetworkArguments& a, const detail::LevelPlan& l,
+                                    int first, int count, OctetInputs (&inputs)[kCount],
                                     Row<kWords> (&candidates)[kCount], int& sectors);
   /// The candidates of a hypercolumn above others.
   __device__ unsigned see_winners(const ColumnArrays& column, const Window& window);
@@ -178,7 +178,7 @@ class OctetInputs {
 
   __device__ void see_cells(const Window& window);
   template <int kCount>
-  static __device__ void see_cells(const NetworkArguments& a, const NetworkLevel& l, int first,
+  static __device__ void see_cells(const NetworkArguments& a, const detail::LevelPlan& l, int first,
                                    int count, OctetInputs (&inputs)[kCount]);
   /// The row of the active cell of a point of the lane; ones if there is none.
   template <int kWords>
@@ -208,8 +208,8 @@ __device__ inline void OctetInputs::see_cells(const Window& window) {
 }
 
 template <int kCount>
-__device__ void OctetInputs::see_cells(const NetworkArguments& a, const NetworkLevel& l, int first,
-                                       int count, OctetInputs (&inputs)[kCount]) {
+__device__ void OctetInputs::see_cells(const NetworkArguments& a, const detail::LevelPlan& l,
+                                       int first, int count, OctetInputs (&inputs)[kCount]) {
   const int point = kPoints * lane_of_warp();
   // The image is aligned, and a row is a multiple of a word.
   const bool words = a.lgn == LgnTransform::kLevel && l.columns == l.hypercolumns &&
@@ -257,8 +257,8 @@ __device__ Row<kWords> OctetInputs::see_rows(const ColumnArrays& column) const {
 
 // All loads of a stage are under way before the first is used.
 template <int kWords, int kCount>
-__device__ void OctetInputs::see_pixels(const NetworkArguments& a, const NetworkLevel& l, int first,
-                                        int count, OctetInputs (&inputs)[kCount],
+__device__ void OctetInputs::see_pixels(const NetworkArguments& a, const detail::LevelPlan& l,
+                                        int first, int count, OctetInputs (&inputs)[kCount],
                                         Row<kWords> (&candidates)[kCount], int& sectors) {
   const int lane = lane_of_warp();
   see_cells(a, l, first, count, inputs);

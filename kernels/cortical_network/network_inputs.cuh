@@ -33,12 +33,12 @@ __device__ inline int lgn_cell(const NetworkBase& a, int x, int y) {
 /// The window of a hypercolumn.
 struct Window {
   const NetworkBase& a;
-  const NetworkLevel& l;
+  const detail::LevelPlan& l;
   const std::int32_t* winners;  ///< of the level below
   int left;
   int top;
 
-  __device__ Window(const NetworkBase& network, const NetworkLevel& level,
+  __device__ Window(const NetworkBase& network, const detail::LevelPlan& level,
                     const std::int32_t* of_network, int hypercolumn)
       : a(network), l(level), winners(of_network), left(hypercolumn * level.stride_x), top(0) {
     // Most levels of a tree are a row, and divisions are slow.
@@ -72,7 +72,7 @@ inline constexpr int kListPoints = 256;
 /// Calls `write(input, minicolumn, weight)` for the initial weights of a hypercolumn, in turn by
 /// all threads of the block.
 template <typename Write>
-__device__ void for_each_initial_weight(const NetworkBase& a, const NetworkLevel& l,
+__device__ void for_each_initial_weight(const NetworkBase& a, const detail::LevelPlan& l,
                                         int hypercolumn, const Write& write) {
   const int quarters = (l.minicolumns + 3) / 4;
   for (int q = static_cast<int>(threadIdx.x); q < l.inputs * quarters;

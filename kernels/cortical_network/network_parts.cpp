@@ -10,13 +10,13 @@ constexpr int kSubtreeInputs = 256;
 constexpr int kSubtreeWords = 4;
 constexpr int kSubtreeLanes = 32;
 
-const NetworkLevel& level_at(const NetworkArguments& network, int level) noexcept {
+const detail::LevelPlan& level_at(const NetworkArguments& network, int level) noexcept {
   return network.levels[static_cast<std::size_t>(level)];
 }
 
 }  // namespace
 
-bool fits_subtrees(const NetworkLevel& l) noexcept {
+bool fits_subtrees(const detail::LevelPlan& l) noexcept {
   const bool power_of_two = (l.words & (l.words - 1)) == 0;
   return l.inputs <= kSubtreeInputs && l.words <= kSubtreeWords &&
          (l.below_first >= 0 || power_of_two);
@@ -72,7 +72,7 @@ SubtreeArguments plan_subtrees(const NetworkArguments& network, const NetworkPar
   }
 }
 
-bool is_tree(const NetworkLevel& l) noexcept {
+bool is_tree(const detail::LevelPlan& l) noexcept {
   return l.below_first >= 0 && l.hypercolumns == l.columns && l.window_height == 1 &&
          l.stride_x == l.window_width;
 }

@@ -25,10 +25,10 @@ inline NetworkPart whole(const NetworkBase& network) noexcept {
 }
 
 /// Does each hypercolumn of the level have a window of its own, the next ones of a row?
-bool is_tree(const NetworkLevel& level) noexcept;
+bool is_tree(const detail::LevelPlan& level) noexcept;
 
 /// Can network_subtree_kernel() compute the level?
-bool fits_subtrees(const NetworkLevel& level) noexcept;
+bool fits_subtrees(const detail::LevelPlan& level) noexcept;
 /// The tiers of subtrees from `part.level` on, which fits. They end below the first level that does
 /// not.
 SubtreeArguments plan_subtrees(const NetworkArguments& network, const NetworkPart& part) noexcept;
@@ -46,7 +46,7 @@ template <typename Launch>
 Expected<void> for_each_kernel(const NetworkArguments& network, NetworkPart part,
                                const Launch& launch, bool counts = false) noexcept {
   while (part.level < part.end_level) {
-    const NetworkLevel& l = network.levels[static_cast<std::size_t>(part.level)];
+    const detail::LevelPlan& l = network.levels[static_cast<std::size_t>(part.level)];
     const int count = part.end - part.begin;
     Expected<void> done;
     int end_level = part.level + 1;
@@ -58,16 +58,16 @@ Expected<void> for_each_kernel(const NetworkArguments& network, NetworkPart part
                     kSubtreeThreads, a);
     } else if (l.hypercolumns <= kTopHypercolumns && part.end_level == network.level_count) {
       end_level = part.end_level;
-      done = launch(network_top_kernel(), 1U, kTopThreads,
+      done = launch(kNetworkTopKernel, 1U, kTopThreads,
                     OfLevel<NetworkArguments>{network, part.level});
     } else {
-      done = launch(network_level_kernel(), blocks_of(count, kBlockHypercolumns), kNetworkThreads,
+      done = launch(kNetworkLevelKernel, blocks_of(count, kBlockHypercolumns), kNetworkThreads,
                     LevelRange{network, part.level, part.begin, part.end});
     }
     if (!done) return done;
     while (part.level < end_level) {
       if (++part.level == part.end_level) break;
-      const NetworkLevel& next = network.levels[static_cast<std::size_t>(part.level)];
+      const detail::LevelPlan& next = network.levels[static_cast<std::size_t>(part.level)];
       const bool subtrees = is_tree(next);
       part.begin = subtrees ? part.begin / next.window_width : 0;
       part.end = subtrees ? part.end / next.window_width : next.hypercolumns;

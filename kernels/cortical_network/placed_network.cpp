@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/failure.h"
-#include "cortical_network/placed_gpus.h"
+#include "cortical_network/placed_plan.h"
 #include "kernels/core/device_work.h"
 #include "kernels/cortical_network/network_parts.h"
 
@@ -132,18 +132,134 @@ RootRange roots_of(const PlacedPlan& plan, const detail::Subtrees& trees) noexce
 class PlacedOnGpus final : public detail::PlacedGpus {
  public:
   explicit PlacedOnGpus(const PlacedPlan& plan) noexcept : plan_(plan) {}
-  ~PlacedOnGpus() override;
+  ~PlacedOnGpus() override {
+    for (Gpu& gpu : gpus_) {
+      if (!gpu.used || gpu.graphs == nullptr) continue;
+      Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+      static_cast<void>(gpu.work.settle(cuda));
+      if (gpu.split != nullptr)
+        for (int i = 0; i < gpu.split->piece_count; ++i)
+          DeviceWork::release(cuda, gpu.graphs[static_cast<std::size_t>(i)]);
+      DeviceWork::release(cuda, gpu.meeting_graph);
+    }
+  }
 
   Expected<void> create(std::span<const PlacedDevice> devices,
-                        std::span<Engine* const> engines) noexcept;
+                        std::span<Engine* const> engines) noexcept {
+    for (int p = 0; p < plan_.part_count; ++p) {
+      const PlacedPart& part = plan_.part(p);
+      if (part.on_cpu) continue;
+      Gpu& gpu = gpu_of(p);
+      gpu.used = true;
+      gpu.device = part.device;
+      (p == plan_.merge_part ? gpu.meeting : gpu.split) = &part;
+    }
+    const auto named = [&](const Gpu& gpu, const Expected<void>& done) -> Expected<void> {
+      if (done) return {};
+      return tl::unexpected(
+          detail::on_device(devices[static_cast<std::size_t>(gpu.device)], done.error()));
+    };
+    // All memory is taken before work begins.
+    OCELLUS_TRY(for_each([&](Gpu& gpu) {
+      return named(gpu, create_gpu(gpu, *engines[static_cast<std::size_t>(gpu.device)]));
+    }));
+    return for_each([&](Gpu& gpu) {
+      Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+      Expected<void> done = gpu.work.finished(cuda, start_part(cuda, gpu));
+      if (done) done = choose_gathering(gpu);
+      if (done) done = gpu.work.settle(cuda);
+      return named(gpu, done);
+    });
+  }
 
-  Expected<void> begin(const StepImage& image, std::uint64_t step, bool learns) noexcept override;
-  Expected<void> finish(std::int32_t* winners) noexcept override;
-  Expected<void> settle() noexcept override;
-  Expected<void> read_winners(int level, std::int32_t* winners) noexcept override;
-  HypercolumnArrays arrays(int part, int piece) const noexcept override;
+  Expected<void> begin(const StepImage& image, std::uint64_t step, bool learns) noexcept override {
+    return for_each([&](Gpu& gpu) -> Expected<void> {
+      Scope cuda(gpu.work.device(), Phase::kRunning, kName);
+      *gpu.arrays.pinned_step = {step, learns ? 1 : 0};
+      OCELLUS_TRY(gpu.work.copy(cuda, gpu.arrays.step, gpu.arrays.pinned_step, sizeof(NetworkStep),
+                                cudaMemcpyHostToDevice));
+      if (gpu.split == nullptr) return {};
+      OCELLUS_TRY(send_image(cuda, gpu, image));
+      if (gpu.split->streams()) return queue_turns(cuda, gpu, learns);
+      return gpu.work.run_graph(cuda, gpu.graphs[0]);
+    });
+  }
+
+  Expected<void> finish(std::int32_t* winners) noexcept override {
+    Gpu* const meeting = meeting_gpu();
+    OCELLUS_TRY(for_each([&](Gpu& gpu) -> Expected<void> {
+      if (gpu.split == nullptr || &gpu == meeting) return {};
+      return send_roots(gpu, meeting);
+    }));
+    const auto fetch = [&](Gpu& gpu, const RootRange& roots) -> Expected<void> {
+      Scope cuda(gpu.work.device(), Phase::kRunning, kName);
+      OCELLUS_TRY(gpu.work.wait_for(cuda, kStepEnd));
+      std::copy_n(gpu.arrays.pinned_winners + roots.at, roots.count, winners + roots.at);
+      return {};
+    };
+    if (meeting == nullptr) {
+      return for_each([&](Gpu& gpu) { return fetch(gpu, roots_of(plan_, gpu.split->trees)); });
+    }
+    OCELLUS_TRY(send_roots_of_cpu(*meeting, winners));
+    const RootRange roots = roots_of(plan_, meeting->meeting->trees);
+    {
+      Scope cuda(meeting->work.device(), Phase::kRunning, kName);
+      OCELLUS_TRY(meeting->work.run_graph(cuda, meeting->meeting_graph));
+      OCELLUS_TRY(meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
+                                     meeting->arrays.winners + roots.at, roots.bytes(),
+                                     cudaMemcpyDeviceToHost));
+      OCELLUS_TRY(meeting->work.record(cuda, kStepEnd));
+    }
+    return fetch(*meeting, roots);
+  }
+
+  Expected<void> settle() noexcept override {
+    Expected<void> all;
+    static_cast<void>(for_each([&](Gpu& gpu) -> Expected<void> {
+      Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+      if (Expected<void> done = gpu.work.settle(cuda); !done && all) all = done;
+      return {};
+    }));
+    return all;
+  }
+
+  Expected<void> read_winners(int level, std::int32_t* winners) noexcept override {
+    const detail::LevelPlan& l = plan_.hierarchy().level(level);
+    for (int p = 0; p < plan_.part_count; ++p) {
+      const PlacedPart& part = plan_.part(p);
+      if (part.on_cpu || level < part.trees.first || level >= part.trees.end) continue;
+      Gpu& gpu = gpu_of(p);
+      Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+      OCELLUS_TRY(
+          gpu.work.download(cuda, gpu.arrays.pinned_winners + l.first, gpu.arrays.winners + l.first,
+                            static_cast<std::size_t>(l.hypercolumns) * sizeof(std::int32_t)));
+      NetworkPiece(plan_.network, part.trees)
+          .for_each_run(plan_.hierarchy(), level, [&](const PieceRun& run) {
+            std::copy_n(gpu.arrays.pinned_winners + l.first + run.begin, run.count(),
+                        winners + l.first + run.begin);
+            return true;
+          });
+    }
+    return {};
+  }
+
+  HypercolumnArrays arrays(int part, int piece) const noexcept override {
+    const Gpu& gpu = gpu_of(part);
+    if (part == plan_.merge_part) return gpu.arrays.meeting;
+    return piece == 0 ? gpu.arrays.resident : gpu.turns[static_cast<std::size_t>(piece)];
+  }
+
   Expected<void> copy(int part, int piece, void* to, const void* from, std::size_t bytes,
-                      bool writes) noexcept override;
+                      bool writes) noexcept override {
+    if (piece > 0) {
+      std::memcpy(to, from, bytes);
+      return {};
+    }
+    Gpu& gpu = gpu_of(part);
+    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+    return writes ? gpu.work.upload(cuda, to, from, bytes)
+                  : gpu.work.download(cuda, to, from, bytes);
+  }
 
  private:
   Gpu& gpu_of(int part) noexcept {
@@ -165,416 +281,266 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     return {};
   }
 
-  Expected<void> create_gpu(Gpu& gpu, Engine& engine) noexcept;
-  Expected<void> start_part(Scope& cuda, Gpu& gpu) noexcept;
+  Expected<void> create_gpu(Gpu& gpu, Engine& engine) noexcept {
+    const auto pieces = static_cast<std::size_t>(gpu.split == nullptr ? 1 : gpu.split->piece_count);
+    gpu.turns.reset(new (std::nothrow) HypercolumnArrays[pieces]);
+    gpu.graphs.reset(new (std::nothrow) WorkGraph[pieces]);
+    if (gpu.turns == nullptr || gpu.graphs == nullptr) {
+      gpu.used = false;
+      return detail::no_memory_for_operator();
+    }
+    const Expected<void> taken =
+        gpu.work.prepare(engine, detail::placed_gpu_footprint(plan_, gpu.device), kName);
+    gpu.used = taken.has_value();
+    if (!taken) return taken;
+    detail::LayoutBuilder on_device(gpu.work.device_memory(), detail::kPieceAlignment);
+    detail::LayoutBuilder pinned(gpu.work.pinned_memory(), detail::kPieceAlignment);
+    gpu.arrays = place(plan_, gpu.device, on_device, pinned, gpu.turns.get());
+    gpu.network.describe(plan_.network);
+    gpu.network.step = gpu.arrays.step;
+    gpu.network.image = gpu.arrays.image;
+    gpu.network.winners = gpu.arrays.winners;
+    gpu.network.winner_responses = gpu.arrays.responses;
+    gpu.network.arrived = gpu.arrays.arrived;
+    if (gpu.split != nullptr)
+      gpu.pixels = pixels_of(plan_.network, NetworkPiece(plan_.network, gpu.split->trees));
+    return {};
+  }
+
+  Expected<void> start_part(Scope& cuda, Gpu& gpu) noexcept {
+    OCELLUS_TRY(gpu.work.start(cuda));
+    const auto start = [&](const NetworkPiece& piece, const HypercolumnArrays& arrays,
+                           const HypercolumnArrays* turn, WorkGraph& graph) -> Expected<void> {
+      const std::size_t bytes = piece.bytes(PlacementKind::kGpu);
+      // Padded inputs must be 0.
+      if (turn != nullptr) OCELLUS_TRY(gpu.work.clear(cuda, arrays.weights, bytes));
+      OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
+      if (turn != nullptr) {
+        OCELLUS_TRY(
+            gpu.work.copy(cuda, turn->weights, arrays.weights, bytes, cudaMemcpyDeviceToHost));
+      }
+      return gpu.work.make_graph(cuda, graph,
+                                 [&] { return launch_piece(cuda, gpu, piece, arrays); });
+    };
+    for (int i = 0; gpu.split != nullptr && i < gpu.split->piece_count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (gpu.split->piece(i).empty()) continue;
+      OCELLUS_TRY(start(gpu.split->piece(i), gpu.arrays_on_device(i),
+                        i == 0 ? nullptr : &gpu.turns[at], gpu.graphs[at]));
+    }
+    if (gpu.meeting == nullptr) return {};
+    return start(gpu.meeting->piece(0), gpu.arrays.meeting, nullptr, gpu.meeting_graph);
+  }
+
   Expected<void> start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                             const HypercolumnArrays& arrays) noexcept;
+                             const HypercolumnArrays& arrays) noexcept {
+    return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
+      return gpu.work.launch(cuda, kNetworkStartRangeKernel,
+                             dim3(static_cast<unsigned>(range.end - range.begin)),
+                             dim3(kNetworkThreads), 0, range);
+    });
+  }
+
+  /// Calls body(range) for the hypercolumns of a piece that lie together, level after level, until
+  /// one fails.
   template <typename Body>
   Expected<void> for_each_range(const Gpu& gpu, const NetworkPiece& piece,
-                                const HypercolumnArrays& arrays, const Body& body) noexcept;
+                                const HypercolumnArrays& arrays, const Body& body) noexcept {
+    LevelRange range{arguments_of(gpu, piece, arrays), 0, 0, 0};
+    Expected<void> done;
+    for (range.level = piece.trees().first; done && range.level < piece.trees().end;
+         ++range.level) {
+      piece.for_each_run(plan_.hierarchy(), range.level, [&](const PieceRun& run) {
+        set_places(range.network, piece, range.level, run);
+        range.begin = run.begin;
+        range.end = run.end;
+        done = body(range);
+        return done.has_value();
+      });
+    }
+    return done;
+  }
+
   Expected<void> launch_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                              const HypercolumnArrays& arrays) noexcept;
-  Expected<void> choose_gathering(Gpu& gpu) noexcept;
+                              const HypercolumnArrays& arrays) noexcept {
+    const NetworkArguments network = arguments_of(gpu, piece, arrays);
+    if (is_range(network, piece)) {
+      NetworkPart part{piece.trees().first, piece.trees().end, 0, 0};
+      piece.for_each_run(plan_.hierarchy(), part.level, [&](const PieceRun& run) {
+        part.begin = run.begin;
+        part.end = run.end;
+        return false;
+      });
+      return launch_part(gpu.work, cuda, network, part);
+    }
+    LaunchOrder order = LaunchOrder::kAfter;
+    return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
+      return gpu.work.launch(
+          cuda, kNetworkLevelKernel, dim3(blocks_of(range.end - range.begin, kBlockHypercolumns)),
+          dim3(kNetworkThreads), 0, range, std::exchange(order, LaunchOrder::kOverlapping));
+    });
+  }
+
+  Expected<void> choose_gathering(Gpu& gpu) noexcept {
+    Gpu* const to = meeting_gpu();
+    if (to == nullptr || to == &gpu) return {};
+    const int own = gpu.work.device().number();
+    const int other = to->work.device().number();
+    if (own == other) {
+      gpu.gathering = Gathering::kSameDevice;
+      return {};
+    }
+    gpu.gathering = Gathering::kPinned;
+    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
+    int can = 0;
+    OCELLUS_TRY(cuda(kCudaCalls.can_access_peer, &can, own, other));
+    if (can == 0) return {};
+    gpu.gathering = Gathering::kPeer;
+    return cuda(kCudaCalls.enable_peer_access, other);
+  }
 
   NetworkArguments arguments_of(const Gpu& gpu, const NetworkPiece& piece,
-                                const HypercolumnArrays& arrays) const noexcept;
-  void set_places(NetworkArguments& network, const NetworkPiece& piece, int level,
-                  const PieceRun& run) const noexcept;
-  bool is_range(const NetworkArguments& network, const NetworkPiece& piece) const noexcept;
+                                const HypercolumnArrays& arrays) const noexcept {
+    NetworkArguments network = gpu.network;
+    network.weights = arrays.weights;
+    network.strong = arrays.strong;
+    network.minicolumns = arrays.minicolumns;
+    network.wins = arrays.wins;
+    network.patterns = arrays.patterns;
+    network.level_count = piece.trees().end;
+    for (int l = piece.trees().first; l < piece.trees().end; ++l) {
+      piece.for_each_run(plan_.hierarchy(), l, [&](const PieceRun& run) {
+        set_places(network, piece, l, run);
+        return false;
+      });
+    }
+    return network;
+  }
 
-  Expected<void> send_image(Scope& cuda, Gpu& gpu, const StepImage& image) noexcept;
-  Expected<void> queue_turns(Scope& cuda, Gpu& gpu, bool learns) noexcept;
-  Expected<void> send_roots(Gpu& from, Gpu* to) noexcept;
-  Expected<void> send_roots_of_cpu(Gpu& to, const std::int32_t* winners) noexcept;
+  // The kernels compute places from the number of a hypercolumn in its level.
+  void set_places(NetworkArguments& network, const NetworkPiece& piece, int level,
+                  const PieceRun& run) const noexcept {
+    detail::LevelPlan& l = network.levels[static_cast<std::size_t>(level)];
+    const detail::PieceLevel& of = piece.level(level);
+    // Below 0, it wraps around, and the places of the hypercolumns are right again.
+    const auto shift = static_cast<std::size_t>(std::int64_t{run.slot} - run.begin);
+    l.weights_at = of.weights_at + shift * l.weights;
+    l.strong_at = of.strong_at + shift * l.strong_words();
+    l.minicolumns_at = of.minicolumns_at + shift * static_cast<std::size_t>(l.padded);
+  }
+
+  /// Is the piece a part in the sense of launch_part()?
+  bool is_range(const NetworkArguments& network, const NetworkPiece& piece) const noexcept {
+    const detail::Subtrees& trees = piece.trees();
+    for (int l = trees.first; l < trees.end; ++l) {
+      const bool whole = piece.level(l).hypercolumns == plan_.hierarchy().level(l).hypercolumns;
+      const bool row = l == trees.first
+                           ? piece.level(l).rects.count == 1 && plan_.hierarchy().level(l).rows == 1
+                           : is_tree(network.levels[static_cast<std::size_t>(l)]);
+      if (!whole && !row) return false;
+    }
+    return true;
+  }
+
+  Expected<void> send_image(Scope& cuda, Gpu& gpu, const StepImage& image) noexcept {
+    const detail::PixelRange& box = gpu.pixels;
+    const auto width = static_cast<std::size_t>(box.x_end - box.x_begin);
+    const auto height = static_cast<std::size_t>(box.y_end - box.y_begin);
+    const auto pitch = static_cast<std::size_t>(plan_.hierarchy().width);
+    const std::uint8_t* from = image.pixels + box.y_begin * image.stride + box.x_begin;
+    std::ptrdiff_t stride = image.stride;
+    if (!image.pinned) {
+      for (std::size_t y = 0; y < height; ++y)
+        std::copy_n(from + static_cast<std::ptrdiff_t>(y) * stride, width,
+                    gpu.arrays.pinned_image + y * width);
+      from = gpu.arrays.pinned_image;
+      stride = static_cast<std::ptrdiff_t>(width);
+    }
+    std::uint8_t* const to = gpu.arrays.image + static_cast<std::size_t>(box.y_begin) * pitch +
+                             static_cast<std::size_t>(box.x_begin);
+    const bool joined = width == pitch && stride == static_cast<std::ptrdiff_t>(width);
+    if (height == 1 || joined)
+      return gpu.work.copy(cuda, to, from, width * height, cudaMemcpyHostToDevice);
+    return gpu.work.copy_rows(cuda, to, pitch, from, static_cast<std::size_t>(stride), width,
+                              height, cudaMemcpyHostToDevice);
+  }
+
+  // The pinned copy of a turn is whole again before it is loaded: `kSaved` of its buffer is
+  // recorded after it, in a stream.
+  Expected<void> queue_turns(Scope& cuda, Gpu& gpu, bool learns) noexcept {
+    DeviceWork& work = gpu.work;
+    for (int i = 1; i < gpu.split->piece_count; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const auto buffer = static_cast<std::size_t>(PlacedPart::buffer_of(i));
+      std::uint8_t* const memory = gpu.arrays.buffers[buffer];
+      const std::size_t bytes = gpu.split->piece(i).bytes(PlacementKind::kGpu);
+      OCELLUS_TRY(work.let_wait(cuda, WorkStream::kUpload, work, kSaved + buffer));
+      OCELLUS_TRY(work.copy(cuda, memory, gpu.turns[at].weights, bytes, cudaMemcpyHostToDevice,
+                            WorkStream::kUpload));
+      OCELLUS_TRY(work.record(cuda, kLoaded + buffer, WorkStream::kUpload));
+      // What stays on the device is computed while the first turn is loaded.
+      if (i == 1 && !gpu.split->piece(0).empty()) OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[0]));
+      OCELLUS_TRY(work.let_wait(cuda, WorkStream::kCompute, work, kLoaded + buffer));
+      OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[at]));
+      OCELLUS_TRY(work.record(cuda, kComputed + buffer));
+      OCELLUS_TRY(work.let_wait(cuda, WorkStream::kDownload, work, kComputed + buffer));
+      if (learns) {
+        OCELLUS_TRY(work.copy(cuda, gpu.turns[at].weights, memory, bytes, cudaMemcpyDeviceToHost,
+                              WorkStream::kDownload));
+      }
+      OCELLUS_TRY(work.record(cuda, kSaved + buffer, WorkStream::kDownload));
+    }
+    return {};
+  }
+
+  /// Queues the transfer of the roots' winners to the device where the parts meet, or to the host.
+  Expected<void> send_roots(Gpu& from, Gpu* to) noexcept {
+    const RootRange roots = roots_of(plan_, from.split->trees);
+    std::int32_t* const winners = from.arrays.winners + roots.at;
+    std::int32_t* const pinned = from.arrays.pinned_winners + roots.at;
+    Scope cuda(from.work.device(), Phase::kRunning, kName);
+    if (to == nullptr) {
+      OCELLUS_TRY(from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost));
+      return from.work.record(cuda, kStepEnd);
+    }
+    std::int32_t* const there = to->arrays.winners + roots.at;
+    Expected<void> done;
+    if (from.gathering == Gathering::kSameDevice)
+      done = from.work.copy(cuda, there, winners, roots.bytes(), cudaMemcpyDeviceToDevice);
+    else if (from.gathering == Gathering::kPeer)
+      done = from.work.copy_to_peer(cuda, to->work, there, winners, roots.bytes());
+    else
+      done = from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost);
+    if (!done) return done;
+    OCELLUS_TRY(from.work.record(cuda, kSplitEnd));
+    Scope there_cuda(to->work.device(), Phase::kRunning, kName);
+    OCELLUS_TRY(to->work.let_wait(there_cuda, WorkStream::kCompute, from.work, kSplitEnd));
+    if (from.gathering != Gathering::kPinned) return {};
+    return to->work.copy(there_cuda, there, pinned, roots.bytes(), cudaMemcpyHostToDevice);
+  }
+
+  Expected<void> send_roots_of_cpu(Gpu& to, const std::int32_t* winners) noexcept {
+    for (int p = 0; p < plan_.part_count; ++p) {
+      if (!plan_.is_split(p) || !plan_.part(p).on_cpu) continue;
+      const RootRange roots = roots_of(plan_, plan_.part(p).trees);
+      std::int32_t* const pinned = to.arrays.pinned_winners + roots.at;
+      std::copy_n(winners + roots.at, roots.count, pinned);
+      Scope cuda(to.work.device(), Phase::kRunning, kName);
+      return to.work.copy(cuda, to.arrays.winners + roots.at, pinned, roots.bytes(),
+                          cudaMemcpyHostToDevice);
+    }
+    return {};
+  }
 
   const PlacedPlan& plan_;
   std::array<Gpu, kMaxPlacementDevices> gpus_;
 };
 
-PlacedOnGpus::~PlacedOnGpus() {
-  for (Gpu& gpu : gpus_) {
-    if (!gpu.used || gpu.graphs == nullptr) continue;
-    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-    static_cast<void>(gpu.work.settle(cuda));
-    if (gpu.split != nullptr)
-      for (int i = 0; i < gpu.split->piece_count; ++i)
-        DeviceWork::release(cuda, gpu.graphs[static_cast<std::size_t>(i)]);
-    DeviceWork::release(cuda, gpu.meeting_graph);
-  }
-}
-
 // ---- creation
-
-Expected<void> PlacedOnGpus::create(std::span<const PlacedDevice> devices,
-                                    std::span<Engine* const> engines) noexcept {
-  for (int p = 0; p < plan_.part_count; ++p) {
-    const PlacedPart& part = plan_.part(p);
-    if (part.on_cpu) continue;
-    Gpu& gpu = gpu_of(p);
-    gpu.used = true;
-    gpu.device = part.device;
-    (p == plan_.merge_part ? gpu.meeting : gpu.split) = &part;
-  }
-  const auto named = [&](const Gpu& gpu, const Expected<void>& done) -> Expected<void> {
-    if (done) return {};
-    return tl::unexpected(
-        detail::on_device(devices[static_cast<std::size_t>(gpu.device)], done.error()));
-  };
-  // All memory is taken before work begins.
-  OCELLUS_TRY(for_each([&](Gpu& gpu) {
-    return named(gpu, create_gpu(gpu, *engines[static_cast<std::size_t>(gpu.device)]));
-  }));
-  return for_each([&](Gpu& gpu) {
-    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-    Expected<void> done = gpu.work.finished(cuda, start_part(cuda, gpu));
-    if (done) done = choose_gathering(gpu);
-    if (done) done = gpu.work.settle(cuda);
-    return named(gpu, done);
-  });
-}
-
-Expected<void> PlacedOnGpus::create_gpu(Gpu& gpu, Engine& engine) noexcept {
-  const auto pieces = static_cast<std::size_t>(gpu.split == nullptr ? 1 : gpu.split->piece_count);
-  gpu.turns.reset(new (std::nothrow) HypercolumnArrays[pieces]);
-  gpu.graphs.reset(new (std::nothrow) WorkGraph[pieces]);
-  if (gpu.turns == nullptr || gpu.graphs == nullptr) {
-    gpu.used = false;
-    return detail::no_memory_for_operator();
-  }
-  const Expected<void> taken =
-      gpu.work.prepare(engine, detail::placed_gpu_footprint(plan_, gpu.device), kName);
-  gpu.used = taken.has_value();
-  if (!taken) return taken;
-  detail::LayoutBuilder on_device(gpu.work.device_memory(), detail::kPieceAlignment);
-  detail::LayoutBuilder pinned(gpu.work.pinned_memory(), detail::kPieceAlignment);
-  gpu.arrays = place(plan_, gpu.device, on_device, pinned, gpu.turns.get());
-  gpu.network.describe(plan_.network);
-  gpu.network.step = gpu.arrays.step;
-  gpu.network.image = gpu.arrays.image;
-  gpu.network.winners = gpu.arrays.winners;
-  gpu.network.winner_responses = gpu.arrays.responses;
-  gpu.network.arrived = gpu.arrays.arrived;
-  if (gpu.split != nullptr)
-    gpu.pixels = pixels_of(plan_.network, NetworkPiece(plan_.network, gpu.split->trees));
-  return {};
-}
-
-Expected<void> PlacedOnGpus::start_part(Scope& cuda, Gpu& gpu) noexcept {
-  OCELLUS_TRY(gpu.work.start(cuda));
-  const auto start = [&](const NetworkPiece& piece, const HypercolumnArrays& arrays,
-                         const HypercolumnArrays* turn, WorkGraph& graph) -> Expected<void> {
-    const std::size_t bytes = piece.bytes(PlacementKind::kGpu);
-    // Padded inputs must be 0.
-    if (turn != nullptr) OCELLUS_TRY(gpu.work.clear(cuda, arrays.weights, bytes));
-    OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
-    if (turn != nullptr) {
-      OCELLUS_TRY(
-          gpu.work.copy(cuda, turn->weights, arrays.weights, bytes, cudaMemcpyDeviceToHost));
-    }
-    return gpu.work.make_graph(cuda, graph, [&] { return launch_piece(cuda, gpu, piece, arrays); });
-  };
-  for (int i = 0; gpu.split != nullptr && i < gpu.split->piece_count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (gpu.split->piece(i).empty()) continue;
-    OCELLUS_TRY(start(gpu.split->piece(i), gpu.arrays_on_device(i),
-                      i == 0 ? nullptr : &gpu.turns[at], gpu.graphs[at]));
-  }
-  if (gpu.meeting == nullptr) return {};
-  return start(gpu.meeting->piece(0), gpu.arrays.meeting, nullptr, gpu.meeting_graph);
-}
-
-NetworkArguments PlacedOnGpus::arguments_of(const Gpu& gpu, const NetworkPiece& piece,
-                                            const HypercolumnArrays& arrays) const noexcept {
-  NetworkArguments network = gpu.network;
-  network.weights = arrays.weights;
-  network.strong = arrays.strong;
-  network.minicolumns = arrays.minicolumns;
-  network.wins = arrays.wins;
-  network.patterns = arrays.patterns;
-  network.level_count = piece.trees().end;
-  for (int l = piece.trees().first; l < piece.trees().end; ++l) {
-    piece.for_each_run(plan_.hierarchy(), l, [&](const PieceRun& run) {
-      set_places(network, piece, l, run);
-      return false;
-    });
-  }
-  return network;
-}
-
-// The kernels compute places from the number of a hypercolumn in its level.
-void PlacedOnGpus::set_places(NetworkArguments& network, const NetworkPiece& piece, int level,
-                              const PieceRun& run) const noexcept {
-  NetworkLevel& l = network.levels[static_cast<std::size_t>(level)];
-  const detail::PieceLevel& of = piece.level(level);
-  const auto shift = static_cast<std::int64_t>(run.slot) - run.begin;
-  l.weights_at = static_cast<std::int64_t>(of.weights_at) + shift * l.minicolumns * l.pitch;
-  l.strong_at = static_cast<std::int64_t>(of.strong_at) + shift * l.inputs * l.words;
-  l.minicolumns_at = static_cast<std::int64_t>(of.minicolumns_at) + shift * l.padded;
-}
-
-/// Calls body(range) for the hypercolumns of a piece that lie together, level after level, until
-/// one fails.
-template <typename Body>
-Expected<void> PlacedOnGpus::for_each_range(const Gpu& gpu, const NetworkPiece& piece,
-                                            const HypercolumnArrays& arrays,
-                                            const Body& body) noexcept {
-  LevelRange range{arguments_of(gpu, piece, arrays), 0, 0, 0};
-  Expected<void> done;
-  for (range.level = piece.trees().first; done && range.level < piece.trees().end; ++range.level) {
-    piece.for_each_run(plan_.hierarchy(), range.level, [&](const PieceRun& run) {
-      set_places(range.network, piece, range.level, run);
-      range.begin = run.begin;
-      range.end = run.end;
-      done = body(range);
-      return done.has_value();
-    });
-  }
-  return done;
-}
-
-Expected<void> PlacedOnGpus::start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                                         const HypercolumnArrays& arrays) noexcept {
-  return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
-    return gpu.work.launch(cuda, network_start_range_kernel(),
-                           dim3(static_cast<unsigned>(range.end - range.begin)),
-                           dim3(kNetworkThreads), 0, range);
-  });
-}
-
-/// Is the piece a part in the sense of launch_part()?
-bool PlacedOnGpus::is_range(const NetworkArguments& network,
-                            const NetworkPiece& piece) const noexcept {
-  const detail::Subtrees& trees = piece.trees();
-  for (int l = trees.first; l < trees.end; ++l) {
-    const bool whole = piece.level(l).hypercolumns == plan_.hierarchy().level(l).hypercolumns();
-    const bool row = l == trees.first
-                         ? piece.level(l).rects.count == 1 && plan_.hierarchy().level(l).rows == 1
-                         : is_tree(network.levels[static_cast<std::size_t>(l)]);
-    if (!whole && !row) return false;
-  }
-  return true;
-}
-
-Expected<void> PlacedOnGpus::launch_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
-                                          const HypercolumnArrays& arrays) noexcept {
-  const NetworkArguments network = arguments_of(gpu, piece, arrays);
-  if (is_range(network, piece)) {
-    NetworkPart part{piece.trees().first, piece.trees().end, 0, 0};
-    piece.for_each_run(plan_.hierarchy(), part.level, [&](const PieceRun& run) {
-      part.begin = run.begin;
-      part.end = run.end;
-      return false;
-    });
-    return launch_part(gpu.work, cuda, network, part);
-  }
-  LaunchOrder order = LaunchOrder::kAfter;
-  return for_each_range(gpu, piece, arrays, [&](const LevelRange& range) {
-    return gpu.work.launch(
-        cuda, network_level_kernel(), dim3(blocks_of(range.end - range.begin, kBlockHypercolumns)),
-        dim3(kNetworkThreads), 0, range, std::exchange(order, LaunchOrder::kOverlapping));
-  });
-}
-
-Expected<void> PlacedOnGpus::choose_gathering(Gpu& gpu) noexcept {
-  Gpu* const to = meeting_gpu();
-  if (to == nullptr || to == &gpu) return {};
-  const int own = gpu.work.device().number();
-  const int other = to->work.device().number();
-  if (own == other) {
-    gpu.gathering = Gathering::kSameDevice;
-    return {};
-  }
-  gpu.gathering = Gathering::kPinned;
-  Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-  int can = 0;
-  OCELLUS_TRY(cuda(kCudaCalls.can_access_peer, &can, own, other));
-  if (can == 0) return {};
-  gpu.gathering = Gathering::kPeer;
-  return cuda(kCudaCalls.enable_peer_access, other);
-}
 
 // ---- a step
 
-Expected<void> PlacedOnGpus::send_image(Scope& cuda, Gpu& gpu, const StepImage& image) noexcept {
-  const detail::PixelRange& box = gpu.pixels;
-  const auto width = static_cast<std::size_t>(box.x_end - box.x_begin);
-  const auto height = static_cast<std::size_t>(box.y_end - box.y_begin);
-  const auto pitch = static_cast<std::size_t>(plan_.hierarchy().width);
-  const std::uint8_t* from = image.pixels + box.y_begin * image.stride + box.x_begin;
-  std::ptrdiff_t stride = image.stride;
-  if (!image.pinned) {
-    for (std::size_t y = 0; y < height; ++y)
-      std::copy_n(from + static_cast<std::ptrdiff_t>(y) * stride, width,
-                  gpu.arrays.pinned_image + y * width);
-    from = gpu.arrays.pinned_image;
-    stride = static_cast<std::ptrdiff_t>(width);
-  }
-  std::uint8_t* const to = gpu.arrays.image + static_cast<std::size_t>(box.y_begin) * pitch +
-                           static_cast<std::size_t>(box.x_begin);
-  const bool joined = width == pitch && stride == static_cast<std::ptrdiff_t>(width);
-  if (height == 1 || joined)
-    return gpu.work.copy(cuda, to, from, width * height, cudaMemcpyHostToDevice);
-  return gpu.work.copy_rows(cuda, to, pitch, from, static_cast<std::size_t>(stride), width, height,
-                            cudaMemcpyHostToDevice);
-}
-
-Expected<void> PlacedOnGpus::begin(const StepImage& image, std::uint64_t step,
-                                   bool learns) noexcept {
-  return for_each([&](Gpu& gpu) -> Expected<void> {
-    Scope cuda(gpu.work.device(), Phase::kRunning, kName);
-    *gpu.arrays.pinned_step = {step, learns ? 1 : 0};
-    OCELLUS_TRY(gpu.work.copy(cuda, gpu.arrays.step, gpu.arrays.pinned_step, sizeof(NetworkStep),
-                              cudaMemcpyHostToDevice));
-    if (gpu.split == nullptr) return {};
-    OCELLUS_TRY(send_image(cuda, gpu, image));
-    if (gpu.split->streams()) return queue_turns(cuda, gpu, learns);
-    return gpu.work.run_graph(cuda, gpu.graphs[0]);
-  });
-}
-
-// The pinned copy of a turn is whole again before it is loaded: `kSaved` of its buffer is recorded
-// after it, in a stream.
-Expected<void> PlacedOnGpus::queue_turns(Scope& cuda, Gpu& gpu, bool learns) noexcept {
-  DeviceWork& work = gpu.work;
-  for (int i = 1; i < gpu.split->piece_count; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const auto buffer = static_cast<std::size_t>(PlacedPart::buffer_of(i));
-    std::uint8_t* const memory = gpu.arrays.buffers[buffer];
-    const std::size_t bytes = gpu.split->piece(i).bytes(PlacementKind::kGpu);
-    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kUpload, work, kSaved + buffer));
-    OCELLUS_TRY(work.copy(cuda, memory, gpu.turns[at].weights, bytes, cudaMemcpyHostToDevice,
-                          WorkStream::kUpload));
-    OCELLUS_TRY(work.record(cuda, kLoaded + buffer, WorkStream::kUpload));
-    // What stays on the device is computed while the first turn is loaded.
-    if (i == 1 && !gpu.split->piece(0).empty()) OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[0]));
-    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kCompute, work, kLoaded + buffer));
-    OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[at]));
-    OCELLUS_TRY(work.record(cuda, kComputed + buffer));
-    OCELLUS_TRY(work.let_wait(cuda, WorkStream::kDownload, work, kComputed + buffer));
-    if (learns) {
-      OCELLUS_TRY(work.copy(cuda, gpu.turns[at].weights, memory, bytes, cudaMemcpyDeviceToHost,
-                            WorkStream::kDownload));
-    }
-    OCELLUS_TRY(work.record(cuda, kSaved + buffer, WorkStream::kDownload));
-  }
-  return {};
-}
-
-/// Queues the transfer of the roots' winners to the device where the parts meet, or to the host.
-Expected<void> PlacedOnGpus::send_roots(Gpu& from, Gpu* to) noexcept {
-  const RootRange roots = roots_of(plan_, from.split->trees);
-  std::int32_t* const winners = from.arrays.winners + roots.at;
-  std::int32_t* const pinned = from.arrays.pinned_winners + roots.at;
-  Scope cuda(from.work.device(), Phase::kRunning, kName);
-  if (to == nullptr) {
-    OCELLUS_TRY(from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost));
-    return from.work.record(cuda, kStepEnd);
-  }
-  std::int32_t* const there = to->arrays.winners + roots.at;
-  Expected<void> done;
-  if (from.gathering == Gathering::kSameDevice)
-    done = from.work.copy(cuda, there, winners, roots.bytes(), cudaMemcpyDeviceToDevice);
-  else if (from.gathering == Gathering::kPeer)
-    done = from.work.copy_to_peer(cuda, to->work, there, winners, roots.bytes());
-  else
-    done = from.work.copy(cuda, pinned, winners, roots.bytes(), cudaMemcpyDeviceToHost);
-  if (!done) return done;
-  OCELLUS_TRY(from.work.record(cuda, kSplitEnd));
-  Scope there_cuda(to->work.device(), Phase::kRunning, kName);
-  OCELLUS_TRY(to->work.let_wait(there_cuda, WorkStream::kCompute, from.work, kSplitEnd));
-  if (from.gathering != Gathering::kPinned) return {};
-  return to->work.copy(there_cuda, there, pinned, roots.bytes(), cudaMemcpyHostToDevice);
-}
-
-Expected<void> PlacedOnGpus::send_roots_of_cpu(Gpu& to, const std::int32_t* winners) noexcept {
-  for (int p = 0; p < plan_.part_count; ++p) {
-    if (!plan_.is_split(p) || !plan_.part(p).on_cpu) continue;
-    const RootRange roots = roots_of(plan_, plan_.part(p).trees);
-    std::int32_t* const pinned = to.arrays.pinned_winners + roots.at;
-    std::copy_n(winners + roots.at, roots.count, pinned);
-    Scope cuda(to.work.device(), Phase::kRunning, kName);
-    return to.work.copy(cuda, to.arrays.winners + roots.at, pinned, roots.bytes(),
-                        cudaMemcpyHostToDevice);
-  }
-  return {};
-}
-
-Expected<void> PlacedOnGpus::finish(std::int32_t* winners) noexcept {
-  Gpu* const meeting = meeting_gpu();
-  OCELLUS_TRY(for_each([&](Gpu& gpu) -> Expected<void> {
-    if (gpu.split == nullptr || &gpu == meeting) return {};
-    return send_roots(gpu, meeting);
-  }));
-  const auto fetch = [&](Gpu& gpu, const RootRange& roots) -> Expected<void> {
-    Scope cuda(gpu.work.device(), Phase::kRunning, kName);
-    OCELLUS_TRY(gpu.work.wait_for(cuda, kStepEnd));
-    std::copy_n(gpu.arrays.pinned_winners + roots.at, roots.count, winners + roots.at);
-    return {};
-  };
-  if (meeting == nullptr) {
-    return for_each([&](Gpu& gpu) { return fetch(gpu, roots_of(plan_, gpu.split->trees)); });
-  }
-  OCELLUS_TRY(send_roots_of_cpu(*meeting, winners));
-  const RootRange roots = roots_of(plan_, meeting->meeting->trees);
-  {
-    Scope cuda(meeting->work.device(), Phase::kRunning, kName);
-    OCELLUS_TRY(meeting->work.run_graph(cuda, meeting->meeting_graph));
-    OCELLUS_TRY(meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
-                                   meeting->arrays.winners + roots.at, roots.bytes(),
-                                   cudaMemcpyDeviceToHost));
-    OCELLUS_TRY(meeting->work.record(cuda, kStepEnd));
-  }
-  return fetch(*meeting, roots);
-}
-
-Expected<void> PlacedOnGpus::settle() noexcept {
-  Expected<void> all;
-  static_cast<void>(for_each([&](Gpu& gpu) -> Expected<void> {
-    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-    if (Expected<void> done = gpu.work.settle(cuda); !done && all) all = done;
-    return {};
-  }));
-  return all;
-}
-
 // ---- arrays
-
-Expected<void> PlacedOnGpus::read_winners(int level, std::int32_t* winners) noexcept {
-  const detail::LevelPlan& l = plan_.hierarchy().level(level);
-  for (int p = 0; p < plan_.part_count; ++p) {
-    const PlacedPart& part = plan_.part(p);
-    if (part.on_cpu || level < part.trees.first || level >= part.trees.end) continue;
-    Gpu& gpu = gpu_of(p);
-    Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-    OCELLUS_TRY(
-        gpu.work.download(cuda, gpu.arrays.pinned_winners + l.first, gpu.arrays.winners + l.first,
-                          static_cast<std::size_t>(l.hypercolumns()) * sizeof(std::int32_t)));
-    NetworkPiece(plan_.network, part.trees)
-        .for_each_run(plan_.hierarchy(), level, [&](const PieceRun& run) {
-          std::copy_n(gpu.arrays.pinned_winners + l.first + run.begin, run.count(),
-                      winners + l.first + run.begin);
-          return true;
-        });
-  }
-  return {};
-}
-
-HypercolumnArrays PlacedOnGpus::arrays(int part, int piece) const noexcept {
-  const Gpu& gpu = gpu_of(part);
-  if (part == plan_.merge_part) return gpu.arrays.meeting;
-  return piece == 0 ? gpu.arrays.resident : gpu.turns[static_cast<std::size_t>(piece)];
-}
-
-Expected<void> PlacedOnGpus::copy(int part, int piece, void* to, const void* from,
-                                  std::size_t bytes, bool writes) noexcept {
-  if (piece > 0) {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Gpu& gpu = gpu_of(part);
-  Scope cuda(gpu.work.device(), Phase::kCreating, kName);
-  return writes ? gpu.work.upload(cuda, to, from, bytes) : gpu.work.download(cuda, to, from, bytes);
-}
 
 }  // namespace
 }  // namespace ocellus::cuda

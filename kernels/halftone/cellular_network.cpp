@@ -201,7 +201,7 @@ class CudaCellularNetwork final : public CudaOperator {
       stages[at(s)] = {plan_of(s), threshold_[at(s)], start_[at(s)]};
     OCELLUS_TRY(
         upload(cuda, group_stages_, stages.data(), at(plan_.stage_count) * sizeof(GroupStage)));
-    return load_kernel(cuda, group_kernel(), 0);
+    return load_kernel(cuda, kGroupKernel, 0);
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
@@ -220,14 +220,13 @@ class CudaCellularNetwork final : public CudaOperator {
       if (run.group != nullptr) continue;
       OCELLUS_TRY(choose(cuda, run));
       general |= !run.in_bands;
-      const Kernel<StartArguments> starter = plan_of(run.first).start == CellStart::kErrorDiffusion
-                                                 ? diffusion_kernel()
-                                                 : start_kernel();
+      const Kernel<StartArguments> starter =
+          plan_of(run.first).start == CellStart::kErrorDiffusion ? kDiffusionKernel : kStartKernel;
       OCELLUS_TRY(load_kernel(cuda, starter, 0));
     }
     if (!general) return {};
-    OCELLUS_TRY(load_kernel(cuda, bias_kernel(), 0));
-    return load_kernel(cuda, general_kernel(), 0);
+    OCELLUS_TRY(load_kernel(cuda, kBiasKernel, 0));
+    return load_kernel(cuda, kGeneralKernel, 0);
   }
 
   // ---- a frame
@@ -295,13 +294,13 @@ class CudaCellularNetwork final : public CudaOperator {
     if (stage.start == CellStart::kErrorDiffusion) {
       const unsigned tiles = block_count(plan_.size.width, detail::kDiffusionTileWidth) *
                              block_count(plan_.size.height, detail::kDiffusionTileHeight);
-      return launch(cuda, stream, diffusion_kernel(),
+      return launch(cuda, stream, kDiffusionKernel,
                     dim3((tiles + kDiffusionTiles - 1) / kDiffusionTiles), dim3(kDiffusionThreads),
                     0, a);
     }
     const unsigned threads =
         block_count(plan_.size.width, kStartCells) * static_cast<unsigned>(plan_.size.height);
-    return launch(cuda, stream, start_kernel(), dim3((threads + kStartThreads - 1) / kStartThreads),
+    return launch(cuda, stream, kStartKernel, dim3((threads + kStartThreads - 1) / kStartThreads),
                   dim3(kStartThreads), 0, a);
   }
 
@@ -350,7 +349,7 @@ class CudaCellularNetwork final : public CudaOperator {
     bias.bias = sums_;
     bias.threshold_plane = threshold_[at(run.first)];
     bias.stage = plan_of(run.first);
-    OCELLUS_TRY(launch(cuda, stream, bias_kernel(), dim3(static_cast<unsigned>(plan_.size.height)),
+    OCELLUS_TRY(launch(cuda, stream, kBiasKernel, dim3(static_cast<unsigned>(plan_.size.height)),
                        dim3(kBiasThreads), 0, bias));
     for (int s = run.first; s < run.end; ++s) {
       GeneralArguments a{};
@@ -362,7 +361,7 @@ class CudaCellularNetwork final : public CudaOperator {
       a.stage = plan_of(s);
       a.end = end_of(slot, run, s);
       a.end.first = s == 0;
-      OCELLUS_TRY(launch_together(cuda, stream, general_kernel(), dim3(general_blocks()),
+      OCELLUS_TRY(launch_together(cuda, stream, kGeneralKernel, dim3(general_blocks()),
                                   dim3(kGeneralThreads), 0, a));
     }
     return {};
@@ -391,7 +390,7 @@ class CudaCellularNetwork final : public CudaOperator {
     a.ranks = ranks_;
     a.end = end_of(slot, run, run.end - 1);
     a.end.first = run.first == 0;
-    return launch_together(cuda, stream, group_kernel(), dim3(general_blocks()),
+    return launch_together(cuda, stream, kGroupKernel, dim3(general_blocks()),
                            dim3(kGeneralThreads), 0, a);
   }
 

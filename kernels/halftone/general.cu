@@ -455,16 +455,8 @@ __global__ void __launch_bounds__(kGeneralThreads)
 
 }  // namespace
 
-Kernel<BiasArguments> bias_kernel() noexcept {
-  return make_bias;
-}
-
-Kernel<GeneralArguments> general_kernel() noexcept {
-  return run_general;
-}
-
-Kernel<GroupArguments> group_kernel() noexcept {
-  return run_group;
-}
+const Kernel<BiasArguments> kBiasKernel = make_bias;
+const Kernel<GeneralArguments> kGeneralKernel = run_general;
+const Kernel<GroupArguments> kGroupKernel = run_group;
 
 }  // namespace ocellus::cuda

@@ -1,5 +1,5 @@
-// The kernels of CellularNetwork on CUDA, and their arguments. The functions return kernels, which
-// the host launches.
+// The kernels of CellularNetwork on CUDA, and their arguments. Functions choose between kernels,
+// which the host launches.
 //
 // Outputs are planes of bytes that contain k of each cell. Their rows are aligned to
 // kCellAlignment. States and thresholds are planes of int32 with the same pitch. The stages of a
@@ -88,12 +88,12 @@ struct StartArguments {
 inline constexpr int kStartThreads = 256;
 /// Number of neighboring cells that a thread computes.
 inline constexpr int kStartCells = 4;
-Kernel<StartArguments> start_kernel() noexcept;
+extern const Kernel<StartArguments> kStartKernel;
 
 /// For CellStart::kErrorDiffusion: number of tiles that a block computes.
 inline constexpr int kDiffusionTiles = 4;
 inline constexpr int kDiffusionThreads = 512;
-Kernel<StartArguments> diffusion_kernel() noexcept;
+extern const Kernel<StartArguments> kDiffusionKernel;
 
 // ---- two levels in colors
 
@@ -179,7 +179,7 @@ struct BiasArguments {
   detail::CellStagePlan stage;
 };
 inline constexpr int kBiasThreads = 256;
-Kernel<BiasArguments> bias_kernel() noexcept;
+extern const Kernel<BiasArguments> kBiasKernel;
 
 /// Arguments of one stage. Blocks synchronize, so all blocks must be resident at the same time.
 struct GeneralArguments {
@@ -195,7 +195,7 @@ inline constexpr int kGeneralThreads = 256;
 /// Number of columns of a row that share a mark.
 inline constexpr int kMarkColumns = 64;
 static_assert(16384 / kMarkColumns <= kGeneralThreads, "a row's marks are read at once");
-Kernel<GeneralArguments> general_kernel() noexcept;
+extern const Kernel<GeneralArguments> kGeneralKernel;
 
 // ---- groups of stages
 
@@ -230,6 +230,6 @@ struct GroupArguments {
   const std::uint16_t* ranks;
   CellEnd end;
 };
-Kernel<GroupArguments> group_kernel() noexcept;
+extern const Kernel<GroupArguments> kGroupKernel;
 
 }  // namespace ocellus::cuda

@@ -172,12 +172,7 @@ __global__ void __launch_bounds__(kDiffusionThreads)
 
 }  // namespace
 
-Kernel<StartArguments> start_kernel() noexcept {
-  return start;
-}
-
-Kernel<StartArguments> diffusion_kernel() noexcept {
-  return diffuse;
-}
+const Kernel<StartArguments> kStartKernel = start;
+const Kernel<StartArguments> kDiffusionKernel = diffuse;
 
 }  // namespace ocellus::cuda

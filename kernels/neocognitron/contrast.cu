@@ -320,13 +320,8 @@ __global__ void __launch_bounds__(kContrastThreads)
 
 }  // namespace
 
-Kernel<CopyFrameArguments> copy_frame_kernel() noexcept {
-  return copy_frame;
-}
-
-Kernel<FetchArguments> fetch_kernel() noexcept {
-  return fetch;
-}
+const Kernel<CopyFrameArguments> kCopyFrameKernel = copy_frame;
+const Kernel<FetchArguments> kFetchKernel = fetch;
 
 Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept {
   switch (format) {
@@ -340,8 +335,6 @@ Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept {
   return contrast_of_tiles<float>;
 }
 
-Kernel<ContrastArguments> image_contrast_kernel() noexcept {
-  return contrast_of_images;
-}
+const Kernel<ContrastArguments> kImageContrastKernel = contrast_of_images;
 
 }  // namespace ocellus::cuda

@@ -68,7 +68,7 @@ struct CopyFrameArguments {
 };
 inline constexpr int kCopyThreads = 256;
 /// Blocks take rows in turn.
-Kernel<CopyFrameArguments> copy_frame_kernel() noexcept;
+extern const Kernel<CopyFrameArguments> kCopyFrameKernel;
 
 struct FetchArguments {
   const HostCandidates* host;
@@ -78,7 +78,7 @@ struct FetchArguments {
   int* present;
 };
 /// A block for each candidate.
-Kernel<FetchArguments> fetch_kernel() noexcept;
+extern const Kernel<FetchArguments> kFetchKernel;
 
 // ---- normalization and UG
 
@@ -109,7 +109,7 @@ inline constexpr unsigned kContrastBlocks =
     (detail::kContrastSides.out + kContrastRows - 1) / kContrastRows;
 /// Blocks: (kContrastBlocks, candidates).
 Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept;
-Kernel<ContrastArguments> image_contrast_kernel() noexcept;
+extern const Kernel<ContrastArguments> kImageContrastKernel;
 
 // ---- S-cells
 
@@ -133,20 +133,20 @@ inline constexpr int kMaxSimpleTaps = 128;
 inline constexpr int kEdgeThreads = 256;
 inline constexpr int kEdgeBlockPositions = kEdgeThreads / kEdgePlanes;
 /// US1. Blocks: (positions / kEdgeBlockPositions, candidates).
-Kernel<SimpleArguments> edge_kernel() noexcept;
+extern const Kernel<SimpleArguments> kEdgeKernel;
 /// US2 and US3 with at most kNarrowOctets octets. A warp computes a position. Blocks: (positions /
 /// kNarrowBlockPositions, candidates).
 inline constexpr int kNarrowOctets = 4;
 inline constexpr int kNarrowThreads = 128;
 inline constexpr int kNarrowBlockPositions = kNarrowThreads / 32;
-Kernel<SimpleArguments> narrow_kernel() noexcept;
+extern const Kernel<SimpleArguments> kNarrowKernel;
 inline constexpr int kSimpleThreads = 128;
 /// US2 and US3 with any number of octets. Blocks: (positions, candidates).
-Kernel<SimpleArguments> simple_kernel() noexcept;
+extern const Kernel<SimpleArguments> kSimpleKernel;
 inline constexpr int kReferenceThreads = 256;
 inline constexpr int kReferenceOctets = 8;  ///< of a block, at most
 /// US4: the similarities take the place of the S-cells. Blocks: (positions, candidates, planes).
-Kernel<SimpleArguments> reference_kernel() noexcept;
+extern const Kernel<SimpleArguments> kReferenceKernel;
 
 // ---- C-cells
 
@@ -187,7 +187,7 @@ struct ReadoutArguments {
 };
 inline constexpr int kReadoutThreads = 512;
 /// Blocks: (classes, candidates).
-Kernel<ReadoutArguments> readout_kernel() noexcept;
+extern const Kernel<ReadoutArguments> kReadoutKernel;
 
 struct RecordArguments {
   const FrameParams* frame;
@@ -208,8 +208,8 @@ struct RecordArguments {
 };
 inline constexpr int kRecordThreads = 128;
 /// The last kernel of a frame. Blocks: kMaxCharacters.
-Kernel<RecordArguments> tile_record_kernel() noexcept;
+extern const Kernel<RecordArguments> kTileRecordKernel;
 /// Copies the rows that the host wrote.
-Kernel<RecordArguments> row_kernel() noexcept;
+extern const Kernel<RecordArguments> kRowKernel;
 
 }  // namespace ocellus::cuda

@@ -606,21 +606,10 @@ __global__ void __launch_bounds__(kComplexThreads)
 
 }  // namespace
 
-Kernel<SimpleArguments> edge_kernel() noexcept {
-  return edge_cells;
-}
-
-Kernel<SimpleArguments> narrow_kernel() noexcept {
-  return narrow_cells;
-}
-
-Kernel<SimpleArguments> simple_kernel() noexcept {
-  return simple_cells;
-}
-
-Kernel<SimpleArguments> reference_kernel() noexcept {
-  return reference_similarities;
-}
+const Kernel<SimpleArguments> kEdgeKernel = edge_cells;
+const Kernel<SimpleArguments> kNarrowKernel = narrow_cells;
+const Kernel<SimpleArguments> kSimpleKernel = simple_cells;
+const Kernel<SimpleArguments> kReferenceKernel = reference_similarities;
 
 Kernel<ComplexArguments> complex_kernel(int planes) noexcept {
   return planes <= kWarp / 2 ? complex_cells<8> : complex_cells<4>;

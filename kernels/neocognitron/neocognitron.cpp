@@ -14,7 +14,6 @@
 #include "image/gray_rows.h"
 #include "kernels/core/cuda_operator.h"
 #include "kernels/neocognitron/kernels.h"
-#include "neocognitron/backend.h"
 #include "neocognitron/character_reader.h"
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/references.h"
@@ -27,6 +26,7 @@ using detail::NeocognitronPlan;
 
 using detail::kMaxWindowTaps;
 using detail::padded_planes;
+using detail::squared;
 
 static_assert(kImageSide == detail::InkImager::kSide);
 static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandidates);
@@ -35,18 +35,6 @@ static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandi
 constexpr unsigned kCandidateBlocks = 16;
 
 constexpr int kOctet = 8;  // planes
-
-std::size_t squared(int side) noexcept {
-  return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-}
-
-/// Memory for arrays that are laid out as on the device; null if the system has none.
-using AlignedBytes = std::unique_ptr<char, void (*)(void*)>;
-AlignedBytes aligned_bytes(std::size_t bytes) noexcept {
-  void* const memory =
-      std::aligned_alloc(kDeviceAlignment, detail::align_up(bytes, kDeviceAlignment));
-  return {static_cast<char*>(memory), std::free};
-}
 
 // ---- the network
 
@@ -145,7 +133,7 @@ class NetworkOperator : public CudaOperator {
       if (i + 1 == kStages) {
         dim3 blocks = grid(positions);
         blocks.z = block_count(simple.octets, simple.block_octets);
-        OCELLUS_TRY(launch(cuda, stream, reference_kernel(), blocks, dim3(kReferenceThreads), 0,
+        OCELLUS_TRY(launch(cuda, stream, kReferenceKernel, blocks, dim3(kReferenceThreads), 0,
                            simple, true));
         break;
       }
@@ -161,7 +149,7 @@ class NetworkOperator : public CudaOperator {
                                    .class_count = table().classes,
                                    .stride = stride(3),
                                    .complete = complete};
-    return launch(cuda, stream, readout_kernel(), grid(static_cast<unsigned>(table().classes)),
+    return launch(cuda, stream, kReadoutKernel, grid(static_cast<unsigned>(table().classes)),
                   dim3(kReadoutThreads), 0, readout, true);
   }
 
@@ -189,13 +177,13 @@ class NetworkOperator : public CudaOperator {
   }
 
   Expected<void> load_kernels(Scope& cuda) noexcept {
-    OCELLUS_TRY(load_kernel(cuda, edge_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, narrow_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, simple_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, reference_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kEdgeKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kNarrowKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kSimpleKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kReferenceKernel, 0));
     for (std::size_t i = 0; i < complex_windows_.size(); ++i)
       OCELLUS_TRY(load_kernel(cuda, complex_kernel(table().planes[i]), 0));
-    return load_kernel(cuda, readout_kernel(), 0);
+    return load_kernel(cuda, kReadoutKernel, 0);
   }
 
   Expected<void> load_weights(Scope& cuda, std::size_t stage,
@@ -216,15 +204,16 @@ class NetworkOperator : public CudaOperator {
   Expected<void> load_references(Scope& cuda, const std::uint16_t* weights) noexcept {
     LayoutBuilder counting(nullptr, kDeviceAlignment);
     references_.layout(table(), counting);
-    const AlignedBytes arrays = aligned_bytes(counting.bytes());
-    const AlignedBytes work =
-        aligned_bytes(detail::ReferenceClasses::work_floats(table()) * sizeof(float));
+    const std::unique_ptr<char, void (*)(void*)> arrays(
+        static_cast<char*>(std::aligned_alloc(
+            kDeviceAlignment, detail::align_up(counting.bytes(), kDeviceAlignment))),
+        std::free);
     const std::unique_ptr<DeviceClass[]> classes(
         new (std::nothrow) DeviceClass[static_cast<std::size_t>(table().classes)]);
-    if (!arrays || !work || !classes) return detail::no_memory_for_operator();
+    if (!arrays || !classes) return detail::no_memory_for_operator();
     LayoutBuilder placing(arrays.get(), kDeviceAlignment);
     references_.layout(table(), placing);
-    references_.prepare(table(), weights, reinterpret_cast<float*>(work.get()));
+    if (!references_.prepare(table(), weights)) return detail::no_memory_for_operator();
     const auto on_device = [&](const float* array) {
       return reinterpret_cast<const float*>(reference_arrays_ +
                                             (reinterpret_cast<const char*>(array) - arrays.get()));
@@ -264,15 +253,15 @@ class NetworkOperator : public CudaOperator {
                                const SimpleArguments& simple) noexcept {
     const int positions = simple.side_out * simple.side_out;
     if (stage == 0) {
-      return launch(cuda, stream, edge_kernel(), grid(block_count(positions, kEdgeBlockPositions)),
+      return launch(cuda, stream, kEdgeKernel, grid(block_count(positions, kEdgeBlockPositions)),
                     dim3(kEdgeThreads), 0, simple, true);
     }
     if (simple.octets <= kNarrowOctets) {
-      return launch(cuda, stream, narrow_kernel(),
+      return launch(cuda, stream, kNarrowKernel,
                     grid(block_count(positions, kNarrowBlockPositions)), dim3(kNarrowThreads), 0,
                     simple, true);
     }
-    return launch(cuda, stream, simple_kernel(), grid(static_cast<unsigned>(positions)),
+    return launch(cuda, stream, kSimpleKernel, grid(static_cast<unsigned>(positions)),
                   dim3(kSimpleThreads), 0, simple, true);
   }
 
@@ -323,7 +312,7 @@ class TileNeocognitron final : public NetworkOperator {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(load_kernel(cuda, tile_contrast_kernel(plan_.format), 0));
-    OCELLUS_TRY(load_kernel(cuda, tile_record_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kTileRecordKernel, 0));
     OCELLUS_TRY(upload(cuda, present_, &candidates_.count, sizeof(int)));
     return load_network(cuda);
   }
@@ -348,7 +337,7 @@ class TileNeocognitron final : public NetworkOperator {
     result.columns = plan_.tile_columns();
     result.calibration = table().calibration;
     result.min_confidence = plan_.min_confidence;
-    return launch(cuda, stream, tile_record_kernel(), dim3(kMaxCharacters), dim3(kRecordThreads), 0,
+    return launch(cuda, stream, kTileRecordKernel, dim3(kMaxCharacters), dim3(kRecordThreads), 0,
                   result, true);
   }
 };
@@ -395,10 +384,10 @@ class FindingNeocognitron final : public NetworkOperator {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(prepare_host_calls(cuda));
-    OCELLUS_TRY(load_kernel(cuda, copy_frame_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, fetch_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, image_contrast_kernel(), 0));
-    OCELLUS_TRY(load_kernel(cuda, row_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kCopyFrameKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kFetchKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kImageContrastKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kRowKernel, 0));
     return load_network(cuda);
   }
 
@@ -412,13 +401,13 @@ class FindingNeocognitron final : public NetworkOperator {
                                .to = device_images_,
                                .images = device_sizes_,
                                .present = present_};
-    OCELLUS_TRY(launch(cuda, stream, fetch_kernel(), dim3(static_cast<unsigned>(candidates_.count)),
+    OCELLUS_TRY(launch(cuda, stream, kFetchKernel, dim3(static_cast<unsigned>(candidates_.count)),
                        dim3(kCopyThreads), 0, fetch));
     ContrastArguments contrast = contrast_arguments(slot);
     contrast.images = device_images_;
     contrast.sizes = device_sizes_;
-    OCELLUS_TRY(launch(cuda, stream, image_contrast_kernel(), contrast_grid(),
-                       dim3(kContrastThreads), 0, contrast, true));
+    OCELLUS_TRY(launch(cuda, stream, kImageContrastKernel, contrast_grid(), dim3(kContrastThreads),
+                       0, contrast, true));
     OCELLUS_TRY(launch_layers(cuda, stream, complete_));
     OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::finish, &context));
     RecordArguments result{};
@@ -428,8 +417,7 @@ class FindingNeocognitron final : public NetworkOperator {
     result.class_count = table().classes;
     result.host = host_;
     result.rows = rows_;
-    return launch(cuda, stream, row_kernel(), dim3(kMaxCharacters), dim3(kRecordThreads), 0,
-                  result);
+    return launch(cuda, stream, kRowKernel, dim3(kMaxCharacters), dim3(kRecordThreads), 0, result);
   }
 
   /// Copies a frame that only the device has.
@@ -439,7 +427,7 @@ class FindingNeocognitron final : public NetworkOperator {
                                   .rows = plan_.size.height,
                                   .to = frame_};
     const int blocks = std::min(plan_.size.height, device_traits().multiprocessors);
-    return launch(cuda, stream, copy_frame_kernel(), dim3(static_cast<unsigned>(blocks)),
+    return launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
                   dim3(kCopyThreads), 0, copy);
   }
 

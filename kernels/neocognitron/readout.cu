@@ -143,16 +143,8 @@ __global__ void __launch_bounds__(kRecordThreads)
 
 }  // namespace
 
-Kernel<ReadoutArguments> readout_kernel() noexcept {
-  return read_out;
-}
-
-Kernel<RecordArguments> tile_record_kernel() noexcept {
-  return tile_record;
-}
-
-Kernel<RecordArguments> row_kernel() noexcept {
-  return rows_of_host;
-}
+const Kernel<ReadoutArguments> kReadoutKernel = read_out;
+const Kernel<RecordArguments> kTileRecordKernel = tile_record;
+const Kernel<RecordArguments> kRowKernel = rows_of_host;
 
 }  // namespace ocellus::cuda

@@ -8,7 +8,6 @@
 #include "kernels/core/cuda_operator.h"
 #include "kernels/restoration/kernels.h"
 #include "kernels/restoration/recursion.h"
-#include "restoration/backend.h"
 #include "restoration/transfer.h"
 
 namespace ocellus::cuda {

@@ -52,12 +52,12 @@ Expected<CortexShape> make_cortex_shape(const CortexParameters& parameters, int 
   CortexShape shape;
   shape.parameters = parameters;
   shape.hierarchy = *hierarchy;
-  shape.parameters.levels[0] = hierarchy->level(0).shape;
+  shape.parameters.levels[0] = hierarchy->level(0);
   shape.classes = classes;
   for (int i = 0; i < parameters.level_count; ++i) {
-    if (parameters.competitors > hierarchy->level(i).shape.minicolumns) {
+    if (parameters.competitors > hierarchy->level(i).minicolumns) {
       return invalid_argument("competitors is %d; level %d has %d minicolumns",
-                              parameters.competitors, i + 1, hierarchy->level(i).shape.minicolumns);
+                              parameters.competitors, i + 1, hierarchy->level(i).minicolumns);
     }
   }
   for (int i = 0; i < kShareTableSize; ++i) {
@@ -134,16 +134,15 @@ void run_hypercolumn(const CortexShape& shape, const CortexArrays& arrays, int l
   const int count = active_inputs(shape, arrays, level, hypercolumn, scratch);
   compete(arrays.weights + hierarchy.weights_of(level, hypercolumn),
           arrays.bias + hierarchy.minicolumns_of(level, hypercolumn), scratch.active, count,
-          l.stride, scratch.scores);
+          l.padded, scratch.scores);
   const int number = l.first + hypercolumn;
   CortexActivity& activity = scratch.activity[number];
   if (shape.parameters.competitors == 1) {
     activity = {};
-    activity.minicolumn[0] =
-        static_cast<std::uint16_t>(best_score(scratch.scores, l.shape.minicolumns));
+    activity.minicolumn[0] = static_cast<std::uint16_t>(best_score(scratch.scores, l.minicolumns));
     activity.share[0] = kCortexActivityOne;
   } else {
-    share_activity(shape, l.shape.minicolumns, scratch.scores, activity);
+    share_activity(shape, l.minicolumns, scratch.scores, activity);
   }
   scratch.winners[number] = activity.minicolumn[0];
 }
@@ -156,7 +155,7 @@ void read_out(const CortexShape& shape, const CortexArrays& arrays, const Cortex
     evidence[c] = std::int64_t{arrays.class_bias[c]} * kCortexActivityOne;
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
-    for (int h = 0; h < l.hypercolumns(); ++h) {
+    for (int h = 0; h < l.hypercolumns; ++h) {
       const CortexActivity& a = activity[l.first + h];
       const std::size_t begin = hierarchy.minicolumns_of(level, h);
       for (std::size_t k = 0; k < static_cast<std::size_t>(shape.parameters.competitors); ++k) {
@@ -173,7 +172,7 @@ void classify_patch(const CortexShape& shape, const CortexArrays& arrays, const 
                     std::int64_t* evidence) noexcept {
   cortex_cells(shape, patch, stride, scratch);
   for (int level = 0; level < shape.hierarchy.level_count; ++level)
-    for (int h = 0; h < shape.hierarchy.level(level).hypercolumns(); ++h)
+    for (int h = 0; h < shape.hierarchy.level(level).hypercolumns; ++h)
       run_hypercolumn(shape, arrays, level, h, scratch);
   read_out(shape, arrays, scratch.activity, evidence);
 }

@@ -48,13 +48,13 @@ void derive_probabilities(const Hierarchy& hierarchy, const std::int8_t* weights
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
     const auto inputs = static_cast<std::size_t>(l.inputs);
-    const auto stride = static_cast<std::size_t>(l.stride);
-    for (int h = 0; h < l.hypercolumns(); ++h) {
+    const auto stride = static_cast<std::size_t>(l.padded);
+    for (int h = 0; h < l.hypercolumns; ++h) {
       const std::int8_t* const from = weights + hierarchy.weights_of(level, h);
       std::uint32_t* to = probabilities + hierarchy.weights_of(level, h);
       for (std::size_t m = 0; m < stride; ++m)
         for (std::size_t i = 0; i < inputs; ++i)
-          *to++ = static_cast<int>(m) < l.shape.minicolumns
+          *to++ = static_cast<int>(m) < l.minicolumns
                       ? of_weight[static_cast<std::size_t>(from[i * stride + m] + 128)]
                       : 0;
     }
@@ -88,9 +88,9 @@ void learn_patches(const CortexShape& shape, const ProbabilityTables& tables, st
   }
   // w and b depend on P alone, so that one pass is enough for all patches.
   std::int32_t* const bias = arrays.bias + hierarchy.minicolumns_of(level, hypercolumn);
-  for (std::size_t m = 0; m < static_cast<std::size_t>(l.shape.minicolumns); ++m)
+  for (std::size_t m = 0; m < static_cast<std::size_t>(l.minicolumns); ++m)
     if (learned.test(m))
-      derive_weights(tables, row(m), l.inputs, l.stride, arrays.weights + begin + m, bias[m]);
+      derive_weights(tables, row(m), l.inputs, l.padded, arrays.weights + begin + m, bias[m]);
 }
 
 }  // namespace ocellus::detail

@@ -133,7 +133,7 @@ Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noex
         kCortexKind, model,
         make_error(Status::kCorruptFile, "cortex model: it changed while it was read"));
   }
-  if (const Expected<void> read = read_arrays(plan.table, model, *header, plan.learns, file, to);
+  if (const Expected<void> read = read_arrays(plan.table, model, *header, plan.learn, file, to);
       !read)
     return with_path(kCortexKind, model, read.error());
   return {};
@@ -143,11 +143,9 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   // The fields that are options are checked by their rows.
   OCELLUS_TRY(check_options(CortexConfig::options(), &config));
   if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
-  plan.size = config.size;
+  static_cast<CortexConfig&>(plan) = config;
   plan.input_format = config.format;
   plan.format = luma_format(config.format);
-  plan.depth = config.depth;
-  plan.ink = config.ink;
   plan.tile = config.size;
   if (config.layout == CortexLayout::kTiles) {
     plan.tile = {config.tile_width, config.tile_height};
@@ -161,11 +159,9 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   const int tiles = plan.columns * (config.size.height / plan.tile.height);
   plan.patches = std::min(tiles, kMaxCortexPatches);
   plan.truncated = tiles > kMaxCortexPatches;
-  plan.model = config.model;
-  plan.learns = config.learn;
   plan.rate = fixed_rate(config.learn_rate);
   OCELLUS_TRY(read_cortex_table(config.model.c_str(), plan.table, plan.array_hash));
-  if (plan.learns && plan.table.rule != CortexRule::kHebb) {
+  if (plan.learn && plan.table.rule != CortexRule::kHebb) {
     return invalid_argument(
         "learn is true, but the features of the model '%s' were learned by the rule bcpnn; an "
         "operator learns by the rule hebb",
@@ -186,12 +182,12 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
   info.tile = plan.tile;
   info.tile_columns = plan.columns;
   info.depth = plan.depth;
-  info.keeps_state = info.learns = plan.learns;
+  info.keeps_state = info.learns = plan.learn;
   const int levels = shape.hierarchy.level_count;
   std::snprintf(info.summary, sizeof(info.summary),
                 "%d hypercolumns in %d level%s, %d classes, %d patch%s%s",
                 shape.hierarchy.hypercolumns, levels, levels == 1 ? "" : "s", shape.classes,
-                plan.patches, plan.patches == 1 ? "" : "es", plan.learns ? ", learning" : "");
+                plan.patches, plan.patches == 1 ? "" : "es", plan.learn ? ", learning" : "");
   // Each pixel is read and compared with a threshold. A patch without ink has no active input.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = pixels * bytes_per_pixel(plan.input_format);
@@ -200,7 +196,7 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
 }
 
 OperatorInstance::Learned learned_of(const CortexPlan& plan) noexcept {
-  if (!plan.learns) return {};
+  if (!plan.learn) return {};
   const CortexShape& shape = plan.table.shape;
   // FNV-1a of what decides where the arrays lie.
   std::uint64_t hash = 14695981039346656037U;

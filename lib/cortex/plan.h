@@ -10,19 +10,13 @@
 namespace ocellus::detail {
 
 /// Plain data.
-struct CortexPlan {
-  ImageSize size;
+struct CortexPlan : CortexConfig {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
-  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
-  int depth = 1;
   ImageSize tile;
   int columns = 1;  ///< whole tiles of a row
   int patches = 1;  ///< that are classified
   bool truncated = false;
-  CortexInk ink = CortexInk::kAuto;
-  bool learns = false;
   std::uint32_t rate = 0;  ///< in units of 1 / kRateOne
-  Text<kMaxOptionText> model;
   CortexTable table;
   std::uint64_t array_hash = 0;  ///< of the arrays that belong to the table
 };
@@ -46,7 +40,7 @@ Expected<void> read_cortex_table(const char* model, CortexTable& table,
 /// IoError, CorruptFile.
 Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept;
 
-/// Reads the arrays to `to`, which has room for `places_of(plan.table.shape, plan.learns).bytes`,
+/// Reads the arrays to `to`, which has room for `places_of(plan.table.shape, plan.learn).bytes`,
 /// and checks their values. P is derived from the weights if the model does not have it. Errors:
 /// IoError, CorruptFile (also if the file is no longer the one that was planned with), OutOfMemory.
 Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept;

@@ -19,10 +19,8 @@ using detail::CpuLevels;
 using detail::JobStep;
 using detail::NetworkArrays;
 using detail::NetworkRun;
-using detail::PieceRun;
-using detail::StepScratch;
 
-struct CorticalNetwork::State {
+struct CorticalNetwork::State final : detail::NetworkStore {
   CorticalNetworkConfig config;
   detail::NetworkPiece whole;
   CpuLevels levels;
@@ -31,7 +29,7 @@ struct CorticalNetwork::State {
   detail::OwnerProcess process;
   detail::Scheduler scheduler;  // has no work when it ends
 
-  ~State() {
+  ~State() override {
     if (process.is_child()) scheduler.abandon();
     std::free(memory);
   }
@@ -43,9 +41,47 @@ struct CorticalNetwork::State {
 
   /// Takes the memory and starts the workers. Weights and minicolumns are not initialized. Errors:
   /// those of CorticalNetwork::create.
-  static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config) noexcept;
+  static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config) noexcept {
+    std::unique_ptr<State> state(new (std::nothrow) State);
+    if (state == nullptr) return detail::no_memory_for_operator();
+    OCELLUS_TRY(state->process.create());
+    detail::NetworkPlan& plan = state->levels.plan;
+    OCELLUS_TRY(detail::make_network_plan(config, plan));
+    state->config = config;
+    detail::LayoutBuilder sizes;
+    state->layout(sizes);
+    state->bytes = sizes.bytes();
+    state->memory = std::aligned_alloc(kMemoryAlignment, state->bytes);
+    if (state->memory == nullptr) return detail::no_memory_for_operator();
+    detail::LayoutBuilder places(state->memory);
+    state->layout(places);
+    state->levels.scratch.clear();
+    // `responses` may be called before the first step.
+    std::fill_n(state->levels.arrays.cells,
+                static_cast<std::size_t>(plan.hierarchy.width) *
+                    static_cast<std::size_t>(plan.hierarchy.height) * kLgnCells,
+                std::uint8_t{0});
+    const int top = plan.hierarchy.level_count - 1;
+    state->whole =
+        detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns});
+    state->levels.prepare(state->whole);
+    if (config.workers > 1) OCELLUS_TRY(state->scheduler.start({}, config.workers));
+    return state;
+  }
 
-  void layout(detail::LayoutBuilder& builder) noexcept;
+  void layout(detail::LayoutBuilder& builder) noexcept {
+    const detail::Hierarchy& hierarchy = plan().hierarchy;
+    const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
+    NetworkArrays& arrays = levels.arrays;
+    arrays.cells =
+        builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
+                                   static_cast<std::size_t>(hierarchy.height) * kLgnCells);
+    arrays.place(builder, hierarchy.weights, hierarchy.strong, hierarchy.minicolumns);
+    arrays.winners = builder.take<std::int32_t>(hypercolumns);
+    arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
+    arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
+    levels.scratch.layout(builder, hierarchy, config.workers);
+  }
 
   void run(std::span<const JobStep> steps) noexcept {
     // A child process does not have the threads.
@@ -61,76 +97,39 @@ struct CorticalNetwork::State {
     levels.on_each_level<kBody>([this](std::span<const JobStep> steps) { run(steps); });
   }
 
-  /// Rounds of feedback: down, then up.
-  void give_feedback() noexcept;
-  static void choose_hypotheses(const CpuLevels& levels, int level, const PieceRun& run,
-                                const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
-    detail::choose_hypotheses(levels.plan, level, run.begin, run.end, arrays, scratch);
+  /// For files: a whole level is one run, in the arrays of the network. The workers derive it
+  /// together.
+  Expected<NetworkRun> open(int number, int, unsigned) noexcept override {
+    const detail::LevelPlan& l = level(number);
+    const NetworkArrays& arrays = levels.arrays;
+    NetworkRun run;
+    run.level = number;
+    run.count = l.hypercolumns;
+    run.weights = arrays.weights + l.weights_at;
+    run.strong = arrays.strong + l.strong_at;
+    run.minicolumns = arrays.minicolumns + l.minicolumns_at;
+    run.wins = arrays.wins + l.minicolumns_at;
+    return run;
   }
-  static void expect(const CpuLevels& levels, int level, const PieceRun& run,
-                     const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
-    detail::respond_to_expectation(levels.plan, level, run.begin, run.end, arrays, scratch);
+
+  /// Rounds of feedback: down, then up.
+  void give_feedback() noexcept {
+    const int count = plan().hierarchy.level_count;
+    std::array<JobStep, std::size_t{2} * kMaxCorticalLevels> steps;
+    for (int l = 0; l < count; ++l) {
+      steps[static_cast<std::size_t>(count - 1 - l)] =
+          levels.level_step<&detail::choose_hypotheses>(l);
+      steps[static_cast<std::size_t>(count + l)] =
+          levels.level_step<&detail::respond_to_expectation>(l);
+    }
+    for (int round = 0; round < plan().feedback_rounds; ++round)
+      run({steps.data(), 2 * static_cast<std::size_t>(count)});
   }
 };
 
-void CorticalNetwork::State::layout(detail::LayoutBuilder& builder) noexcept {
-  const detail::Hierarchy& hierarchy = plan().hierarchy;
-  const detail::NetworkLayout& layout = plan().layout;
-  const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
-  NetworkArrays& arrays = levels.arrays;
-  arrays.cells = builder.take<std::uint8_t>(static_cast<std::size_t>(hierarchy.width) *
-                                            static_cast<std::size_t>(hierarchy.height) * kLgnCells);
-  arrays.place(builder, layout.weights, layout.strong, hierarchy.minicolumns);
-  arrays.winners = builder.take<std::int32_t>(hypercolumns);
-  arrays.winner_responses = builder.take<std::int64_t>(hypercolumns);
-  arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
-  levels.scratch.layout(builder, hierarchy, config.workers);
-}
-
-Expected<std::unique_ptr<CorticalNetwork::State>> CorticalNetwork::State::create(
-    const CorticalNetworkConfig& config) noexcept {
-  std::unique_ptr<State> state(new (std::nothrow) State);
-  if (state == nullptr) return detail::no_memory_for_operator();
-  OCELLUS_TRY(state->process.create());
-  detail::NetworkPlan& plan = state->levels.plan;
-  OCELLUS_TRY(detail::make_network_plan(config, plan));
-  state->config = config;
-  detail::LayoutBuilder sizes;
-  state->layout(sizes);
-  state->bytes = sizes.bytes();
-  state->memory = std::aligned_alloc(kMemoryAlignment, state->bytes);
-  if (state->memory == nullptr) return detail::no_memory_for_operator();
-  detail::LayoutBuilder places(state->memory);
-  state->layout(places);
-  state->levels.scratch.clear();
-  // `responses` may be called before the first step.
-  std::fill_n(state->levels.arrays.cells,
-              static_cast<std::size_t>(plan.hierarchy.width) *
-                  static_cast<std::size_t>(plan.hierarchy.height) * kLgnCells,
-              std::uint8_t{0});
-  const int top = plan.hierarchy.level_count - 1;
-  state->whole =
-      detail::NetworkPiece(plan, {0, top + 1, 0, plan.hierarchy.level(top).hypercolumns()});
-  state->levels.prepare(state->whole);
-  if (config.workers > 1) OCELLUS_TRY(state->scheduler.start({}, config.workers));
-  return state;
-}
-
-void CorticalNetwork::State::give_feedback() noexcept {
-  const int count = plan().hierarchy.level_count;
-  std::array<JobStep, std::size_t{2} * kMaxCorticalLevels> steps;
-  for (int l = 0; l < count; ++l) {
-    steps[static_cast<std::size_t>(count - 1 - l)] =
-        levels.level_step<&State::choose_hypotheses>(l);
-    steps[static_cast<std::size_t>(count + l)] = levels.level_step<&State::expect>(l);
-  }
-  for (int round = 0; round < plan().feedback_rounds; ++round)
-    run({steps.data(), 2 * static_cast<std::size_t>(count)});
-}
-
 Expected<CorticalNetwork> CorticalNetwork::create(const CorticalNetworkConfig& config) noexcept {
   OCELLUS_TRY_ASSIGN(made, State::create(config));
-  (*made)->run_on_each_level<&CpuLevels::start>();
+  (*made)->run_on_each_level<&detail::initialize_hypercolumns>();
   return CorticalNetwork(made->release());
 }
 
@@ -182,12 +181,12 @@ int CorticalNetwork::inputs(int level) const noexcept {
 }
 
 int CorticalNetwork::minicolumns(int level) const noexcept {
-  return state_->level(level).shape.minicolumns;
+  return state_->level(level).minicolumns;
 }
 
 std::span<const std::int32_t> CorticalNetwork::winners(int level) const noexcept {
   const detail::LevelPlan& l = state_->level(level);
-  return {state_->levels.arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns())};
+  return {state_->levels.arrays.winners + l.first, static_cast<std::size_t>(l.hypercolumns)};
 }
 
 void CorticalNetwork::responses(int level, int hypercolumn,
@@ -198,7 +197,7 @@ void CorticalNetwork::responses(int level, int hypercolumn,
 
 int CorticalNetwork::weight(int level, int hypercolumn, int input, int minicolumn) const noexcept {
   return state_->levels.arrays
-      .weights[state_->plan().layout.weights_of(level, hypercolumn, minicolumn) +
+      .weights[state_->plan().hierarchy.weights_of(level, hypercolumn, minicolumn) +
                static_cast<std::size_t>(input)];
 }
 
@@ -210,38 +209,8 @@ std::size_t CorticalNetwork::memory() const noexcept {
   return state_->bytes;
 }
 
-// ---- files
-
-namespace {
-
-/// The whole level is one run, in the arrays of the network. The workers derive it together.
-class WholeLevels final : public detail::NetworkStore {
- public:
-  explicit WholeLevels(const CpuLevels& levels) noexcept
-      : plan_(levels.plan), arrays_(levels.arrays) {}
-
-  Expected<NetworkRun> open(int level, int, unsigned) noexcept override {
-    const detail::LevelPlan& l = plan_.hierarchy.level(level);
-    NetworkRun run;
-    run.level = level;
-    run.count = l.hypercolumns();
-    run.weights = arrays_.weights + plan_.layout.weights_of(level, 0, 0);
-    run.strong = arrays_.strong + plan_.layout.strong_of(level, 0);
-    run.minicolumns = arrays_.minicolumns + l.minicolumns_at;
-    run.wins = arrays_.wins + l.minicolumns_at;
-    return run;
-  }
-
- private:
-  const detail::NetworkPlan& plan_;
-  const NetworkArrays& arrays_;
-};
-
-}  // namespace
-
 Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
-  WholeLevels store(state_->levels);
-  return detail::save_network(path, state_->config, steps(), state_->plan(), store);
+  return detail::save_network(path, state_->config, steps(), state_->plan(), *state_);
 }
 
 Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {
@@ -250,9 +219,8 @@ Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int worke
   OCELLUS_TRY_ASSIGN(made, State::create(file.config()));
   State& state = **made;
   state.levels.step = file.steps();
-  WholeLevels store(state.levels);
-  OCELLUS_TRY(file.read(store));
-  state.run_on_each_level<&CpuLevels::derive>();
+  OCELLUS_TRY(file.read(state));
+  state.run_on_each_level<&detail::derive_hypercolumns>();
   return CorticalNetwork(made->release());
 }
 

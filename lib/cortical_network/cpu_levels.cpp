@@ -57,7 +57,7 @@ void CpuLevels::prepare(const NetworkPiece& piece) noexcept {
         .run = &CpuLevels::cells_part, .context = this, .parts = PixelParts{pixels_}.count()};
   }
   for (int l = piece.trees().first; l < piece.trees().end; ++l)
-    steps_[static_cast<std::size_t>(l + 1)] = level_step<&CpuLevels::compute>(l);
+    steps_[static_cast<std::size_t>(l + 1)] = level_step<&step_hypercolumns>(l);
 }
 
 int CpuLevels::chunks(int level) const noexcept {
@@ -89,22 +89,6 @@ void CpuLevels::cells_part(void* context, int part, int) noexcept {
   const CpuLevels& levels = *static_cast<CpuLevels*>(context);
   lgn_cells(levels.plan, levels.image, levels.stride, PixelParts{levels.pixels_}.part(part),
             levels.arrays.cells);
-}
-
-void CpuLevels::compute(const CpuLevels& levels, int level, const PieceRun& run,
-                        const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
-  step_hypercolumns(levels.plan, level, run.begin, run.end, levels.step, levels.learns, arrays,
-                    scratch);
-}
-
-void CpuLevels::start(const CpuLevels& levels, int level, const PieceRun& run,
-                      const NetworkArrays& arrays, const StepScratch&) noexcept {
-  for (int h = run.begin; h < run.end; ++h) initialize_hypercolumn(levels.plan, level, h, arrays);
-}
-
-void CpuLevels::derive(const CpuLevels& levels, int level, const PieceRun& run,
-                       const NetworkArrays& arrays, const StepScratch&) noexcept {
-  for (int h = run.begin; h < run.end; ++h) derive_hypercolumn(levels.plan, level, h, arrays);
 }
 
 void run_here(std::span<const JobStep> steps) noexcept {

@@ -17,10 +17,10 @@ class WorkerScratch {
  public:
   void layout(LayoutBuilder& builder, const Hierarchy& hierarchy, int workers) noexcept;
   void clear() noexcept;
-  StepScratch of(int worker) const noexcept {
+  StepScratch of(int worker, std::uint64_t step = 0, bool learns = false) const noexcept {
     const auto number = static_cast<std::size_t>(worker);
     return {active_ + number * active_each_, patterns_ + number * pattern_each_,
-            expected_ + number * expected_each_};
+            expected_ + number * expected_each_, step, learns};
   }
 
  private:
@@ -36,8 +36,8 @@ class WorkerScratch {
 /// The steps of jobs that compute the levels. They refer to the object.
 class CpuLevels {
  public:
-  /// What a step of a job does with the hypercolumns of a level.
-  using Body = void (*)(const CpuLevels& levels, int level, const PieceRun& run,
+  /// What a step of a job does with hypercolumns of a level.
+  using Body = void (*)(const NetworkPlan& plan, int level, int begin, int end,
                         const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 
   CpuLevels() noexcept = default;
@@ -74,11 +74,6 @@ class CpuLevels {
     job = {this, level};
     return {.run = &CpuLevels::run_part<kBody>, .context = &job, .parts = chunks(level)};
   }
-  /// Random weights, and what weights imply.
-  static void start(const CpuLevels& levels, int level, const PieceRun& run,
-                    const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
-  static void derive(const CpuLevels& levels, int level, const PieceRun& run,
-                     const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
   /// Calls use(steps) with a step of a job for each level.
   template <Body kBody, typename Use>
   void on_each_level(const Use& use) noexcept {
@@ -102,11 +97,10 @@ class CpuLevels {
     const PieceRun run = levels->chunk(level, part);
     NetworkArrays arrays = levels->arrays;
     arrays.slot_shift = run.slot - run.begin;
-    kBody(*levels, level, run, arrays, levels->scratch.of(worker));
+    kBody(levels->plan, level, run.begin, run.end, arrays,
+          levels->scratch.of(worker, levels->step, levels->learns));
   }
   static void cells_part(void* context, int part, int worker) noexcept;
-  static void compute(const CpuLevels& levels, int level, const PieceRun& run,
-                      const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
   /// Parts of the work of a level: those of its runs, one run after another.
   int chunks(int level) const noexcept;
   PieceRun chunk(int level, int part) const noexcept;

@@ -29,13 +29,12 @@ Expected<LevelPlan> plan_level(const CorticalLevel& shape, int number, int colum
     return invalid_argument("the window of level %d is %dx%d; the grid below it has %dx%d points",
                             number, shape.window_width, shape.window_height, columns, rows);
   }
-  LevelPlan level;
-  level.shape = shape;
+  LevelPlan level{shape};
   level.columns = (columns - shape.window_width) / shape.stride_x + 1;
   level.rows = (rows - shape.window_height) / shape.stride_y + 1;
   level.below_columns = columns;
   level.below_cells = cells;
-  level.stride = padded_minicolumns(shape.minicolumns);
+  level.padded = padded_minicolumns(shape.minicolumns);
   const double inputs = static_cast<double>(shape.window_width) * shape.window_height * cells;
   if (inputs > kMaxHypercolumnInputs) {
     return invalid_argument("a hypercolumn of level %d has %.0f inputs; it must have 1 to %d",
@@ -66,14 +65,13 @@ Expected<LevelPlan> plan_fields(int minicolumns, int width, int cells,
   OCELLUS_TRY(check_number("fields", fields.count, 1, kMaxHypercolumns));
   OCELLUS_TRY(
       check_number("field_inputs", fields.inputs, 1, std::min(cells, kMaxHypercolumnInputs)));
-  LevelPlan level;
-  level.shape = {fields.inputs, 1, 1, 1, minicolumns};
+  LevelPlan level{{fields.inputs, 1, 1, 1, minicolumns}};
   level.columns = fields.count;
   level.rows = 1;
   level.below_columns = width;
   level.below_cells = 1;
   level.inputs = fields.inputs;
-  level.stride = padded_minicolumns(minicolumns);
+  level.padded = padded_minicolumns(minicolumns);
   return level;
 }
 
@@ -104,19 +102,21 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
                   : plan_level(levels[i], static_cast<int>(i) + 1, columns, rows, cells));
     LevelPlan& level = hierarchy.levels[i];
     level = *made;
+    level.hypercolumns = level.columns * level.rows;
     level.first = hierarchy.hypercolumns;
+    if (i > 0) level.below_first = hierarchy.levels[i - 1].first;
+    level.weights = static_cast<std::size_t>(level.inputs) * static_cast<std::size_t>(level.padded);
     level.weights_at = hierarchy.weights;
     level.minicolumns_at = hierarchy.minicolumns;
-    const auto hypercolumns = static_cast<std::size_t>(level.hypercolumns());
-    const auto stride = static_cast<std::size_t>(level.stride);
-    hierarchy.hypercolumns += level.hypercolumns();
-    hierarchy.weights += hypercolumns * static_cast<std::size_t>(level.inputs) * stride;
-    hierarchy.minicolumns += hypercolumns * stride;
+    const auto hypercolumns = static_cast<std::size_t>(level.hypercolumns);
+    hierarchy.hypercolumns += level.hypercolumns;
+    hierarchy.weights += hypercolumns * level.weights;
+    hierarchy.minicolumns += hypercolumns * static_cast<std::size_t>(level.padded);
     hierarchy.most_inputs = std::max(hierarchy.most_inputs, level.inputs);
-    hierarchy.most_minicolumns = std::max(hierarchy.most_minicolumns, level.stride);
+    hierarchy.most_minicolumns = std::max(hierarchy.most_minicolumns, level.padded);
     columns = level.columns;
     rows = level.rows;
-    cells = level.shape.minicolumns;
+    cells = level.minicolumns;
   }
   OCELLUS_TRY(
       check_number("hypercolumns of all levels", hierarchy.hypercolumns, 1, kMaxHypercolumns));
@@ -126,15 +126,15 @@ Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
 int active_inputs(const Hierarchy& hierarchy, int level, int hypercolumn, const std::uint8_t* cells,
                   const std::int32_t* winners, std::uint16_t* active) noexcept {
   const LevelPlan& l = hierarchy.level(level);
-  const int x0 = hypercolumn % l.columns * l.shape.stride_x;
-  const int y0 = hypercolumn / l.columns * l.shape.stride_y;
+  const int x0 = hypercolumn % l.columns * l.stride_x;
+  const int y0 = hypercolumn / l.columns * l.stride_y;
   int count = 0;
   int input = 0;
-  for (int y = y0; y < y0 + l.shape.window_height; ++y) {
+  for (int y = y0; y < y0 + l.window_height; ++y) {
     const std::ptrdiff_t point = static_cast<std::ptrdiff_t>(y) * l.below_columns + x0;
     if (level == 0) {
       const std::uint8_t* const from = cells + point * l.below_cells;
-      for (int i = 0; i < l.shape.window_width * l.below_cells; ++i, ++input) {
+      for (int i = 0; i < l.window_width * l.below_cells; ++i, ++input) {
         // Without a branch: active cells are hard to predict.
         active[count] = static_cast<std::uint16_t>(input);
         count += from[i];
@@ -142,7 +142,7 @@ int active_inputs(const Hierarchy& hierarchy, int level, int hypercolumn, const 
       continue;
     }
     const std::int32_t* const from = winners + hierarchy.level(level - 1).first + point;
-    for (int i = 0; i < l.shape.window_width; ++i, input += l.below_cells)
+    for (int i = 0; i < l.window_width; ++i, input += l.below_cells)
       if (from[i] != kSilent) active[count++] = static_cast<std::uint16_t>(input + from[i]);
   }
   return count;

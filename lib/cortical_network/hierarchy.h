@@ -17,21 +17,30 @@ constexpr int padded_minicolumns(int count) noexcept {
   return (count + kMinicolumnAlignment - 1) / kMinicolumnAlignment * kMinicolumnAlignment;
 }
 
-/// A grid of windows over the grid below.
-struct LevelPlan {
-  CorticalLevel shape;
+/// A grid of windows over the grid below. Plain data, which kernels take, too.
+struct LevelPlan : CorticalLevel {
   int columns = 0;  ///< hypercolumns of a row
   int rows = 0;
-  int first = 0;  ///< number of the first hypercolumn, counted over all levels
+  int hypercolumns = 0;
+  int first = 0;         ///< number of the first hypercolumn, counted over all levels
+  int below_first = -1;  ///< that of the level below; -1: the pixels of the image are below
   int below_columns = 0;
   int below_cells = 0;  ///< of a grid point below: LGN cells or minicolumns
   int inputs = 0;       ///< of a hypercolumn
-  int stride = 0;       ///< minicolumns, padded
-  // Where the arrays of the level begin, in elements.
+  int padded = 0;       ///< minicolumns
+  // Of a cortical network, see hierarchy_of() in hypercolumn.h.
+  int pitch = 0;  ///< weights of a minicolumn, padded
+  int words = 0;  ///< of strong bits of an input, a bit for each padded minicolumn
+  std::size_t strong_at = 0;
+  // Where the other arrays of the level begin, in elements.
   std::size_t weights_at = 0;
   std::size_t minicolumns_at = 0;  ///< arrays with an element for each padded minicolumn
+  std::size_t weights = 0;         ///< of a hypercolumn, padded
 
-  int hypercolumns() const noexcept { return columns * rows; }
+  /// Of a hypercolumn.
+  std::size_t strong_words() const noexcept {
+    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(words);
+  }
 };
 
 struct Hierarchy {
@@ -41,6 +50,7 @@ struct Hierarchy {
   std::array<LevelPlan, kMaxCorticalLevels> levels{};
   int hypercolumns = 0;         ///< of all levels
   std::size_t weights = 0;      ///< of all levels, padded
+  std::size_t strong = 0;       ///< words of all levels of a cortical network
   std::size_t minicolumns = 0;  ///< of all levels, padded
   int most_inputs = 0;          ///< of a hypercolumn
   int most_minicolumns = 0;     ///< of a hypercolumn, padded
@@ -48,17 +58,21 @@ struct Hierarchy {
   const LevelPlan& level(int number) const noexcept {
     return levels[static_cast<std::size_t>(number)];
   }
-  /// Where the weights of a hypercolumn begin, and the arrays with an element for each minicolumn.
-  std::size_t weights_of(int number, int hypercolumn) const noexcept {
+  /// Where the weights of a hypercolumn begin (in a cortical network, of its minicolumn), its
+  /// strong bits, and the arrays with an element for each minicolumn.
+  std::size_t weights_of(int number, int hypercolumn, int minicolumn = 0) const noexcept {
     const LevelPlan& l = level(number);
-    return l.weights_at + static_cast<std::size_t>(hypercolumn) *
-                              static_cast<std::size_t>(l.inputs) *
-                              static_cast<std::size_t>(l.stride);
+    return l.weights_at + static_cast<std::size_t>(hypercolumn) * l.weights +
+           static_cast<std::size_t>(minicolumn) * static_cast<std::size_t>(l.pitch);
+  }
+  std::size_t strong_of(int number, int hypercolumn) const noexcept {
+    return level(number).strong_at +
+           static_cast<std::size_t>(hypercolumn) * level(number).strong_words();
   }
   std::size_t minicolumns_of(int number, int hypercolumn) const noexcept {
     const LevelPlan& l = level(number);
     return l.minicolumns_at +
-           static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.stride);
+           static_cast<std::size_t>(hypercolumn) * static_cast<std::size_t>(l.padded);
   }
 };
 

@@ -4,11 +4,94 @@
 #include <bit>
 #include <cstring>
 
-#include "cortical_network/hypercolumn_place.h"
 #include "cortical_network/network_arithmetic.h"
 
 namespace ocellus::detail {
 namespace {
+
+// ---- the arrays of one hypercolumn
+
+constexpr int kWeightsOfLine = 64 / static_cast<int>(sizeof(std::uint16_t));
+
+void prefetch(const void* at) noexcept {
+  __builtin_prefetch(at);
+}
+
+struct ActiveSums {
+  std::int32_t sum = 0;
+  int strong = 0;
+};
+
+/// A level, a hypercolumn of it, and its arrays.
+class Place {
+ public:
+  Place(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays) noexcept
+      : plan_(plan),
+        arrays_(arrays),
+        level_plan_(plan.hierarchy.level(level)),
+        level_(level),
+        hypercolumn_(hypercolumn),
+        slot_(hypercolumn + arrays.slot_shift),
+        first_(plan.hierarchy.minicolumns_of(level, slot_)) {}
+
+  const LevelPlan& level() const noexcept { return level_plan_; }
+  /// Counted over all levels.
+  int number() const noexcept { return level_plan_.first + hypercolumn_; }
+  std::uint32_t* strong() const noexcept {
+    return arrays_.strong + plan_.hierarchy.strong_of(level_, slot_);
+  }
+  std::uint16_t* weights(int minicolumn) const noexcept {
+    return arrays_.weights + plan_.hierarchy.weights_of(level_, slot_, minicolumn);
+  }
+  Minicolumn* minicolumns() const noexcept { return arrays_.minicolumns + first_; }
+  Minicolumn& minicolumn(int m) const noexcept { return minicolumns()[m]; }
+  std::uint8_t* wins() const noexcept { return arrays_.wins + first_; }
+
+  /// Active inputs with strong weights, and the sum of these.
+  ActiveSums sums_of(int m, const std::uint16_t* active, int count) const noexcept {
+    const std::uint16_t* const of = weights(m);
+    ActiveSums sums;
+    for (int i = 0; i < count; ++i) {
+      const std::int32_t weight = of[active[i]];
+      sums.sum += weight >= kStrongWeight ? weight : 0;
+      sums.strong += weight >= kStrongWeight;
+    }
+    return sums;
+  }
+
+  /// g of a minicolumn from its weights.
+  std::int64_t response_of(int m, const std::uint16_t* active, int count) const noexcept {
+    const std::int32_t omega = minicolumn(m).omega;
+    // Strong weights count in Omega.
+    if (omega == 0) return 0;
+    const ActiveSums sums = sums_of(m, active, count);
+    return response(sums.sum, count - sums.strong, omega, plan_.threshold);
+  }
+
+  void prefetch_weights(int m) const noexcept {
+    const std::uint16_t* const of = weights(m);
+    for (int i = 0; i < level_plan_.pitch; i += kWeightsOfLine) prefetch(of + i);
+  }
+  void prefetch_weights(int m, const std::uint16_t* active, int count) const noexcept {
+    if (count * kWeightsOfLine >= level_plan_.pitch) {
+      prefetch_weights(m);
+      return;
+    }
+    const std::uint16_t* const of = weights(m);
+    for (int i = 0; i < count; ++i) prefetch(of + active[i]);
+  }
+
+ private:
+  const NetworkPlan& plan_;
+  const NetworkArrays& arrays_;
+  const LevelPlan& level_plan_;
+  int level_;
+  int hypercolumn_;
+  int slot_;
+  std::size_t first_;
+};
+
+// ---- a step
 
 constexpr int kMaxWords = kMaxMinicolumns / kBitsOfWord;
 
@@ -88,7 +171,7 @@ void set(std::uint32_t* bits, int m) noexcept {
 // ---- phases of a step. Each one prefetches what the next one reads.
 
 void find(const Place& place, const std::uint16_t* active, Turn& turn) noexcept {
-  const int words = place.layout().words;
+  const int words = place.level().words;
   if (turn.active == 0 ||
       !find_candidates(place.strong(), words, active, turn.active, turn.candidates)) {
     std::fill_n(turn.candidates, words, 0u);
@@ -107,7 +190,7 @@ void win(Turn& turn, int m, std::int64_t response) noexcept {
 
 void respond_from_sums(const NetworkPlan& plan, const Place& place, const std::uint16_t* active,
                        Turn& turn) noexcept {
-  const int words = place.layout().words;
+  const int words = place.level().words;
   std::fill_n(turn.open, words, 0u);
   for_each_bit(turn.candidates, words, [&](int m) {
     const Minicolumn& of = place.minicolumn(m);
@@ -124,7 +207,7 @@ void respond_from_sums(const NetworkPlan& plan, const Place& place, const std::u
 }
 
 void respond_from_weights(const Place& place, const std::uint16_t* active, Turn& turn) noexcept {
-  for_each_bit(turn.open, place.layout().words, [&](int m) {
+  for_each_bit(turn.open, place.level().words, [&](int m) {
     const std::int64_t g = place.response_of(m, active, turn.active);
     if (g > turn.response || (g == turn.response && m < turn.winner)) win(turn, m, g);
     return true;
@@ -136,8 +219,8 @@ void fire(const NetworkPlan& plan, const Place& place, std::uint64_t step, Turn&
   turn.fires = turn.active > 0 && turn.winner == kSilent;
   if (!turn.fires) return;
   fire_at_random({plan.seed, step, static_cast<std::uint32_t>(place.number())}, plan.firing.data(),
-                 place.wins(), place.stride(), turn.open);
-  for_each_bit(turn.open, place.layout().words, [&](int m) {
+                 place.wins(), place.level().padded, turn.open);
+  for_each_bit(turn.open, place.level().words, [&](int m) {
     prefetch(&place.minicolumn(m));
     return true;
   });
@@ -146,17 +229,17 @@ void fire(const NetworkPlan& plan, const Place& place, std::uint64_t step, Turn&
 /// Of the minicolumns that fire, keeps those whose response is to be compared. It is 0 at most.
 void compare_fired(const Place& place, const std::uint16_t* active, Turn& turn) noexcept {
   if (!turn.fires) return;
-  const int words = place.layout().words;
+  const int words = place.level().words;
   std::uint32_t fired[kMaxWords];
   std::copy_n(turn.open, words, fired);
   std::fill_n(turn.open, words, 0u);
   for_each_bit(fired, words, [&](int m) {
-    if (m >= place.layout().minicolumns || place.minicolumn(m).omega != 0) return true;
+    if (m >= place.level().minicolumns || place.minicolumn(m).omega != 0) return true;
     win(turn, m, 0);
     return false;
   });
   for_each_bit(fired, words, [&](int m) {
-    if (m >= place.layout().minicolumns || m == turn.winner) return false;
+    if (m >= place.level().minicolumns || m == turn.winner) return false;
     // Another one than a candidate is below 0.
     if (turn.winner != kSilent && !is_set(turn.candidates, m)) return true;
     set(turn.open, m);
@@ -168,7 +251,7 @@ void compare_fired(const Place& place, const std::uint16_t* active, Turn& turn) 
 /// The minicolumn with the largest g of those that fire at random.
 void choose_fired(const Place& place, const std::uint16_t* active, Turn& turn) noexcept {
   if (!turn.fires) return;
-  for_each_bit(turn.open, place.layout().words, [&](int m) {
+  for_each_bit(turn.open, place.level().words, [&](int m) {
     const std::int64_t g = place.response_of(m, active, turn.active);
     if (turn.winner == kSilent || g > turn.response || (g == turn.response && m < turn.winner))
       win(turn, m, g);
@@ -196,8 +279,8 @@ void prepare_learning(const NetworkPlan& plan, const Place& place, Turn& turn) n
 void learn_pattern(const NetworkPlan& plan, const Place& place, const std::uint16_t* active,
                    const Turn& turn, std::uint8_t* pattern) noexcept {
   for (int i = 0; i < turn.active; ++i) pattern[active[i]] = 1;
-  learn({plan.potentiation, plan.depression}, pattern, place.layout().pitch,
-        place.weights(turn.winner), place.strong(), place.layout().words, turn.winner,
+  learn({plan.potentiation, plan.depression}, pattern, place.level().pitch,
+        place.weights(turn.winner), place.strong(), place.level().words, turn.winner,
         place.minicolumn(turn.winner));
   for (int i = 0; i < turn.active; ++i) pattern[active[i]] = 0;
 }
@@ -238,62 +321,64 @@ void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_
   }
 }
 
-void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                            const NetworkArrays& arrays) noexcept {
-  const Place place(plan, level, hypercolumn, arrays);
-  const LevelLayout& layout = place.layout();
-  std::fill_n(place.wins(), place.stride(), std::uint8_t{0});
-  for (int m = 0; m < layout.minicolumns; m += 4) {
-    const int count = std::min(layout.minicolumns - m, 4);
-    for (int i = 0; i < layout.inputs; ++i) {
-      const std::array<std::uint32_t, 4> words = initial_words(
-          plan.seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(place.number()),
-          static_cast<std::uint32_t>(m / 4));
-      for (int k = 0; k < count; ++k) {
-        place.weights(m + k)[i] = static_cast<std::uint16_t>(
-            initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight));
+void initialize_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+  for (int h = begin; h < end; ++h) {
+    const Place place(plan, level, h, arrays);
+    const LevelPlan& l = place.level();
+    std::fill_n(place.wins(), place.level().padded, std::uint8_t{0});
+    for (int m = 0; m < l.minicolumns; m += 4) {
+      const int count = std::min(l.minicolumns - m, 4);
+      for (int i = 0; i < l.inputs; ++i) {
+        const std::array<std::uint32_t, 4> words = initial_words(
+            plan.seed, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(place.number()),
+            static_cast<std::uint32_t>(m / 4));
+        for (int k = 0; k < count; ++k) {
+          place.weights(m + k)[i] = static_cast<std::uint16_t>(
+              initial_weight(words[static_cast<std::size_t>(k)], plan.initial_weight));
+        }
       }
     }
   }
-  derive_hypercolumn(plan, level, hypercolumn, arrays);
+  derive_hypercolumns(plan, level, begin, end, arrays, scratch);
 }
 
-void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                        const NetworkArrays& arrays) noexcept {
-  const Place place(plan, level, hypercolumn, arrays);
-  const LevelLayout& layout = place.layout();
-  const std::int32_t full = largest_unchanged(plan.potentiation);
-  const std::int32_t empty = largest_unchanged(plan.depression);
-  std::uint32_t* const strong = place.strong();
-  std::fill_n(strong,
-              static_cast<std::size_t>(layout.inputs) * static_cast<std::size_t>(layout.words), 0u);
-  std::fill_n(place.minicolumns(), place.stride(), Minicolumn{});
-  arrays.winners[place.number()] = kSilent;
-  arrays.winner_responses[place.number()] = 0;
-  for (int m = 0; m < layout.minicolumns; ++m) {
-    std::uint16_t* const weights = place.weights(m);
-    std::fill_n(weights + layout.inputs, layout.pitch - layout.inputs, std::uint16_t{0});
-    Minicolumn& of = place.minicolumn(m);
-    of.stable = place.wins()[m] == plan.stable_wins;
-    of.settled = true;
-    for (int i = 0; i < layout.inputs; ++i) {
-      const std::int32_t weight = weights[i];
-      of.omega += counted(weight);
-      if (weight < kStrongWeight) {
-        of.settled &= weight <= empty;
-        continue;
+void derive_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                         const NetworkArrays& arrays, const StepScratch&) noexcept {
+  for (int h = begin; h < end; ++h) {
+    const Place place(plan, level, h, arrays);
+    const LevelPlan& l = place.level();
+    const std::int32_t full = largest_unchanged(plan.potentiation);
+    const std::int32_t empty = largest_unchanged(plan.depression);
+    std::uint32_t* const strong = place.strong();
+    std::fill_n(strong, static_cast<std::size_t>(l.inputs) * static_cast<std::size_t>(l.words), 0u);
+    std::fill_n(place.minicolumns(), place.level().padded, Minicolumn{});
+    arrays.winners[place.number()] = kSilent;
+    arrays.winner_responses[place.number()] = 0;
+    for (int m = 0; m < l.minicolumns; ++m) {
+      std::uint16_t* const weights = place.weights(m);
+      std::fill_n(weights + l.inputs, l.pitch - l.inputs, std::uint16_t{0});
+      Minicolumn& of = place.minicolumn(m);
+      of.stable = place.wins()[m] == plan.stable_wins;
+      of.settled = true;
+      for (int i = 0; i < l.inputs; ++i) {
+        const std::int32_t weight = weights[i];
+        of.omega += counted(weight);
+        if (weight < kStrongWeight) {
+          of.settled &= weight <= empty;
+          continue;
+        }
+        of.settled &= kCorticalWeightOne - weight <= full;
+        of.strong_sum += weight;
+        ++of.strong;
+        set(strong + static_cast<std::size_t>(i) * static_cast<std::size_t>(l.words), m);
       }
-      of.settled &= kCorticalWeightOne - weight <= full;
-      of.strong_sum += weight;
-      ++of.strong;
-      set(strong + static_cast<std::size_t>(i) * static_cast<std::size_t>(layout.words), m);
     }
   }
 }
 
-void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, std::uint64_t step,
-                       bool learns, const NetworkArrays& arrays,
-                       const StepScratch& scratch) noexcept {
+void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
   const auto most = static_cast<std::size_t>(plan.hierarchy.most_inputs);
   Turn turns[kHypercolumnBatch];
   for (; begin < end; begin += kHypercolumnBatch) {
@@ -317,7 +402,7 @@ void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, s
       // The processor fetches the rows that follow.
       constexpr int kFirstRows = 4;
       for (int i = 0; i < std::min(turn.active, kFirstRows); ++i)
-        prefetch(place.strong() + active[i] * static_cast<std::size_t>(place.layout().words));
+        prefetch(place.strong() + active[i] * static_cast<std::size_t>(place.level().words));
     }
     each([&](const Place& place, Turn& turn, const std::uint16_t* active) {
       find(place, active, turn);
@@ -327,9 +412,9 @@ void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, s
     });
     each([&](const Place& place, Turn& turn, const std::uint16_t* active) {
       respond_from_weights(place, active, turn);
-      if (learns) fire(plan, place, step, turn);
+      if (scratch.learns) fire(plan, place, scratch.step, turn);
     });
-    if (learns) {
+    if (scratch.learns) {
       each([&](const Place& place, Turn& turn, const std::uint16_t* active) {
         compare_fired(place, active, turn);
       });
@@ -364,6 +449,113 @@ void responses_of(const NetworkPlan& plan, int level, int hypercolumn, const Net
                                                  ? arrays.winner_responses[place.number()]
                                                  : place.response_of(m, scratch.active, count);
   }
+}
+
+// ---- top-down context
+
+namespace {
+
+/// Hypercolumns of the level above whose windows have the point `at` along one side.
+struct Range {
+  int begin = 0;
+  int end = 0;
+};
+Range windows_over(int at, int window, int stride, int count) noexcept {
+  return {std::max(at - window + stride, 0) / stride, std::min(at / stride + 1, count)};
+}
+
+/// (a) for all minicolumns of a hypercolumn. False if all of them are 0.
+bool expectation_of(const NetworkPlan& plan, int level, int hypercolumn,
+                    const NetworkArrays& arrays, std::uint16_t* expected) noexcept {
+  const LevelPlan& here = plan.hierarchy.level(level);
+  const int minicolumns = here.minicolumns;
+  std::fill_n(expected, minicolumns, std::uint16_t{0});
+  if (level + 1 == plan.hierarchy.level_count) return false;
+  const LevelPlan& above = plan.hierarchy.level(level + 1);
+  const CorticalLevel& shape = above;
+  const int x = hypercolumn % here.columns;
+  const int y = hypercolumn / here.columns;
+  const Range columns = windows_over(x, shape.window_width, shape.stride_x, above.columns);
+  const Range rows = windows_over(y, shape.window_height, shape.stride_y, above.rows);
+  bool any = false;
+  for (int v = rows.begin; v < rows.end; ++v) {
+    for (int u = columns.begin; u < columns.end; ++u) {
+      const int parent = v * above.columns + u;
+      const std::int32_t hypothesis = arrays.hypotheses[above.first + parent];
+      if (hypothesis == kSilent) continue;
+      any = true;
+      const int point = (y - v * shape.stride_y) * shape.window_width + x - u * shape.stride_x;
+      const std::uint16_t* const weights =
+          Place(plan, level + 1, parent, arrays).weights(hypothesis) +
+          static_cast<std::ptrdiff_t>(point) * minicolumns;
+      for (int m = 0; m < minicolumns; ++m) expected[m] = std::max(expected[m], weights[m]);
+    }
+  }
+  return any;
+}
+
+/// Calls body(hypercolumn, place, active inputs, their number, expected).
+template <typename Body>
+void for_each_expectation(const NetworkPlan& plan, int level, int begin, int end,
+                          const NetworkArrays& arrays, const StepScratch& scratch,
+                          const Body& body) noexcept {
+  for (int h = begin; h < end; ++h) {
+    const Place place(plan, level, h, arrays);
+    const int count =
+        active_inputs(plan.hierarchy, level, h, arrays.cells, arrays.winners, scratch.active);
+    expectation_of(plan, level, h, arrays, scratch.expected);
+    body(place, scratch.active, count, scratch.expected);
+  }
+}
+
+}  // namespace
+
+void choose_hypotheses(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+  for_each_expectation(
+      plan, level, begin, end, arrays, scratch,
+      [&](const Place& place, const std::uint16_t* active, int count,
+          const std::uint16_t* expected) {
+        std::int32_t best = kSilent;
+        std::int64_t most = 0;
+        for (int m = 0; m < place.level().minicolumns; ++m) {
+          const std::int32_t omega = place.minicolumn(m).omega;
+          if (omega == 0) continue;
+          const ActiveSums sums = place.sums_of(m, active, count);
+          const int weak = count - sums.strong;
+          const std::int64_t excused = std::int64_t{plan.feedback_tolerance} * expected[m];
+          if (std::int64_t{weak} * kCorticalWeightOne > excused) continue;
+          if (sums.sum == 0 && expected[m] == 0) continue;
+          const std::int64_t g = expected_response(response(sums.sum, weak, omega, plan.threshold),
+                                                   omega, plan.feedback_tolerance, expected[m]);
+          if (best != kSilent && g <= most) continue;
+          most = g;
+          best = m;
+        }
+        arrays.hypotheses[place.number()] = best;
+      });
+}
+
+void respond_to_expectation(const NetworkPlan& plan, int level, int begin, int end,
+                            const NetworkArrays& arrays, const StepScratch& scratch) noexcept {
+  for_each_expectation(plan, level, begin, end, arrays, scratch,
+                       [&](const Place& place, const std::uint16_t* active, int count,
+                           const std::uint16_t* expected) {
+                         std::int32_t winner = kSilent;
+                         std::int64_t most = 0;
+                         std::int64_t response = 0;
+                         for (int m = 0; count > 0 && m < place.level().minicolumns; ++m) {
+                           const std::int64_t g = place.response_of(m, active, count);
+                           const std::int64_t with_context = expected_response(
+                               g, place.minicolumn(m).omega, plan.feedback_tolerance, expected[m]);
+                           if (with_context <= most) continue;
+                           most = with_context;
+                           response = g;
+                           winner = m;
+                         }
+                         arrays.winners[place.number()] = winner;
+                         arrays.winner_responses[place.number()] = response;
+                       });
 }
 
 }  // namespace ocellus::detail

@@ -25,46 +25,13 @@ constexpr int padded_inputs(int count) noexcept {
   return (count + kInputAlignment - 1) / kInputAlignment * kInputAlignment;
 }
 
-/// A response needs to know which minicolumns have a strong weight for each active input, and
-/// rarely a weight itself: a bit of each weight is kept apart. The winner learns with all of its
-/// weights, which lie side by side.
-struct LevelLayout {
-  int minicolumns = 0;  ///< of a hypercolumn
-  int inputs = 0;       ///< of a hypercolumn
-  int pitch = 0;        ///< weights of a minicolumn, padded
-  int words = 0;        ///< of strong bits of an input, a bit for each padded minicolumn
-  std::size_t weights_at = 0;
-  std::size_t strong_at = 0;
-
-  /// Elements of a hypercolumn.
-  std::size_t weights() const noexcept {
-    return static_cast<std::size_t>(minicolumns) * static_cast<std::size_t>(pitch);
-  }
-  std::size_t strong_words() const noexcept {
-    return static_cast<std::size_t>(inputs) * static_cast<std::size_t>(words);
-  }
-};
-
-struct NetworkLayout {
-  std::array<LevelLayout, kMaxCorticalLevels> levels{};
-  std::size_t weights = 0;  ///< [hypercolumn][minicolumn][padded input]
-  std::size_t strong = 0;   ///< [hypercolumn][input][word]
-
-  const LevelLayout& level(int number) const noexcept {
-    return levels[static_cast<std::size_t>(number)];
-  }
-  std::size_t weights_of(int number, int hypercolumn, int minicolumn) const noexcept {
-    const LevelLayout& l = level(number);
-    return l.weights_at + static_cast<std::size_t>(hypercolumn) * l.weights() +
-           static_cast<std::size_t>(minicolumn) * static_cast<std::size_t>(l.pitch);
-  }
-  std::size_t strong_of(int number, int hypercolumn) const noexcept {
-    const LevelLayout& l = level(number);
-    return l.strong_at + static_cast<std::size_t>(hypercolumn) * l.strong_words();
-  }
-};
-
-NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept;
+/// The levels of a network, and where its arrays lie. A response needs to know which minicolumns
+/// have a strong weight for each active input, and rarely a weight itself: a bit of each weight is
+/// kept apart. The winner learns with all of its weights, which lie side by side:
+///   weights      [hypercolumn][minicolumn][padded input]
+///   strong bits  [hypercolumn][input][word]
+/// Errors: InvalidArgument.
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
 
 // ---- plan and state
 
@@ -73,7 +40,6 @@ inline constexpr int kMaxStableWins = 64;
 /// Plain data. Constants are integers in units of 2^-15, probabilities in units of 2^-32.
 struct NetworkPlan {
   Hierarchy hierarchy;
-  NetworkLayout layout;
   LgnTransform lgn = LgnTransform::kLevel;
   int lgn_threshold = 0;
   std::int32_t threshold = 0;
@@ -106,8 +72,8 @@ struct alignas(16) Minicolumn {
 
 /// What hypercolumns learn. Padded minicolumns and inputs keep the weight 0 and take no part.
 struct HypercolumnArrays {
-  std::uint16_t* weights = nullptr;   ///< see NetworkLayout
-  std::uint32_t* strong = nullptr;    ///< see NetworkLayout
+  std::uint16_t* weights = nullptr;   ///< see hierarchy_of()
+  std::uint32_t* strong = nullptr;    ///< see hierarchy_of()
   Minicolumn* minicolumns = nullptr;  ///< [hypercolumn][padded minicolumn]
   std::uint8_t* wins = nullptr;       ///< by g > 0, at most stable_wins; the same order
   /// Strong bits of the lowest level in the order of its weights; on a GPU only.
@@ -138,11 +104,13 @@ struct NetworkArrays : HypercolumnArrays {
 /// needs can be fetched while others are computed.
 inline constexpr int kHypercolumnBatch = 16;
 
-/// Private memory of a worker.
+/// Private memory of a worker, and what it does in a step.
 struct StepScratch {
   std::uint16_t* active = nullptr;    ///< kHypercolumnBatch lists of most_inputs
   std::uint8_t* pattern = nullptr;    ///< of most_inputs, padded; 0 between the calls
   std::uint16_t* expected = nullptr;  ///< of most_minicolumns
+  std::uint64_t step = 0;             ///< number of the learning step
+  bool learns = false;
 };
 
 /// LGN cells of the pixels of rows [y_begin, y_end) and columns [x_begin, x_end).
@@ -155,32 +123,32 @@ struct PixelRange {
 void lgn_cells(const NetworkPlan& plan, const std::uint8_t* image, std::ptrdiff_t stride,
                const PixelRange& range, std::uint8_t* cells) noexcept;
 
-/// Random weights of a hypercolumn; `hypercolumn`: of the level.
-void initialize_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                            const NetworkArrays& arrays) noexcept;
-
-/// Computes what the weights and wins of a hypercolumn imply: strong bits and minicolumns. It has
-/// no winner.
-void derive_hypercolumn(const NetworkPlan& plan, int level, int hypercolumn,
-                        const NetworkArrays& arrays) noexcept;
-
-/// A step of hypercolumns [begin, end) of a level, whose inputs are complete. Hypercolumns of a
-/// level may run in any order and at the same time. `step`: number of the learning step.
-void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end, std::uint64_t step,
-                       bool learns, const NetworkArrays& arrays,
-                       const StepScratch& scratch) noexcept;
-
 /// g of all minicolumns in the last step.
 void responses_of(const NetworkPlan& plan, int level, int hypercolumn, const NetworkArrays& arrays,
                   const StepScratch& scratch, std::span<std::int64_t> responses) noexcept;
 
+// What follows is done with the hypercolumns [begin, end) of a level, in any order and at the same
+// time as with others.
+
+/// Random weights, and what they imply.
+void initialize_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
+/// Computes what weights and wins imply: strong bits and minicolumns. There is no winner.
+void derive_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                         const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
+/// A step. The inputs are complete.
+void step_hypercolumns(const NetworkPlan& plan, int level, int begin, int end,
+                       const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
+
 // ---- feedback, see (a) and (b) in ocellus/cortical_network.h
 
-/// Hypotheses of hypercolumns [begin, end) of a level; those of the level above are complete.
+/// Hypotheses; those of the level above are complete.
 void choose_hypotheses(const NetworkPlan& plan, int level, int begin, int end,
                        const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 
-/// Winners of hypercolumns [begin, end) of a level from inputs and hypotheses of the level above.
+/// Winners from inputs and hypotheses of the level above.
 void respond_to_expectation(const NetworkPlan& plan, int level, int begin, int end,
                             const NetworkArrays& arrays, const StepScratch& scratch) noexcept;
 

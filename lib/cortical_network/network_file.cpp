@@ -71,8 +71,8 @@ FileBytes bytes_of(const NetworkPlan& plan) noexcept {
   FileBytes bytes;
   for (int l = 0; l < plan.hierarchy.level_count; ++l) {
     const LevelPlan& level = plan.hierarchy.level(l);
-    const auto minicolumns = static_cast<std::uint64_t>(level.hypercolumns()) *
-                             static_cast<std::uint64_t>(level.shape.minicolumns);
+    const auto minicolumns = static_cast<std::uint64_t>(level.hypercolumns) *
+                             static_cast<std::uint64_t>(level.minicolumns);
     bytes.weights += minicolumns * static_cast<std::uint64_t>(level.inputs) * sizeof(std::uint16_t);
     bytes.wins += minicolumns;
   }
@@ -84,7 +84,7 @@ template <typename Body>
 Expected<void> for_each_run(const NetworkPlan& plan, NetworkStore& store, unsigned needed,
                             const Body& body) noexcept {
   for (int l = 0; l < plan.hierarchy.level_count; ++l) {
-    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns();) {
+    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns;) {
       OCELLUS_TRY_ASSIGN(run, store.open(l, h, needed));
       OCELLUS_TRY(body(*run));
       h += run->count;
@@ -97,7 +97,7 @@ Expected<void> for_each_run(const NetworkPlan& plan, NetworkStore& store, unsign
 template <typename Body>
 Expected<void> for_each_row(const NetworkPlan& plan, const NetworkRun& run,
                             const Body& body) noexcept {
-  const LevelLayout& level = plan.layout.level(run.level);
+  const LevelPlan& level = plan.hierarchy.level(run.level);
   // Without padding, the rows of a hypercolumn follow each other in memory as in the file.
   const bool padded = level.pitch != level.inputs;
   const int rows = run.count * (padded ? level.minicolumns : 1);
@@ -116,9 +116,9 @@ Expected<void> for_each_wins(const NetworkPlan& plan, const NetworkRun& run,
                              const Body& body) noexcept {
   const LevelPlan& level = plan.hierarchy.level(run.level);
   for (int h = 0; h < run.count; ++h) {
-    const auto count = static_cast<std::size_t>(level.shape.minicolumns);
+    const auto count = static_cast<std::size_t>(level.minicolumns);
     std::uint8_t* const wins =
-        run.wins + static_cast<std::size_t>(h) * static_cast<std::size_t>(level.stride);
+        run.wins + static_cast<std::size_t>(h) * static_cast<std::size_t>(level.padded);
     OCELLUS_TRY(body(wins, count));
   }
   return {};
@@ -153,7 +153,7 @@ Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan, NetworkStor
     return check_values("a number of wins", wins, count, plan.stable_wins);
   };
   const auto read_wins_of_run = [&](const NetworkRun& run) -> Expected<void> {
-    const auto stride = static_cast<std::size_t>(plan.hierarchy.level(run.level).stride);
+    const auto stride = static_cast<std::size_t>(plan.hierarchy.level(run.level).padded);
     std::memset(run.wins, 0, stride * static_cast<std::size_t>(run.count));
     OCELLUS_TRY(for_each_wins(plan, run, read_wins));
     store.derive(run);

@@ -11,7 +11,7 @@ namespace ocellus::detail {
 inline constexpr ModelKind kCorticalNetworkKind{"cortnet", "cortical network", 1, 4032};
 
 /// Hypercolumns of a level whose arrays lie together in the memory of the host, as in
-/// NetworkLayout, the first one at the begin.
+/// Hierarchy, the first one at the begin.
 struct NetworkRun : HypercolumnArrays {
   int level = 0;
   int begin = 0;

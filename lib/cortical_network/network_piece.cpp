@@ -35,7 +35,7 @@ SubtreeRects rects_of(const Hierarchy& hierarchy, const Subtrees& trees, int lev
   RootBegins row{top.rows, at.rows, 1};
   for (int l = level + 1; l < trees.end; ++l) {
     // A stride beyond the grid belongs to a single column or row.
-    const CorticalLevel& shape = hierarchy.level(l).shape;
+    const CorticalLevel& shape = hierarchy.level(l);
     column.stride = std::min<std::int64_t>(column.stride * shape.stride_x, kMaxHypercolumns);
     row.stride = std::min<std::int64_t>(row.stride * shape.stride_y, kMaxHypercolumns);
   }
@@ -64,8 +64,8 @@ SubtreeRects rects_of(const Hierarchy& hierarchy, const Subtrees& trees, int lev
 int disjoint_levels(const Hierarchy& hierarchy) noexcept {
   for (int l = 1; l < hierarchy.level_count; ++l) {
     const LevelPlan& level = hierarchy.level(l);
-    const bool shared = (level.columns > 1 && level.shape.window_width > level.shape.stride_x) ||
-                        (level.rows > 1 && level.shape.window_height > level.shape.stride_y);
+    const bool shared = (level.columns > 1 && level.window_width > level.stride_x) ||
+                        (level.rows > 1 && level.window_height > level.stride_y);
     if (shared) return l;
   }
   return hierarchy.level_count;
@@ -75,7 +75,6 @@ NetworkPiece::NetworkPiece(const NetworkPlan& plan, const Subtrees& trees) noexc
     : trees_(trees) {
   for (int l = trees.first; l < trees.end; ++l) {
     const LevelPlan& of = plan.hierarchy.level(l);
-    const LevelLayout& layout = plan.layout.level(l);
     PieceLevel& level = levels_[static_cast<std::size_t>(l)];
     level.rects = rects_of(plan.hierarchy, trees, l);
     level.hypercolumns = level.rects.hypercolumns();
@@ -83,9 +82,9 @@ NetworkPiece::NetworkPiece(const NetworkPlan& plan, const Subtrees& trees) noexc
     level.strong_at = strong_;
     level.minicolumns_at = minicolumns_;
     const auto count = static_cast<std::size_t>(level.hypercolumns);
-    weights_ += count * layout.weights();
-    strong_ += count * layout.strong_words();
-    minicolumns_ += count * static_cast<std::size_t>(of.stride);
+    weights_ += count * of.weights;
+    strong_ += count * of.strong_words();
+    minicolumns_ += count * static_cast<std::size_t>(of.padded);
     if (l == 0) pattern_bytes_ = weights_ / kBitsOfByte;
   }
 }
@@ -117,10 +116,11 @@ PieceRun NetworkPiece::run_from(const Hierarchy& hierarchy, int level,
 
 void NetworkPiece::apply(NetworkPlan& plan) const noexcept {
   for (int l = trees_.first; l < trees_.end; ++l) {
-    const auto at = static_cast<std::size_t>(l);
-    plan.layout.levels[at].weights_at = levels_[at].weights_at;
-    plan.layout.levels[at].strong_at = levels_[at].strong_at;
-    plan.hierarchy.levels[at].minicolumns_at = levels_[at].minicolumns_at;
+    const PieceLevel& from = level(l);
+    LevelPlan& to = plan.hierarchy.levels[static_cast<std::size_t>(l)];
+    to.weights_at = from.weights_at;
+    to.strong_at = from.strong_at;
+    to.minicolumns_at = from.minicolumns_at;
   }
 }
 
@@ -133,7 +133,7 @@ PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcep
   const int margin = plan.lgn == LgnTransform::kContrast ? 1 : 0;
   for (int i = 0; i < rects.count; ++i) {
     const GridRect& r = rects.rects[static_cast<std::size_t>(i)];
-    const CorticalLevel& shape = lowest.shape;
+    const CorticalLevel& shape = lowest;
     range.x_begin = std::min(range.x_begin, std::max(r.x * shape.stride_x - margin, 0));
     range.y_begin = std::min(range.y_begin, std::max(r.y * shape.stride_y - margin, 0));
     range.x_end = std::max(
@@ -147,13 +147,12 @@ PixelRange pixels_of(const NetworkPlan& plan, const NetworkPiece& piece) noexcep
 }
 
 std::size_t hypercolumn_bytes(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
-  const auto stride = static_cast<std::size_t>(level.stride);
-  const std::size_t weights = static_cast<std::size_t>(padded_inputs(level.inputs)) *
-                              static_cast<std::size_t>(level.shape.minicolumns);
-  const std::size_t strong = static_cast<std::size_t>(level.inputs) * stride / kBitsOfByte;
   const bool has_patterns = lowest && kind == PlacementKind::kGpu;
-  return sizeof(std::uint16_t) * weights + strong + (has_patterns ? weights / kBitsOfByte : 0) +
-         (sizeof(Minicolumn) + sizeof(std::uint8_t)) * stride;
+  LayoutBuilder bytes(nullptr, 1);
+  HypercolumnArrays().place(bytes, level.weights, level.strong_words(),
+                            static_cast<std::size_t>(level.padded),
+                            has_patterns ? level.weights / kBitsOfByte : 0);
+  return bytes.bytes();
 }
 
 std::size_t shared_bytes(const Hierarchy& hierarchy, PlacementKind kind) noexcept {

@@ -40,23 +40,26 @@ std::int32_t to_weight(float value) noexcept {
 
 }  // namespace
 
-NetworkLayout layout_of(const Hierarchy& hierarchy) noexcept {
-  NetworkLayout layout;
-  for (int number = 0; number < hierarchy.level_count; ++number) {
-    const LevelPlan& plan = hierarchy.level(number);
-    LevelLayout& level = layout.levels[static_cast<std::size_t>(number)];
-    level.minicolumns = plan.shape.minicolumns;
-    level.inputs = plan.inputs;
-    level.pitch = padded_inputs(plan.inputs);
-    level.words = plan.stride / kBitsOfWord;
-    level.weights_at = layout.weights;
-    layout.strong = align_up(layout.strong, kStrongAlignment);
-    level.strong_at = layout.strong;
-    const auto hypercolumns = static_cast<std::size_t>(plan.hypercolumns());
-    layout.weights += hypercolumns * level.weights();
-    layout.strong += hypercolumns * level.strong_words();
+Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
+  OCELLUS_TRY(check_number("level_count", config.level_count, 1, kMaxCorticalLevels));
+  OCELLUS_TRY_ASSIGN(hierarchy, plan_hierarchy(config.width, config.height, kLgnCells,
+                                               {config.levels.data(),
+                                                static_cast<std::size_t>(config.level_count)}));
+  hierarchy->weights = 0;
+  for (int number = 0; number < hierarchy->level_count; ++number) {
+    LevelPlan& level = hierarchy->levels[static_cast<std::size_t>(number)];
+    level.pitch = padded_inputs(level.inputs);
+    level.words = level.padded / kBitsOfWord;
+    level.weights =
+        static_cast<std::size_t>(level.minicolumns) * static_cast<std::size_t>(level.pitch);
+    level.weights_at = hierarchy->weights;
+    hierarchy->strong = align_up(hierarchy->strong, kStrongAlignment);
+    level.strong_at = hierarchy->strong;
+    const auto hypercolumns = static_cast<std::size_t>(level.hypercolumns);
+    hierarchy->weights += hypercolumns * level.weights;
+    hierarchy->strong += hypercolumns * level.strong_words();
   }
-  return layout;
+  return hierarchy;
 }
 
 Expected<void> check_feedback(int rounds, int tolerance) noexcept {
@@ -73,12 +76,8 @@ Expected<void> make_network_plan(const CorticalNetworkConfig& config, NetworkPla
   OCELLUS_TRY(check_number("workers", config.workers, 1, kMaxWorkers));
 
   plan = {};
-  const Expected<Hierarchy> hierarchy =
-      plan_hierarchy(config.width, config.height, kLgnCells,
-                     {config.levels.data(), static_cast<std::size_t>(config.level_count)});
-  if (!hierarchy) return tl::unexpected(hierarchy.error());
+  OCELLUS_TRY_ASSIGN(hierarchy, hierarchy_of(config));
   plan.hierarchy = *hierarchy;
-  plan.layout = layout_of(plan.hierarchy);
   plan.lgn = config.lgn;
   plan.lgn_threshold = config.lgn_threshold;
   const HebbianLearning& learning = config.learning;

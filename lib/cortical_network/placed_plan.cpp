@@ -21,7 +21,7 @@ Expected<void> check_network(const Hierarchy& hierarchy,
     const LevelPlan& level = hierarchy.level(l);
     const ImageSize grid = placement.grids[static_cast<std::size_t>(l)];
     if (grid != ImageSize{level.columns, level.rows} ||
-        !(placement.shapes[static_cast<std::size_t>(l)] == level.shape)) {
+        !(placement.shapes[static_cast<std::size_t>(l)] == level)) {
       return invalid_argument(
           "the placement is of another network: its level %d has %dx%d hypercolumns, that of the "
           "network has %dx%d, or windows or minicolumns differ",
@@ -94,7 +94,7 @@ Expected<void> add_part(const PlacementPart& from, const CorticalPlacement& plac
   const int end = split ? plan.split_levels : top ? placement.levels : plan.cpu_level;
   if (from.first_level != first || from.end_level != end)
     return wrong_part(from, "its levels are not those between split_levels and cpu_level");
-  const int roots = plan.hierarchy().level(end - 1).hypercolumns();
+  const int roots = plan.hierarchy().level(end - 1).hypercolumns;
   if (split) {
     int next = 0;
     for (int i = 0; i < plan.part_count; ++i) {
@@ -125,8 +125,8 @@ Expected<void> check_complete(const PlacedPlan& plan) noexcept {
   for (int i = 0; i < plan.part_count; ++i)
     if (plan.is_split(i)) split = plan.part(i).trees.end_root;
   const int levels = plan.hierarchy().level_count;
-  const bool has_split = plan.split_levels == 0 ||
-                         split == plan.hierarchy().level(plan.split_levels - 1).hypercolumns();
+  const bool has_split =
+      plan.split_levels == 0 || split == plan.hierarchy().level(plan.split_levels - 1).hypercolumns;
   const bool has_merge =
       (plan.merge_part != PlacedPlan::kNone) == (plan.split_levels < plan.cpu_level);
   const bool has_top = (plan.top_part != PlacedPlan::kNone) == (plan.cpu_level < levels);

@@ -20,6 +20,7 @@
 namespace ocellus {
 namespace {
 
+/// In the order of HalftonePreset.
 constexpr OptionChoice kPresets[] = {
     {"quality", static_cast<int>(HalftonePreset::kQuality), "9x9 Gaussian, two sweeps of swaps"},
     {"fast", static_cast<int>(HalftonePreset::kFast), "7x7 Gaussian, one sweep of swaps"},
@@ -304,19 +305,10 @@ const char* name_of(const CnnConfig&) noexcept {
   return "cellular network";
 }
 
+/// The chain, or the word of the preset.
 std::string_view what_runs(const HalftoneConfig& config) noexcept {
   if (!config.chain.empty()) return config.chain.view();
-  switch (config.preset) {
-    case HalftonePreset::kQuality:
-      break;
-    case HalftonePreset::kFast:
-      return "preset fast";
-    case HalftonePreset::kGray4:
-      return "preset gray4";
-    case HalftonePreset::kGray16:
-      return "preset gray16";
-  }
-  return "preset quality";
+  return kPresets[static_cast<int>(config.preset)].word;
 }
 std::string_view what_runs(const CnnConfig& config) noexcept {
   return config.chain.view();
@@ -325,6 +317,7 @@ std::string_view what_runs(const CnnConfig& config) noexcept {
 /// The plan refers to the network.
 struct PlannedChain : detail::PlannedNetwork {
   NetworkPointer network;
+  const char* kind = "";
   std::string_view what;  ///< the chain or the preset
 };
 
@@ -335,8 +328,10 @@ struct ChainTraits : detail::NetworkTraits<Config, PlannedChain> {
     const CellularNetworkConfig& stages = (*network)->config;
     OCELLUS_TRY_ASSIGN(plan, detail::make_plan(stages));
     plan->name = name_of(config);
-    return PlannedChain{
-        {*plan, detail::sources_of(stages)}, std::move(*network), what_runs(config)};
+    return PlannedChain{{*plan, detail::sources_of(stages)},
+                        std::move(*network),
+                        config.chain.empty() ? "preset " : "",
+                        what_runs(config)};
   }
   /// The info of the cellular network, with a summary of the chain or preset.
   static OperatorInfo info(const PlannedChain& planned) noexcept {
@@ -344,8 +339,8 @@ struct ChainTraits : detail::NetworkTraits<Config, PlannedChain> {
     const std::string_view what = planned.what;
     char stages[sizeof(info.summary)];
     std::snprintf(stages, sizeof(stages), "%s", info.summary);
-    std::snprintf(info.summary, sizeof(info.summary), "%.*s: %.96s", detail::shown(what),
-                  what.data(), stages);
+    std::snprintf(info.summary, sizeof(info.summary), "%s%.*s: %.96s", planned.kind,
+                  detail::shown(what), what.data(), stages);
     return info;
   }
 };

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <complex>
-#include <cstddef>
-#include <vector>
+
+#include "identify/picture.h"
 
 namespace ocellus::identify {
 
@@ -14,18 +14,11 @@ inline Complex product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// A square array of frequencies or pixels, row-major.
-struct Spectrum {
-  explicit Spectrum(int n = 0)
-      : side(n), values(static_cast<std::size_t>(n) * static_cast<std::size_t>(n)) {}
-  Complex& at(int i, int j) {
-    return values[static_cast<std::size_t>(i) * static_cast<std::size_t>(side) +
-                  static_cast<std::size_t>(j)];
-  }
-  const Complex& at(int i, int j) const { return const_cast<Spectrum*>(this)->at(i, j); }
+/// A square array of frequencies or pixels.
+struct Spectrum : Grid<Complex> {
+  explicit Spectrum(int n = 0) : Grid(n, n), side(n) {}
 
   int side;
-  std::vector<Complex> values;
 };
 
 /// Transforms in place: X(u) = sum x(n) exp(-2 pi i u n / side), over rows and columns. `inverse`

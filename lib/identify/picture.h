@@ -6,21 +6,25 @@
 
 namespace ocellus::identify {
 
-/// A gray picture; 1 is white.
-struct Picture {
-  Picture() = default;
-  Picture(int w, int h)
+/// Values in rows.
+template <typename Value>
+struct Grid {
+  Grid() = default;
+  Grid(int w, int h)
       : width(w), height(h), values(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
-  double& at(int y, int x) {
+  Value& at(int y, int x) {
     return values[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                   static_cast<std::size_t>(x)];
   }
-  double at(int y, int x) const { return const_cast<Picture*>(this)->at(y, x); }
+  Value at(int y, int x) const { return const_cast<Grid*>(this)->at(y, x); }
 
   int width = 0;
   int height = 0;
-  std::vector<double> values;
+  std::vector<Value> values;
 };
+
+/// A gray picture; 1 is white.
+using Picture = Grid<double>;
 
 /// Part of `picture`; the rectangle is inside.
 inline Picture crop(const Picture& picture, int x, int y, int width, int height) {

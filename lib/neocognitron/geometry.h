@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,6 +17,11 @@ struct LayerSides {
   int out;    ///< of the layer
   int pitch;  ///< 1 for S-cells, 2 for C-cells
 };
+
+/// Cells of a square.
+constexpr std::size_t squared(int side) noexcept {
+  return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
+}
 
 inline constexpr LayerSides kContrastSides{65, 71, 1};
 inline constexpr std::array<LayerSides, kNeocognitronStages> kSimpleSides{

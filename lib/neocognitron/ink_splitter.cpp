@@ -1,4 +1,4 @@
-#include "neocognitron/ink_splitter.h"
+#include "neocognitron/character_lattice.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/operator_creation.h"
-#include "neocognitron/backend.h"
+#include "neocognitron/plan.h"
 
 namespace ocellus {
 

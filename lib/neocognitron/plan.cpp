@@ -104,24 +104,16 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
     return invalid_argument("max_height is %d; it must be 0 or at least min_height, which is %d",
                             config.max_height, config.min_height);
   }
-  plan.size = config.size;
+  static_cast<NeocognitronConfig&>(plan) = config;
   plan.input_format = config.format;
   plan.format = luma_format(config.format);
-  plan.depth = config.depth;
-  plan.layout = config.layout;
-  if (!tiles) plan.fields = config.fields;
+  if (tiles) plan.fields = {};
   plan.text_parts = plan.fields.count;
   if (config.layout == CharacterLayout::kFind && plan.fields.count == 0) {
     plan.fields.count = 1;
     plan.fields.fields[0] = {0, 0, config.size.width, config.size.height};
   }
   plan.tile = {config.tile_width, config.tile_height};
-  plan.ink = config.ink;
-  plan.min_height = config.min_height;
-  plan.max_height = config.max_height;
-  plan.max_characters = config.max_characters;
-  plan.min_confidence = config.min_confidence;
-  plan.max_active = config.max_active;
   return read_model_plan(config.model.c_str(), plan.model);
 }
 

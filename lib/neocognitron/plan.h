@@ -1,30 +1,22 @@
 // NeocognitronPlan: a checked configuration in the form that backends work from.
 #pragma once
 
+#include <memory>
+
+#include "core/operator_instance.h"
 #include "neocognitron/character_finder.h"
 #include "neocognitron/model_source.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::detail {
 
-/// Plain data.
-struct NeocognitronPlan {
-  ImageSize size;
+/// Plain data. `format` is that of the luma of the frames. `fields` are the boxes, or with kFind at
+/// least one.
+struct NeocognitronPlan : NeocognitronConfig {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
-  PixelFormat format = PixelFormat::kGray8;        ///< of their luma
-  int depth = 1;
-  CharacterLayout layout = CharacterLayout::kFind;
-  /// kFind: at least one. kBoxes: the boxes.
-  TextFields fields;
-  int text_parts = 0;  ///< fields of the configuration
+  int text_parts = 0;                              ///< fields of the configuration
   ImageSize tile;
-  CharacterInk ink = CharacterInk::kAuto;
-  int min_height = 0;
-  int max_height = 0;
-  int max_characters = kMaxCharacters;
-  float min_confidence = 0.0f;
-  float max_active = 1.0f;
-  ModelPlan model;
+  ModelPlan model;  ///< that the configuration names
 
   /// Candidates of a frame that are recognized, at most.
   int max_candidates() const noexcept {
@@ -39,5 +31,10 @@ struct NeocognitronPlan {
 /// Checks every field and reads the table of the model. Errors: those of Neocognitron::create.
 Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& plan) noexcept;
 OperatorInfo info_of(const NeocognitronPlan& plan) noexcept;
+
+/// An instance without memory; null when the system has none.
+std::unique_ptr<OperatorInstance> make_neocognitron_cpu(const NeocognitronPlan& plan,
+                                                        int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_neocognitron_cuda(const NeocognitronPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

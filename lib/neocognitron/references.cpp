@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
 
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/geometry.h"
@@ -105,26 +107,26 @@ void ReferenceClasses::score(const float* similarities, int stride, float* score
   }
 }
 
-std::size_t ReferenceClasses::work_floats(const NeocognitronTable& table) noexcept {
-  const int most = *std::max_element(table.references.begin(), table.references.end());
-  const std::size_t rows = rows_of(table);
-  static_assert(sizeof(SimpleInput) == 2 * sizeof(float));
-  return rows * static_cast<std::size_t>(padded_planes(most)) + 2 * rows;
-}
-
-void ReferenceClasses::prepare(const NeocognitronTable& table, const std::uint16_t* weights,
-                               float* work) noexcept {
+bool ReferenceClasses::prepare(const NeocognitronTable& table,
+                               const std::uint16_t* weights) noexcept {
   const CellWindow window = simple_window(table.parameters, 3);
   const std::size_t rows = rows_of(table);
   const auto all = static_cast<std::size_t>(table.planes[3]);
   const auto below = static_cast<std::size_t>(table.planes[2]);
+  const int most = *std::max_element(table.references.begin(), table.references.end());
+  static_assert(sizeof(SimpleInput) == 2 * sizeof(float));
+  const std::size_t bytes =
+      (static_cast<std::size_t>(padded_planes(most)) + 2) * rows * sizeof(float);
+  const std::unique_ptr<float, void (*)(void*)> work(
+      static_cast<float*>(std::aligned_alloc(64, align_up(bytes, 64))), std::free);
+  if (work == nullptr) return false;
   for (int c = 0; c < count_; ++c) {
     const Class& own = classes_[static_cast<std::size_t>(c)];
     const auto n = static_cast<std::size_t>(own.references.count);
     const auto stride = static_cast<std::size_t>(own.references.stride);
     // a(v, kappa, k) / b(k) of the class, [row][k].
-    float* const dense = work;
-    auto* const inputs = reinterpret_cast<SimpleInput*>(work + rows * stride);
+    float* const dense = work.get();
+    auto* const inputs = reinterpret_cast<SimpleInput*>(dense + rows * stride);
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint16_t* const from = weights + row * all + static_cast<std::size_t>(own.first);
       float* const to = dense + row * stride;
@@ -148,6 +150,7 @@ void ReferenceClasses::prepare(const NeocognitronTable& table, const std::uint16
       }
     }
   }
+  return true;
 }
 
 }  // namespace ocellus::detail

@@ -42,10 +42,9 @@ class ReferenceClasses {
  public:
   /// Takes the memory, 64-byte aligned.
   void layout(const NeocognitronTable& table, LayoutBuilder& memory) noexcept;
-  /// Computes the products. `weights`: those of stage 4 in binary16, [v][kappa][k]. `work` has room
-  /// for work_floats(table), 64-byte aligned.
-  void prepare(const NeocognitronTable& table, const std::uint16_t* weights, float* work) noexcept;
-  static std::size_t work_floats(const NeocognitronTable& table) noexcept;
+  /// Computes the products. `weights`: those of stage 4 in binary16, [v][kappa][k]. False if the
+  /// system has no memory for the work.
+  bool prepare(const NeocognitronTable& table, const std::uint16_t* weights) noexcept;
 
   /// The cells of UC4: writes the similarity to each class. `similarities`:
   /// [position * stride + reference], and kPlaneAlignment floats behind it.

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
+#include "core/operator_instance.h"
 #include "ocellus/restoration.h"
 
 namespace ocellus::detail {
@@ -26,6 +28,12 @@ Expected<RestorationPlan> make_plan(const RestorationConfig& config) noexcept;
 /// Replaces kAuto by the faster schedule of the backend.
 RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend) noexcept;
 OperatorInfo info_of(const RestorationPlan& plan) noexcept;
+
+/// An instance without memory; null when the system has none.
+std::unique_ptr<OperatorInstance> make_restoration_cpu(const RestorationPlan& plan,
+                                                       int workers) noexcept;
+/// In builds with CUDA.
+std::unique_ptr<OperatorInstance> make_restoration_cuda(const RestorationPlan& plan) noexcept;
 
 /// The position in an axis of `length` pixels that stands for `position`; -1: the pixel is 0.
 constexpr int border_position(int position, int length, RestorationBorder border) noexcept {

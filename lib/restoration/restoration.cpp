@@ -1,5 +1,5 @@
 #include "core/operator_creation.h"
-#include "restoration/backend.h"
+#include "restoration/plan.h"
 
 namespace ocellus {
 

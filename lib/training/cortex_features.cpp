@@ -94,7 +94,7 @@ class FeatureLearner {
   FeatureLearner(const LearningHypercolumn& learning, const FeatureArrays& arrays);
 
  protected:
-  int minicolumns() const noexcept { return plan_.shape.minicolumns; }
+  int minicolumns() const noexcept { return plan_.minicolumns; }
   /// With which a minicolumn begins. The winner of a hypercolumn below is one of its minicolumns.
   double first_inactive() const noexcept {
     return learning_.level == 0 ? kFirstInactive : 0.5 / plan_.below_cells;
@@ -113,7 +113,7 @@ class FeatureLearner {
   void for_each_image(const Learn& learn, const Rewire& rewire) {
     for (int step = 0; step < learning_.training.feature_images && goes_on(step); ++step) {
       const int count = show(static_cast<std::uint32_t>(step), 0, kNextImage);
-      detail::compete(weights_, bias_, learning_.scratch.active, active_, plan_.stride,
+      detail::compete(weights_, bias_, learning_.scratch.active, active_, plan_.padded,
                       learning_.scratch.scores);
       learn(step, count);
       if (rewires_after(step + 1)) rewire();
@@ -130,7 +130,7 @@ class FeatureLearner {
     return has_field() ? field_[static_cast<std::size_t>(row)] : static_cast<std::size_t>(row);
   }
   std::int8_t& weight(int row, int minicolumn) const noexcept {
-    return weights_[static_cast<std::ptrdiff_t>(row) * plan_.stride + minicolumn];
+    return weights_[static_cast<std::ptrdiff_t>(row) * plan_.padded + minicolumn];
   }
 
   LearningHypercolumn learning_;
@@ -249,14 +249,14 @@ class HebbianLearner : private FeatureLearner {
   /// (a) from P.
   void refresh(int m) {
     if (rows() == static_cast<int>(inputs_)) {
-      derive_weights(learning_.tables, probability_of(m), rows(), plan_.stride, &weight(0, m),
+      derive_weights(learning_.tables, probability_of(m), rows(), plan_.padded, &weight(0, m),
                      bias_[m]);
       return;
     }
     field_probability_.resize(static_cast<std::size_t>(rows()));
     for (int i = 0; i < rows(); ++i)
       field_probability_[static_cast<std::size_t>(i)] = probability_of(m)[connected(i)];
-    derive_weights(learning_.tables, field_probability_.data(), rows(), plan_.stride, &weight(0, m),
+    derive_weights(learning_.tables, field_probability_.data(), rows(), plan_.padded, &weight(0, m),
                    bias_[m]);
   }
 

@@ -23,7 +23,7 @@ T in_units(double value) {
 std::vector<std::size_t> places_of(const CortexShape& shape) {
   std::vector<std::size_t> places;
   for (int level = 0; level < shape.hierarchy.level_count; ++level)
-    for (int h = 0; h < shape.hierarchy.level(level).hypercolumns(); ++h)
+    for (int h = 0; h < shape.hierarchy.level(level).hypercolumns; ++h)
       places.push_back(shape.hierarchy.minicolumns_of(level, h));
   return places;
 }

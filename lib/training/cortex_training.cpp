@@ -118,7 +118,7 @@ void CortexActivities::load(std::size_t image, int level,
     return;
   }
   const LevelPlan& below = shape_.hierarchy.level(level - 1);
-  for (int h = below.first; h < below.first + below.hypercolumns(); ++h)
+  for (int h = below.first; h < below.first + below.hypercolumns; ++h)
     scratch.winners[h] = *minicolumns(image, h);
 }
 
@@ -371,7 +371,7 @@ Expected<TrainedCortex> train_cortex(const LabeledImages& images,
   for (int level = 0; level < hierarchy.level_count; ++level) {
     const LevelPlan& l = hierarchy.level(level);
     const bool done = for_each_part(
-        *shape, l.hypercolumns(), **team,
+        *shape, l.hypercolumns, **team,
         [&](int h, const CortexScratch& scratch, const Progress& go_on) {
           learn_features({*shape, level, h, activities, training, scratch, *tables, go_on},
                          {cortex.weights.data(), cortex.bias.data(), cortex.fields.data()});

@@ -5,13 +5,6 @@
 #include "neocognitron/half.h"
 
 namespace ocellus::detail {
-namespace {
-
-std::size_t squared(int side) {
-  return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-}
-
-}  // namespace
 
 void StoredCells::store(const ActiveCells& cells) {
   side = cells.side;

@@ -88,6 +88,12 @@ Expected<void> check_training(const LabeledImages& images, const NeocognitronTra
   return result;
 }
 
+std::vector<int> counted_up(int count) {
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
 /// Stage 1: weights are the contrast cells of an edge of each orientation through the center of an
 /// S-cell.
 std::vector<float> edge_weights(const NeocognitronParameters& parameters,
@@ -113,19 +119,11 @@ std::vector<float> edge_weights(const NeocognitronParameters& parameters,
     const int count = simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data());
     bank.add({inputs.data(), static_cast<std::size_t>(count)});
   }
-  std::vector<int> order(kEdgePlanes);
-  std::iota(order.begin(), order.end(), 0);
-  return bank.normalized(order);
+  return bank.normalized(counted_up(kEdgePlanes));
 }
 
 void round_to_half(std::vector<float>& weights) {
   for (float& weight : weights) weight = float_from_half(half_from_float(weight));
-}
-
-std::vector<int> counted_up(int count) {
-  std::vector<int> numbers(static_cast<std::size_t>(count));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
 }
 
 /// Sets a generator of distortions apart from that of the copies, which has the plain seed.

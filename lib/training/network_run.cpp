@@ -54,8 +54,7 @@ class TrainedReferences {
     std::vector<std::uint16_t> halves(trained.weights[3].size());
     std::transform(trained.weights[3].begin(), trained.weights[3].end(), halves.begin(),
                    half_from_float);
-    const AlignedFloats work(ReferenceClasses::work_floats(table));
-    classes_.prepare(table, halves.data(), work.get());
+    if (!classes_.prepare(table, halves.data())) std::abort();  // as AlignedArray does
   }
   const ReferenceClasses& classes() const noexcept { return classes_; }
 

@@ -57,8 +57,8 @@ void expect_winners(Network& network, const CorticalNetwork& expected, int level
 /// Weights as CorticalNetwork::weight has them.
 void expect_weights(DeviceNetwork& network, const CorticalNetwork& expected) {
   auto& memory = network.memory();
-  const detail::NetworkLayout& layout = memory.plan().layout;
-  std::vector<std::uint16_t> weights(layout.weights);
+  const detail::Hierarchy& hierarchy = memory.plan().hierarchy;
+  std::vector<std::uint16_t> weights(hierarchy.weights);
   must(memory.read(weights.data(), memory.arguments().weights,
                    weights.size() * sizeof(std::uint16_t)));
   for (int l = 0; l < expected.levels(); ++l) {
@@ -66,7 +66,7 @@ void expect_weights(DeviceNetwork& network, const CorticalNetwork& expected) {
     for (int h = 0; h < hypercolumns; ++h)
       for (int m = 0; m < expected.minicolumns(l); ++m)
         for (int i = 0; i < expected.inputs(l); ++i)
-          ASSERT_EQ(weights[layout.weights_of(l, h, m) + static_cast<std::size_t>(i)],
+          ASSERT_EQ(weights[hierarchy.weights_of(l, h, m) + static_cast<std::size_t>(i)],
                     expected.weight(l, h, i, m))
               << "level " << l << " hypercolumn " << h << " of " << m << " input " << i;
   }
@@ -75,7 +75,11 @@ void expect_weights(DeviceNetwork& network, const CorticalNetwork& expected) {
 void expect_weights(PaperDeviceNetwork& network, const CorticalNetwork& expected) {
   auto& memory = network.memory();
   const detail::Hierarchy& hierarchy = memory.plan().hierarchy;
-  std::vector<std::uint16_t> weights(hierarchy.weights);
+  const auto& striped_at = memory.arguments().striped_at;
+  const auto top = static_cast<std::size_t>(expected.levels() - 1);
+  const detail::LevelPlan& highest = hierarchy.level(expected.levels() - 1);
+  std::vector<std::uint16_t> weights(static_cast<std::size_t>(
+      striped_at[top] + std::int64_t{highest.hypercolumns} * highest.inputs * highest.padded));
   must(memory.read(weights.data(), memory.arguments().weights,
                    weights.size() * sizeof(std::uint16_t)));
   for (int l = 0; l < expected.levels(); ++l) {
@@ -83,9 +87,11 @@ void expect_weights(PaperDeviceNetwork& network, const CorticalNetwork& expected
     for (int h = 0; h < hypercolumns; ++h)
       for (int i = 0; i < expected.inputs(l); ++i)
         for (int m = 0; m < expected.minicolumns(l); ++m)
-          ASSERT_EQ(weights[hierarchy.weights_of(l, h) +
-                            static_cast<std::size_t>(i * hierarchy.level(l).stride + m)],
-                    expected.weight(l, h, i, m))
+          ASSERT_EQ(
+              weights[static_cast<std::size_t>(
+                  striped_at[static_cast<std::size_t>(l)] +
+                  (std::int64_t{h} * expected.inputs(l) + i) * hierarchy.level(l).padded + m)],
+              expected.weight(l, h, i, m))
               << "level " << l << " hypercolumn " << h << " of " << m << " input " << i;
   }
 }

@@ -78,7 +78,7 @@ class KernelOperator {
     simt::launch(cuda::stretch_kernel(config_.format, wide), (pixels + per_block - 1) / per_block,
                  kCount, cuda::kStretchThreads, stretch);
     simt::launch(
-        cuda::cell_kernel(), kCount, 1, cuda::kCellThreads,
+        cuda::kCellKernel, kCount, 1, cuda::kCellThreads,
         cuda::CellArguments{gray.data(), p.width, p.height, config_.ink, p.deslant, p.lgn_threshold,
                             cells.data(), config_.learn ? has_ink.data() : nullptr});
     for (int level = 0; level < hierarchy.level_count; ++level) {
@@ -92,11 +92,10 @@ class KernelOperator {
           .winners = winners_.data(),
           .activity = activity_.data(),
           .hypercolumns = hierarchy.hypercolumns,
-          .level = cuda::grid_level(hierarchy, level),
+          .level = hierarchy.level(level),
           .competitors = p.competitors};
-      simt::launch(cuda::compete_kernel(),
-                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), kCount,
-                   cuda::kCompeteThreads, compete);
+      simt::launch(cuda::kCompeteKernel, static_cast<unsigned>(hierarchy.level(level).hypercolumns),
+                   kCount, cuda::kCompeteThreads, compete);
     }
     for (int level = 0; config_.learn && level < hierarchy.level_count; ++level) {
       detail::LearningArrays learning = learning_arrays_at(shape(), model_);
@@ -111,13 +110,12 @@ class KernelOperator {
                                        .has_ink = has_ink.data(),
                                        .patches = plan_->patches,
                                        .hypercolumns = hierarchy.hypercolumns,
-                                       .level = cuda::grid_level(hierarchy, level),
+                                       .level = hierarchy.level(level),
                                        .rate = plan_->rate,
                                        .tables = tables_.get(),
                                        .arrays = learning};
-      simt::launch(cuda::learn_kernel(),
-                   static_cast<unsigned>(hierarchy.level(level).hypercolumns()), 1,
-                   cuda::kLearnThreads, learn);
+      simt::launch(cuda::kLearnKernel, static_cast<unsigned>(hierarchy.level(level).hypercolumns),
+                   1, cuda::kLearnThreads, learn);
     }
   }
 
@@ -134,7 +132,7 @@ class KernelOperator {
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
     std::vector<std::uint32_t> begins;
     for (int level = 0; level < hierarchy.level_count; ++level)
-      for (int h = 0; h < hierarchy.level(level).hypercolumns(); ++h)
+      for (int h = 0; h < hierarchy.level(level).hypercolumns; ++h)
         begins.push_back(static_cast<std::uint32_t>(hierarchy.minicolumns_of(level, h)));
     Answer answer;
     const auto classes = static_cast<std::size_t>(shape().classes);
@@ -158,7 +156,7 @@ class KernelOperator {
                                            .sharpness = plan_->table.sharpness,
                                            .patches = plan_->patches,
                                            .truncated = plan_->truncated};
-    simt::launch(cuda::cortex_read_out_kernel(), kMaxCortexPatches, 1, cuda::kReadOutThreads,
+    simt::launch(cuda::kCortexReadOutKernel, kMaxCortexPatches, 1, cuda::kReadOutThreads,
                  arguments);
     EXPECT_EQ(state.ended, 0u);
     EXPECT_EQ(outcome.bad, 0u);
@@ -320,8 +318,7 @@ TEST(CortexReadOut, LeavesABadFrameEmpty) {
                                         .sharpness = 1.0f,
                                         .patches = 3,
                                         .truncated = false};
-  simt::launch(cuda::cortex_read_out_kernel(), kMaxCortexPatches, 1, cuda::kReadOutThreads,
-               read_out);
+  simt::launch(cuda::kCortexReadOutKernel, kMaxCortexPatches, 1, cuda::kReadOutThreads, read_out);
   EXPECT_EQ(evidence, std::vector<float>(evidence.size(), 0.0f));
   EXPECT_EQ(record.count, 0);
   EXPECT_EQ(outcome.bad, 1u);

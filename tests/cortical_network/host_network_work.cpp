@@ -23,8 +23,8 @@ std::function<void()> host_network_work(const void* kernel, unsigned blocks, uns
   const auto is = [&](auto known) {
     return match(known, kernel, blocks, threads, arguments, work);
   };
-  static_cast<void>(is(cuda::network_start_range_kernel()) || is(cuda::network_level_kernel()) ||
-                    is(cuda::network_top_kernel()) || is(cuda::network_subtree_kernel(1)) ||
+  static_cast<void>(is(cuda::kNetworkStartRangeKernel) || is(cuda::kNetworkLevelKernel) ||
+                    is(cuda::kNetworkTopKernel) || is(cuda::network_subtree_kernel(1)) ||
                     is(cuda::network_subtree_kernel(2)) || is(cuda::network_subtree_kernel(4)));
   return work;
 }

@@ -35,7 +35,7 @@ class HostNetwork {
     detail::LayoutBuilder places(std::align(kAlignment, sizes.bytes(), at, space), kAlignment);
     arguments.layout(plan, places);
     arguments.describe(plan);
-    simt::launch(cuda::network_start_kernel(), static_cast<unsigned>(arguments.hypercolumns), 1,
+    simt::launch(cuda::kNetworkStartKernel, static_cast<unsigned>(arguments.hypercolumns), 1,
                  cuda::kNetworkThreads, arguments);
   }
 
@@ -84,21 +84,21 @@ void expect_state(const HostNetwork& network, const CorticalNetwork& expected) {
   const int full = detail::largest_unchanged(plan.potentiation);
   const int empty = detail::largest_unchanged(plan.depression);
   for (int l = 0; l < expected.levels(); ++l) {
-    const detail::LevelLayout& layout = plan.layout.level(l);
+    const detail::LevelPlan& level = plan.hierarchy.level(l);
     const bool has_patterns = l == 0 && cuda::fits_subtrees(a.levels[0]);
-    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns(); ++h) {
-      const std::uint32_t* const strong = a.strong + plan.layout.strong_of(l, h);
-      for (int m = 0; m < layout.minicolumns; ++m) {
+    for (int h = 0; h < plan.hierarchy.level(l).hypercolumns; ++h) {
+      const std::uint32_t* const strong = a.strong + plan.hierarchy.strong_of(l, h);
+      for (int m = 0; m < level.minicolumns; ++m) {
         SCOPED_TRACE("level " + std::to_string(l) + " hypercolumn " + std::to_string(h) +
                      " minicolumn " + std::to_string(m));
-        const std::size_t at = plan.layout.weights_of(l, h, m);
+        const std::size_t at = plan.hierarchy.weights_of(l, h, m);
         detail::Minicolumn implied;
         implied.settled = true;
-        for (int i = 0; i < layout.inputs; ++i) {
+        for (int i = 0; i < level.inputs; ++i) {
           const int weight = expected.weight(l, h, i, m);
           ASSERT_EQ(a.weights[at + static_cast<std::size_t>(i)], weight) << "input " << i;
           const bool is_strong = weight >= detail::kStrongWeight;
-          ASSERT_EQ(strong[i * layout.words + m / 32] >> (m % 32) & 1u, is_strong ? 1u : 0u)
+          ASSERT_EQ(strong[i * level.words + m / 32] >> (m % 32) & 1u, is_strong ? 1u : 0u)
               << "input " << i;
           if (has_patterns) {
             ASSERT_EQ(a.patterns[at / 8 + static_cast<std::size_t>(i / 8)] >> (i % 8) & 1,

@@ -707,7 +707,7 @@ cudaError_t launch_kernel(const cudaLaunchConfig_t* config, const void* function
   if (static_cast<int>(config->dynamicSmemBytes) > shared_limit(function))
     return cudaErrorInvalidValue;
   expect_current("cudaLaunchKernelExC", config->stream);
-  if (function != reinterpret_cast<const void*>(cuda::host_call_kernel())) {
+  if (function != reinterpret_cast<const void*>(cuda::kHostCallKernel)) {
     std::function<void()> work;
     if (fake_driver().kernel) work = fake_driver().kernel(*config, function, arguments);
     FakeStream& queue = queue_of(config->stream);

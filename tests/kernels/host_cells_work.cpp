@@ -11,13 +11,13 @@ const int kHostResidentBlocks = 1;
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
-  is(cuda::luma_kernel());
-  is(cuda::put_luma_kernel());
-  is(cuda::start_kernel());
-  is(cuda::diffusion_kernel());
-  is(cuda::bias_kernel());
-  is(cuda::general_kernel());
-  is(cuda::group_kernel());
+  is(cuda::kLumaKernel);
+  is(cuda::kPutLumaKernel);
+  is(cuda::kStartKernel);
+  is(cuda::kDiffusionKernel);
+  is(cuda::kBiasKernel);
+  is(cuda::kGeneralKernel);
+  is(cuda::kGroupKernel);
   for (int radius = 1; radius <= kMaxTemplateRadius; ++radius) {
     is(cuda::band_kernel(radius));
     is(cuda::large_band_kernel(radius));

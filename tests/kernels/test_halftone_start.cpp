@@ -48,7 +48,7 @@ TEST(HalftoneStart, DiffusionMatchesTheReference) {
           (size.width + detail::kDiffusionTileWidth - 1) / detail::kDiffusionTileWidth *
           ((size.height + detail::kDiffusionTileHeight - 1) / detail::kDiffusionTileHeight);
       simt::launch(
-          cuda::diffusion_kernel(),
+          cuda::kDiffusionKernel,
           static_cast<unsigned>((tiles + cuda::kDiffusionTiles - 1) / cuda::kDiffusionTiles), 1,
           cuda::kDiffusionThreads, a);
       const PlaneD u = reference::cell_input(values, CellPolarity::kBlackIsOne, {});

@@ -61,7 +61,7 @@ TEST_P(LumaKernels, MatchThePlainLoop) {
       frame.color = color.row(0);
       frame.color_stride = color.stride();
       run_kernel(
-          cuda::luma_kernel(), size, 2,
+          cuda::kLumaKernel, size, 2,
           cuda::LumaArguments{&frame, gray.row(0), gray.stride, format, size.width, size.height});
       for (int y = 0; y < size.height; ++y) {
         for (int x = 0; x < size.width; ++x) ASSERT_EQ(gray.row(y)[x], wanted.value(x, y));
@@ -83,7 +83,7 @@ TEST_P(LumaKernels, MatchThePlainLoop) {
           frame.picture_stride = picture.stride();
           frame.out[0] = gray.row(0);
           frame.out_stride[0] = gray.stride;
-          run_kernel(cuda::put_luma_kernel(), size, 2,
+          run_kernel(cuda::kPutLumaKernel, size, 2,
                      cuda::PutLumaArguments{&frame, format, kept, size.width, size.height});
           ASSERT_EQ(picture.bytes(), expected) << "in place " << in_place;
         }
@@ -91,7 +91,7 @@ TEST_P(LumaKernels, MatchThePlainLoop) {
       // A caller that wants the gray plane.
       frame.picture = nullptr;
       run_kernel(
-          cuda::put_luma_kernel(), size, 1,
+          cuda::kPutLumaKernel, size, 1,
           cuda::PutLumaArguments{&frame, format, PictureColor::kKept, size.width, size.height});
     }
   }

@@ -16,14 +16,17 @@ constexpr const char* kName = "the paper's cortical network";
 void PaperArguments::layout(const detail::NetworkPlan& plan,
                             detail::LayoutBuilder& device) noexcept {
   NetworkBase::layout(plan, device);
-  weights = device.take<std::uint16_t>(plan.hierarchy.weights);
   omega = device.take<std::int32_t>(plan.hierarchy.minicolumns);
   other_winners = device.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
   queue = device.take<QueueCounts>(1);
   done = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
-  for (int i = 0; i < plan.hierarchy.level_count; ++i)
-    striped_at[static_cast<std::size_t>(i)] =
-        static_cast<std::int64_t>(plan.hierarchy.level(i).weights_at);
+  std::int64_t striped = 0;
+  for (int i = 0; i < plan.hierarchy.level_count; ++i) {
+    const detail::LevelPlan& l = plan.hierarchy.level(i);
+    striped_at[static_cast<std::size_t>(i)] = striped;
+    striped += std::int64_t{l.hypercolumns} * l.inputs * l.padded;
+  }
+  weights = device.take<std::uint16_t>(static_cast<std::size_t>(striped));
 }
 
 Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
@@ -77,7 +80,7 @@ Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept
   }
   OfLevel<PaperArguments> a{network, 0};
   for (; a.level < network.level_count; ++a.level) {
-    const cuda::NetworkLevel& l = network.levels[static_cast<std::size_t>(a.level)];
+    const detail::LevelPlan& l = network.levels[static_cast<std::size_t>(a.level)];
     OCELLUS_TRY(work.launch(cuda, paper_level_kernel(), dim3(static_cast<unsigned>(l.hypercolumns)),
                             dim3(static_cast<unsigned>(l.padded)), 0, a));
   }

@@ -55,8 +55,8 @@ Expected<DenseCorticalNetwork> DenseCorticalNetwork::create(const CorticalNetwor
   for (int l = 0; l < hierarchy->level_count; ++l) {
     Level level;
     level.plan = hierarchy->level(l);
-    const auto hypercolumns = static_cast<std::size_t>(level.plan.hypercolumns());
-    const auto minicolumns = static_cast<std::size_t>(level.plan.shape.minicolumns);
+    const auto hypercolumns = static_cast<std::size_t>(level.plan.hypercolumns);
+    const auto minicolumns = static_cast<std::size_t>(level.plan.minicolumns);
     const auto inputs = static_cast<std::size_t>(level.plan.inputs);
     level.weights.resize(hypercolumns * minicolumns * inputs);
     level.wins.resize(hypercolumns * minicolumns);
@@ -90,7 +90,7 @@ Expected<DenseCorticalNetwork> DenseCorticalNetwork::create(const CorticalNetwor
 void DenseCorticalNetwork::step(const std::uint8_t* image) noexcept {
   lgn(config_, image, cells_.data());
   for (std::size_t l = 0; l < levels_.size(); ++l) {
-    for (int h = 0; h < levels_[l].plan.hypercolumns(); ++h) {
+    for (int h = 0; h < levels_[l].plan.hypercolumns; ++h) {
       gather_inputs(static_cast<int>(l), h);
       step_hypercolumn(levels_[l], h);
     }
@@ -100,11 +100,11 @@ void DenseCorticalNetwork::step(const std::uint8_t* image) noexcept {
 
 void DenseCorticalNetwork::gather_inputs(int level, int hypercolumn) noexcept {
   const detail::LevelPlan& plan = levels_[static_cast<std::size_t>(level)].plan;
-  const int x0 = hypercolumn % plan.columns * plan.shape.stride_x;
-  const int y0 = hypercolumn / plan.columns * plan.shape.stride_y;
+  const int x0 = hypercolumn % plan.columns * plan.stride_x;
+  const int y0 = hypercolumn / plan.columns * plan.stride_y;
   float* to = inputs_.data();
-  for (int y = y0; y < y0 + plan.shape.window_height; ++y) {
-    for (int x = x0; x < x0 + plan.shape.window_width; ++x, to += plan.below_cells) {
+  for (int y = y0; y < y0 + plan.window_height; ++y) {
+    for (int x = x0; x < x0 + plan.window_width; ++x, to += plan.below_cells) {
       const std::ptrdiff_t point = static_cast<std::ptrdiff_t>(y) * plan.below_columns + x;
       if (level == 0) {
         std::copy_n(cells_.begin() + point * kLgnCells, kLgnCells, to);
@@ -120,7 +120,7 @@ void DenseCorticalNetwork::gather_inputs(int level, int hypercolumn) noexcept {
 
 void DenseCorticalNetwork::step_hypercolumn(Level& level, int hypercolumn) noexcept {
   const auto h = static_cast<std::size_t>(hypercolumn);
-  const auto minicolumns = static_cast<std::size_t>(level.plan.shape.minicolumns);
+  const auto minicolumns = static_cast<std::size_t>(level.plan.minicolumns);
   const auto inputs = static_cast<std::size_t>(level.plan.inputs);
   float* const weights = level.weights.data() + h * minicolumns * inputs;
   std::uint8_t* const wins = level.wins.data() + h * minicolumns;
@@ -191,7 +191,7 @@ float DenseCorticalNetwork::weight(int level, int hypercolumn, int input,
                                    int minicolumn) const noexcept {
   const Level& l = levels_[static_cast<std::size_t>(level)];
   return l.weights[(static_cast<std::size_t>(hypercolumn) *
-                        static_cast<std::size_t>(l.plan.shape.minicolumns) +
+                        static_cast<std::size_t>(l.plan.minicolumns) +
                     static_cast<std::size_t>(minicolumn)) *
                        static_cast<std::size_t>(l.plan.inputs) +
                    static_cast<std::size_t>(input)];

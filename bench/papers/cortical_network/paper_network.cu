@@ -17,7 +17,6 @@ __device__ inline bool fires(const cuda::NetworkBase& a, int hypercolumn, std::u
 }
 
 using cuda::kWarp;
-using cuda::NetworkLevel;
 using cuda::Window;
 
 /// The threads of a block, a multiple of 32.
@@ -66,7 +65,7 @@ __device__ void list_inputs(const ColumnTeam& team, const Window& window, int fi
 
 __device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Window& window,
                       std::uint16_t* weights, std::int32_t& omega) {
-  const NetworkLevel& l = window.l;
+  const detail::LevelPlan& l = window.l;
   int sum = 0;
   for (int i = team.rank(); i < l.inputs; i += team.size()) {
     std::uint16_t& at = weights[std::int64_t{i} * l.padded];
@@ -86,7 +85,7 @@ __device__ void step_hypercolumn(const PaperArguments& a, int level, int hyperco
                                  std::uint64_t step, const std::int32_t* winners_below,
                                  Memory& memory, const Publish& publish) {
   const ColumnTeam team;
-  const NetworkLevel& l = a.levels[level];
+  const detail::LevelPlan& l = a.levels[level];
   const Window window(a, l, winners_below, hypercolumn);
   const bool learns = a.step->learn != 0;
   const int m = team.rank();
@@ -141,7 +140,7 @@ __global__ void __launch_bounds__(cuda::kNetworkThreads)
     start_network(const __grid_constant__ PaperArguments a) {
   const int number = static_cast<int>(blockIdx.x);
   const int level = cuda::level_of(a, number);
-  const NetworkLevel& l = a.levels[level];
+  const detail::LevelPlan& l = a.levels[level];
   const std::int64_t h = number - l.first;
   const int thread = static_cast<int>(threadIdx.x);
   for (int m = thread; m < l.padded; m += cuda::kNetworkThreads) {
@@ -199,7 +198,7 @@ __global__ void __launch_bounds__(kMostThreads)
   const WorkQueue queue{&a.queue->next, &a.queue->left, a.done, a.hypercolumns};
   const unsigned run = a.queue->run + 1;
   const auto wait = [&](int task) {
-    const NetworkLevel& l = a.levels[cuda::level_of(a, task)];
+    const detail::LevelPlan& l = a.levels[cuda::level_of(a, task)];
     if (l.below_first < 0) return;
     const Window window(a, l, a.winners, task - l.first);
     for (int y = 0; y < l.window_height; ++y)

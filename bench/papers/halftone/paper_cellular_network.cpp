@@ -60,9 +60,9 @@ class PaperKernels final : public cuda::CudaOperator {
           shared_bytes(), plan_.size.width, device_traits().shared_bytes_per_block));
     }
     OCELLUS_TRY(load_check_kernel(cuda));
-    const auto starter = diffuses() ? cuda::diffusion_kernel() : cuda::start_kernel();
+    const auto starter = diffuses() ? cuda::kDiffusionKernel : cuda::kStartKernel;
     OCELLUS_TRY(load_kernel(cuda, starter, 0));
-    OCELLUS_TRY(load_kernel(cuda, cuda::bias_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, cuda::kBiasKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, begin_kernel(), 0));
     OCELLUS_TRY(load_kernel(cuda, update_kernel(schedule_), shared_bytes()));
     return load_kernel(cuda, end_kernel(), 0);
@@ -110,10 +110,10 @@ class PaperKernels final : public cuda::CudaOperator {
     const unsigned threads =
         block_count(plan_.size.width, cuda::kStartCells) * static_cast<unsigned>(plan_.size.height);
     const Expected<void> started =
-        diffuses() ? launch(cuda, stream, cuda::diffusion_kernel(),
+        diffuses() ? launch(cuda, stream, cuda::kDiffusionKernel,
                             dim3((tiles + cuda::kDiffusionTiles - 1) / cuda::kDiffusionTiles),
                             dim3(cuda::kDiffusionThreads), 0, start)
-                   : launch(cuda, stream, cuda::start_kernel(),
+                   : launch(cuda, stream, cuda::kStartKernel,
                             dim3((threads + cuda::kStartThreads - 1) / cuda::kStartThreads),
                             dim3(cuda::kStartThreads), 0, start);
     if (!started) return started;
@@ -124,8 +124,7 @@ class PaperKernels final : public cuda::CudaOperator {
     bias.pitch = k_pitch_;
     bias.bias = bias_;
     bias.stage = stage();
-    OCELLUS_TRY(
-        launch(cuda, stream, cuda::bias_kernel(), rows(), dim3(cuda::kBiasThreads), 0, bias));
+    OCELLUS_TRY(launch(cuda, stream, cuda::kBiasKernel, rows(), dim3(cuda::kBiasThreads), 0, bias));
     return launch(cuda, stream, begin_kernel(), rows(), dim3(kPaperThreads), 0, conversion(slot));
   }
 

@@ -186,9 +186,7 @@ OperatorLayers::OperatorLayers(const TrainedNeocognitron& network)
     detail::place_weights(l.layers[i], halves.data(), l.weights[i]);
     l.layers[i].weights = l.weights[i];
     if (i + 1 < l.layers.size()) continue;
-    const AlignedMemory work =
-        aligned_memory(detail::ReferenceClasses::work_floats(l.table) * sizeof(float));
-    l.classes.prepare(l.table, halves.data(), static_cast<float*>(work.get()));
+    if (!l.classes.prepare(l.table, halves.data())) std::abort();
   }
   l.scores.resize(network.names.size());
 }

@@ -152,19 +152,18 @@ Expected<void> DeviceOperatorLayers::launch_layer(Scope& cuda, std::size_t stage
   const SimpleArguments a = arguments(stage);
   const auto blocks = static_cast<unsigned>(positions(stage));
   if (stage == 0) {
-    return work_.launch(cuda, cuda::edge_kernel(),
+    return work_.launch(cuda, cuda::kEdgeKernel,
                         dim3(blocks_for(blocks, cuda::kEdgeBlockPositions)),
                         dim3(cuda::kEdgeThreads), 0, a);
   }
   if (stage + 1 < kStages && a.octets <= cuda::kNarrowOctets)
-    return work_.launch(cuda, cuda::narrow_kernel(),
+    return work_.launch(cuda, cuda::kNarrowKernel,
                         dim3(blocks_for(blocks, cuda::kNarrowBlockPositions)),
                         dim3(cuda::kNarrowThreads), 0, a);
   if (stage + 1 < kStages)
-    return work_.launch(cuda, cuda::simple_kernel(), dim3(blocks), dim3(cuda::kSimpleThreads), 0,
-                        a);
+    return work_.launch(cuda, cuda::kSimpleKernel, dim3(blocks), dim3(cuda::kSimpleThreads), 0, a);
   return work_.launch(
-      cuda, cuda::reference_kernel(),
+      cuda, cuda::kReferenceKernel,
       dim3(blocks, 1, blocks_for(static_cast<std::size_t>(a.octets), a.block_octets)),
       dim3(cuda::kReferenceThreads), 0, a);
 }

@@ -49,7 +49,7 @@ class CpuCortex final : public CpuOperator {
 
   void layout(LayoutBuilder& builder) noexcept override {
     const CortexShape& shape = plan_.table.shape;
-    model_ = builder.take<std::uint8_t>(places_of(shape, plan_.learns).bytes);
+    model_ = builder.take<std::uint8_t>(places_of(shape, plan_.learn).bytes);
     for (int w = 0; w < workers_; ++w) {
       Worker& worker = worker_[static_cast<std::size_t>(w)];
       worker.scratch.layout(shape, builder);
@@ -60,7 +60,7 @@ class CpuCortex final : public CpuOperator {
       gray_ = builder.take<std::uint8_t>(static_cast<std::size_t>(plan_.size.width) *
                                          static_cast<std::size_t>(plan_.size.height));
     }
-    if (!plan_.learns) return;
+    if (!plan_.learn) return;
     const auto patches = static_cast<std::size_t>(plan_.patches);
     tables_ = builder.take<ProbabilityTables>(1);
     cells_ = builder.take<std::uint8_t>(patches * pixels());
@@ -71,7 +71,7 @@ class CpuCortex final : public CpuOperator {
   Expected<void> prepare() noexcept override {
     OCELLUS_TRY(read_cortex_arrays(plan_, model_));
     arrays_ = arrays_at(plan_.table.shape, model_);
-    if (plan_.learns) fill(*tables_);
+    if (plan_.learn) fill(*tables_);
     return {};
   }
 
@@ -81,7 +81,7 @@ class CpuCortex final : public CpuOperator {
     steps[kConvert] = {&CpuCortex::convert, &contexts[kConvert], converts() ? bands_.count() : 0};
     steps[kClassify] = {&CpuCortex::classify, &contexts[kClassify], plan_.patches};
     steps[kFinish] = {&CpuCortex::finish, &contexts[kFinish], 1};
-    steps[kLearn] = {&CpuCortex::learn, &contexts[kLearn], plan_.learns ? groups_.count() : 0};
+    steps[kLearn] = {&CpuCortex::learn, &contexts[kLearn], plan_.learn ? groups_.count() : 0};
   }
 
   void write_bad(const FrameJob& frame) noexcept override { clear_rows(frame, 0); }
@@ -134,13 +134,13 @@ class CpuCortex final : public CpuOperator {
     draw_patch(patch, plan.ink, shape.parameters.width, shape.parameters.height, worker.patch);
     CortexScratch scratch = worker.scratch;
     const auto at = static_cast<std::size_t>(part);
-    if (plan.learns) {
+    if (plan.learn) {
       scratch.cells = self.cells_ + at * self.pixels();
       scratch.winners = self.winners_ + at * self.hypercolumns();
     }
     classify_patch(shape, self.arrays_, worker.patch, shape.parameters.width, scratch,
                    worker.evidence);
-    if (plan.learns) {
+    if (plan.learn) {
       self.has_ink_[part] = std::memchr(scratch.cells, 1, self.pixels()) == nullptr
                                 ? std::uint8_t{0}
                                 : std::uint8_t{1};
@@ -177,7 +177,7 @@ class CpuCortex final : public CpuOperator {
         self.worker_[static_cast<std::size_t>(worker_number)].scratch.active;
     int level = 0;
     for (int h = self.groups_.begin(part); h < self.groups_.end(part); ++h) {
-      while (h >= shape.hierarchy.level(level).first + shape.hierarchy.level(level).hypercolumns())
+      while (h >= shape.hierarchy.level(level).first + shape.hierarchy.level(level).hypercolumns)
         ++level;
       learn_patches(shape, *self.tables_, self.plan_.rate, level,
                     h - shape.hierarchy.level(level).first, patches, active, arrays);

@@ -315,7 +315,7 @@ Expected<CorticalPlacement> place_cortical_network(const CorticalNetworkConfig& 
   best->ideal_s = model.ideal_s();
   for (const PlacementDevice& device : devices) best->devices.push_back({device.kind, device.name});
   for (int l = 0; l < model.levels(); ++l) {
-    best->shapes.push_back(hierarchy->level(l).shape);
+    best->shapes.push_back(hierarchy->level(l));
     best->grids.push_back({hierarchy->level(l).columns, hierarchy->level(l).rows});
   }
   return std::move(*best);

@@ -41,8 +41,8 @@ struct SampleShape {
 SampleShape shape_of(const LevelPlan& level, bool lowest) noexcept {
   SampleShape shape;
   shape.pixels = std::max((level.inputs + kLgnCells - 1) / kLgnCells, 1);
-  shape.active = std::min(level.shape.window_width * level.shape.window_height, shape.pixels);
-  shape.minicolumns = level.shape.minicolumns;
+  shape.active = std::min(level.window_width * level.window_height, shape.pixels);
+  shape.minicolumns = level.minicolumns;
   shape.lowest = lowest;
   return shape;
 }
@@ -140,7 +140,7 @@ std::uint64_t bytes_of(const Hierarchy& hierarchy) noexcept {
   std::uint64_t sum = 0;
   for (int l = 0; l < hierarchy.level_count; ++l) {
     const LevelPlan& level = hierarchy.level(l);
-    sum += static_cast<std::uint64_t>(level.hypercolumns()) *
+    sum += static_cast<std::uint64_t>(level.hypercolumns) *
            cost_of(level, l == 0, PlacementKind::kCpu).memory;
   }
   return sum;
@@ -265,7 +265,7 @@ CorticalNetworkConfig halved(CorticalNetworkConfig config) {
 }
 
 int hypercolumns_of(const CorticalNetworkConfig& config, int level) {
-  return hierarchy_of(config)->level(level).hypercolumns();
+  return hierarchy_of(config)->level(level).hypercolumns;
 }
 
 /// What each level adds to the time of a step.

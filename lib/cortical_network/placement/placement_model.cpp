@@ -13,7 +13,7 @@ constexpr double kGpuSector = 32.0;
 constexpr double kCpuSector = 64.0;
 
 HypercolumnCost gpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
-  const double minicolumns = level.stride;
+  const double minicolumns = level.padded;
   // 13: sums, wins and response of a minicolumn.
   const double state = 13.0 * minicolumns;
   HypercolumnCost cost;
@@ -24,28 +24,22 @@ HypercolumnCost gpu_cost_of(const LevelPlan& level, double points, double cells)
 
 /// A step in which one candidate responds and learns.
 HypercolumnCost cpu_cost_of(const LevelPlan& level, double points, double cells) noexcept {
-  const double pitch = padded_inputs(level.inputs);
+  const double pitch = level.pitch;
   // Strong bits.
-  const double row = level.stride / 8.0;
+  const double row = level.padded / 8.0;
   const double rows = row * level.inputs;
   HypercolumnCost cost;
   // 12: winner and its response.
   cost.bytes = std::min(std::max(row, kCpuSector) * points, rows) + 2.0 * 2.0 * pitch +
                2.0 * 2.0 * kCpuSector + 12.0 + cells;
-  cost.operations = 2.0 * points * level.stride / kBitsOfWord + 12.0 * pitch + cells;
+  cost.operations = 2.0 * points * level.padded / kBitsOfWord + 12.0 * pitch + cells;
   return cost;
 }
 
 }  // namespace
 
-Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept {
-  OCELLUS_TRY(check_number("level_count", config.level_count, 1, kMaxCorticalLevels));
-  return plan_hierarchy(config.width, config.height, kLgnCells,
-                        {config.levels.data(), static_cast<std::size_t>(config.level_count)});
-}
-
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept {
-  const double points = static_cast<double>(level.shape.window_width) * level.shape.window_height;
+  const double points = static_cast<double>(level.window_width) * level.window_height;
   const double cells = lowest ? kLgnCells * points : 0.0;
   HypercolumnCost cost = kind == PlacementKind::kGpu ? gpu_cost_of(level, points, cells)
                                                      : cpu_cost_of(level, points, cells);
@@ -104,7 +98,7 @@ std::uint64_t PlacementModel::room(int device) const noexcept {
 std::uint64_t PlacementModel::bytes_of_largest_subtree(int first, int end) const noexcept {
   // Only the last column and the last row may differ from the others.
   const LevelPlan& top = hierarchy_.level(end - 1);
-  const int last = top.hypercolumns() - 1;
+  const int last = top.hypercolumns - 1;
   std::uint64_t most = 0;
   for (const int root : {0, top.columns - 1, last - top.columns + 1, last})
     most = std::max(most, bytes({first, end, root, root + 1}));

@@ -10,9 +10,6 @@
 
 namespace ocellus::detail {
 
-/// Errors: InvalidArgument.
-Expected<Hierarchy> hierarchy_of(const CorticalNetworkConfig& config) noexcept;
-
 HypercolumnCost cost_of(const LevelPlan& level, bool lowest, PlacementKind kind) noexcept;
 
 class PlacementModel {
@@ -22,7 +19,7 @@ class PlacementModel {
 
   const Hierarchy& hierarchy() const noexcept { return hierarchy_; }
   int levels() const noexcept { return hierarchy_.level_count; }
-  int roots(int level) const noexcept { return hierarchy_.level(level).hypercolumns(); }
+  int roots(int level) const noexcept { return hierarchy_.level(level).hypercolumns; }
   /// See detail::disjoint_levels().
   int disjoint_levels() const noexcept { return disjoint_levels_; }
 

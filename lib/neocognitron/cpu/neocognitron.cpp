@@ -12,7 +12,6 @@
 #include "core/cpu_operator.h"
 #include "core/failure.h"
 #include "image/gray_rows.h"
-#include "neocognitron/backend.h"
 #include "neocognitron/character_reader.h"
 #include "neocognitron/cpu/layers.h"
 #include "neocognitron/model_source.h"
@@ -36,15 +35,82 @@ class CpuNetwork {
 
   /// Takes the memory. `max_active`: share of the cells of UG and of the C-layers that may be
   /// active. `plan` must outlive the object.
-  void layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept;
-  void layout(Scratch& scratch, LayoutBuilder& memory) const noexcept;
+  void layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept {
+    plan_ = &plan;
+    max_active_ = max_active;
+    const NeocognitronTable& table = plan.table;
+    contrast_ = contrast_window(table.parameters);
+    for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+      const auto i = static_cast<std::size_t>(stage);
+      simple_windows_[i] = simple_window(table.parameters, stage);
+      if (i < complex_windows_.size())
+        complex_windows_[i] = complex_window(table.parameters, stage);
+      layers_[i] = {&simple_windows_[i], planes_below(table, stage), table.planes[i],
+                    table.parameters.stages[i].threshold, table.parameters.gain};
+      weights_[i] = memory.take<std::uint16_t>(layers_[i].weight_count());
+      layers_[i].weights = weights_[i];
+    }
+    classes_.layout(table, memory);
+  }
+
+  void layout(Scratch& scratch, LayoutBuilder& memory) const noexcept {
+    std::size_t positions = 0;
+    std::size_t simple = 0;
+    std::size_t row_sums = 0;
+    std::size_t active = 0;
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const int side = kSimpleSides[i].in;
+      const std::uint32_t most = active_capacity(plan_->table, static_cast<int>(i), max_active_);
+      scratch.cells[i] = {side,
+                          layers_[i].in_planes,
+                          memory.take<std::uint32_t>(squared(side) + 1),
+                          memory.take<std::uint16_t>(most),
+                          memory.take<float>(most),
+                          memory.take<float>(squared(side)),
+                          most};
+      const auto stride = static_cast<std::size_t>(layers_[i].stride());
+      const bool last = i + 1 == layers_.size();
+      positions = std::max(positions, squared(kSimpleSides[i].out));
+      if (last) continue;
+      simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
+      row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
+      active = std::max(active, squared(kSimpleSides[i].out + 1));
+    }
+    scratch.v = memory.take<float>(positions);
+    scratch.complex = {memory.take<float>(row_sums), memory.take<std::uint8_t>(active)};
+    scratch.simple_cells = memory.take<float>(simple);
+    scratch.any = memory.take<std::uint8_t>(positions);
+    // The read-out reads whole vectors from the first reference of a class on.
+    scratch.similarities = memory.take<float>(
+        kReferencePositions * static_cast<std::size_t>(layers_[3].stride()) + kPlaneAlignment);
+  }
 
   /// Reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory.
-  Expected<void> prepare() noexcept;
+  Expected<void> prepare() noexcept {
+    ModelArrays arrays;
+    OCELLUS_TRY(arrays.read_arrays(*plan_));
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      place_weights(layers_[i], arrays.weights(static_cast<int>(i)), weights_[i]);
+    if (classes_.prepare(plan_->table, arrays.weights(3))) return {};
+    return tl::unexpected(
+        make_error(Status::kOutOfMemory, "the system gave no memory to read the model"));
+  }
 
   /// Writes the cells of UC4, `classes` similarities from 0 to 1. `u0` has 65x65 floats. False if
   /// more cells than allowed were active: those beyond counted as 0.
-  bool recognize(const float* u0, const Scratch& scratch, float* scores) const noexcept;
+  bool recognize(const float* u0, const Scratch& scratch, float* scores) const noexcept {
+    bool complete =
+        contrast_cells(contrast_, plan_->table.parameters.contrast_threshold, u0, scratch.cells[0]);
+    for (std::size_t i = 0; i < complex_windows_.size(); ++i) {
+      simple_cells(layers_[i], scratch.cells[i], scratch.v, scratch.simple_cells, scratch.any);
+      complete = complex_cells(complex_windows_[i], scratch.simple_cells, scratch.any,
+                               scratch.complex, scratch.cells[i + 1]) &&
+                 complete;
+    }
+    reference_similarities(layers_[3], scratch.cells[3], scratch.v, scratch.similarities);
+    classes_.score(scratch.similarities, layers_[3].stride(), scores);
+    return complete;
+  }
 
  private:
   const ModelPlan* plan_ = nullptr;
@@ -57,88 +123,6 @@ class CpuNetwork {
   ReferenceClasses classes_;
 };
 
-std::size_t squared(int side) noexcept {
-  return static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-}
-
-void CpuNetwork::layout(const ModelPlan& plan, float max_active, LayoutBuilder& memory) noexcept {
-  plan_ = &plan;
-  max_active_ = max_active;
-  const NeocognitronTable& table = plan.table;
-  contrast_ = contrast_window(table.parameters);
-  for (int stage = 0; stage < kNeocognitronStages; ++stage) {
-    const auto i = static_cast<std::size_t>(stage);
-    simple_windows_[i] = simple_window(table.parameters, stage);
-    if (i < complex_windows_.size()) complex_windows_[i] = complex_window(table.parameters, stage);
-    layers_[i] = {&simple_windows_[i], planes_below(table, stage), table.planes[i],
-                  table.parameters.stages[i].threshold, table.parameters.gain};
-    weights_[i] = memory.take<std::uint16_t>(layers_[i].weight_count());
-    layers_[i].weights = weights_[i];
-  }
-  classes_.layout(table, memory);
-}
-
-void CpuNetwork::layout(Scratch& scratch, LayoutBuilder& memory) const noexcept {
-  std::size_t positions = 0;
-  std::size_t simple = 0;
-  std::size_t row_sums = 0;
-  std::size_t active = 0;
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const int side = kSimpleSides[i].in;
-    const std::uint32_t most = active_capacity(plan_->table, static_cast<int>(i), max_active_);
-    scratch.cells[i] = {side,
-                        layers_[i].in_planes,
-                        memory.take<std::uint32_t>(squared(side) + 1),
-                        memory.take<std::uint16_t>(most),
-                        memory.take<float>(most),
-                        memory.take<float>(squared(side)),
-                        most};
-    const auto stride = static_cast<std::size_t>(layers_[i].stride());
-    const bool last = i + 1 == layers_.size();
-    positions = std::max(positions, squared(kSimpleSides[i].out));
-    if (last) continue;
-    simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
-    row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
-    active = std::max(active, squared(kSimpleSides[i].out + 1));
-  }
-  scratch.v = memory.take<float>(positions);
-  scratch.complex = {memory.take<float>(row_sums), memory.take<std::uint8_t>(active)};
-  scratch.simple_cells = memory.take<float>(simple);
-  scratch.any = memory.take<std::uint8_t>(positions);
-  // The read-out reads whole vectors from the first reference of a class on.
-  scratch.similarities = memory.take<float>(
-      kReferencePositions * static_cast<std::size_t>(layers_[3].stride()) + kPlaneAlignment);
-}
-
-Expected<void> CpuNetwork::prepare() noexcept {
-  ModelArrays arrays;
-  OCELLUS_TRY(arrays.read_arrays(*plan_));
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    place_weights(layers_[i], arrays.weights(static_cast<int>(i)), weights_[i]);
-  const std::size_t bytes = ReferenceClasses::work_floats(plan_->table) * sizeof(float);
-  const std::unique_ptr<float, void (*)(void*)> work(
-      static_cast<float*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)), std::free);
-  if (work == nullptr)
-    return tl::unexpected(
-        make_error(Status::kOutOfMemory, "the system gave no memory to read the model"));
-  classes_.prepare(plan_->table, arrays.weights(3), work.get());
-  return {};
-}
-
-bool CpuNetwork::recognize(const float* u0, const Scratch& scratch, float* scores) const noexcept {
-  bool complete =
-      contrast_cells(contrast_, plan_->table.parameters.contrast_threshold, u0, scratch.cells[0]);
-  for (std::size_t i = 0; i < complex_windows_.size(); ++i) {
-    simple_cells(layers_[i], scratch.cells[i], scratch.v, scratch.simple_cells, scratch.any);
-    complete = complex_cells(complex_windows_[i], scratch.simple_cells, scratch.any,
-                             scratch.complex, scratch.cells[i + 1]) &&
-               complete;
-  }
-  reference_similarities(layers_[3], scratch.cells[3], scratch.v, scratch.similarities);
-  classes_.score(scratch.similarities, layers_[3].stride(), scores);
-  return complete;
-}
-
 class CpuNeocognitron final : public CpuOperator {
  public:
   CpuNeocognitron(const NeocognitronPlan& plan, int workers) noexcept
@@ -147,17 +131,7 @@ class CpuNeocognitron final : public CpuOperator {
         bands_(Bands::cut(plan.size.height, workers, 4, 16)) {}
 
  private:
-  enum Step : int {
-    kConvert,
-    kMeasure,
-    kSetLevels,
-    kExtract,
-    kFind,
-    kCollect,
-    kRecognize,
-    kFinish,
-    kSteps
-  };
+  static constexpr int kSteps = 8;
 
   void layout(LayoutBuilder& builder) noexcept override {
     network_.layout(plan_.model, plan_.max_active, builder);
@@ -186,19 +160,18 @@ class CpuNeocognitron final : public CpuOperator {
   }
 
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    const auto add = [&](Step step, void (*function)(void*, int, int) noexcept, int parts) {
-      steps[step] = {function, &contexts[step], parts};
+    const auto add = [&](void (*function)(void*, int, int) noexcept, int parts) {
+      *steps++ = {function, contexts++, parts};
     };
     using Self = CpuNeocognitron;
-    add(kConvert, &run<&Self::convert>, converts() ? bands_.count() : 0);
-    add(kMeasure, &run<&Self::measure>, reader_.halves());
-    add(kSetLevels, &run<&Self::set_levels>, reader_.fields());
-    add(kExtract, &run<&Self::extract>, reader_.halves());
-    add(kFind, &run<&Self::find>, reader_.fields());
-    add(kCollect, &run<&Self::collect>, 1);
-    add(kRecognize, &run<&Self::recognize>, 0);
-    add(kFinish, &run<&Self::finish>, 1);
-    contexts[kCollect].step = &steps[kCollect];
+    add(&run<&Self::convert>, converts() ? bands_.count() : 0);
+    add(&run<&Self::measure>, reader_.halves());
+    add(&run<&Self::set_levels>, reader_.fields());
+    add(&run<&Self::extract>, reader_.halves());
+    add(&run<&Self::find>, reader_.fields());
+    add(&run<&Self::collect>, 1);
+    add(&run<&Self::recognize>, 0);
+    add(&run<&Self::finish>, 1);
   }
 
   void write_bad(const FrameJob& frame) noexcept override {
@@ -230,8 +203,7 @@ class CpuNeocognitron final : public CpuOperator {
 
   void collect(const StepContext& at, int, int) noexcept {
     // Steps of a frame follow each other in their array.
-    JobStep& next = at.step[kRecognize - kCollect];
-    next.parts = at.frame->bad.load(std::memory_order_relaxed) ? 0 : reader_.collect();
+    at.step[1].parts = at.frame->bad.load(std::memory_order_relaxed) ? 0 : reader_.collect();
   }
 
   void recognize(const StepContext& at, int part, int worker) noexcept {

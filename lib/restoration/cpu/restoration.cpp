@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "image/pixel_rows.h"
-#include "restoration/backend.h"
 
 namespace ocellus::detail {
 
