@@ -1,12 +1,11 @@
 #include "base/gstocellusmessages.h"
 
-using ocellus::Error;
-using ocellus::Status;
+using namespace ocellus;
 
 namespace gst_ocellus {
 
 void post_error(GstOcellusBase* self, const Error& error) {
-  const char* name = ocellus::status_name(error.status);
+  const char* name = status_name(error.status);
   switch (error.status) {
     case Status::kInvalidArgument:
     case Status::kUnsupported:
@@ -37,7 +36,7 @@ void post_bad_buffer(GstOcellusBase* self, const Error& error) {
   GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error.text), (nullptr));
 }
 
-void append_with_box(GValue* array, GstStructure* values, const ocellus::Rect& box) {
+void append_with_box(GValue* array, GstStructure* values, const Rect& box) {
   gst_structure_set(values, "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT,
                     box.width, "height", G_TYPE_INT, box.height, nullptr);
   GValue value = G_VALUE_INIT;

@@ -6,14 +6,13 @@
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Deadline;
-using ocellus::Expected;
+using namespace ocellus;
 
 namespace gst_ocellus {
 
-Stream::Stream(GstOcellusBase* element, const ocellus::OperatorDescription& description)
+Stream::Stream(GstOcellusBase* element, const OperatorDescription& description)
     : state(element, description), element_(element) {
-  ready_.reserve(ocellus::kMaxDepth + 1);
+  ready_.reserve(kMaxDepth + 1);
 }
 
 // ---- one frame
