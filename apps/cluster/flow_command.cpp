@@ -361,28 +361,23 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_option("--grid", o->grid,
                       "Regions as COLUMNSxROWS; their product is the number of ranks (default: one "
                       "column)");
-  command
-      ->add_option("--fan-out", o->fan_out,
-                   "Most ranks that a rank sends frames to: frames and results take a tree; 0: the "
-                   "root sends to all")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command->add_option("--frames-in-flight", o->frames_in_flight, "Frames that the ranks work on")
-      ->check(CLI::Range(1, kMaxClusterFrames))
-      ->capture_default_str();
+  add_value(*command, "--fan-out", o->fan_out,
+            "Most ranks that a rank sends frames to: frames and results take a tree; 0: the "
+            "root sends to all")
+      ->check(CLI::Range(0, 1024));
+  add_value(*command, "--frames-in-flight", o->frames_in_flight, "Frames that the ranks work on")
+      ->check(CLI::Range(1, kMaxClusterFrames));
   command->add_flag("--no-split", o->no_split,
                     "Wait for each transfer as soon as it is started, as in the paper's pipeline "
                     "of five stages");
   command->add_flag("--collective", o->collective,
                     "Send frames and results by MPI_Iscatterv and MPI_Igatherv in place of "
                     "messages; one column of regions only");
-  command
-      ->add_option("--halo", o->halo,
-                   "How halos leave a CUDA device: peer (copies between the devices of a host), "
-                   "direct (a CUDA-aware MPI), staged (through page-locked memory), or auto: the "
-                   "first that is possible")
-      ->check(CLI::IsMember({"auto", "peer", "direct", "staged"}))
-      ->capture_default_str();
+  add_value(*command, "--halo", o->halo,
+            "How halos leave a CUDA device: peer (copies between the devices of a host), "
+            "direct (a CUDA-aware MPI), staged (through page-locked memory), or auto: the "
+            "first that is possible")
+      ->check(CLI::IsMember({"auto", "peer", "direct", "staged"}));
   command->add_flag("--equal-regions", o->equal_regions,
                     "Do not measure the ranks: all regions have the same size");
   command->add_flag("--ranks-report", o->ranks_report, "Print times and bytes of each rank");
@@ -391,12 +386,10 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_flag("--bench", o->bench,
                     "Measure frames per second on one rank and on all, with and without results "
                     "at the root");
-  command->add_option("--bench-frames", o->bench_frames, "Frames of each measurement")
-      ->check(CLI::Range(5, 100000))
-      ->capture_default_str();
-  command->add_option("--bench-rounds", o->bench_rounds, "Measurements of each row, in turns")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_value(*command, "--bench-frames", o->bench_frames, "Frames of each measurement")
+      ->check(CLI::Range(5, 100000));
+  add_value(*command, "--bench-rounds", o->bench_rounds, "Measurements of each row, in turns")
+      ->check(CLI::Range(1, 1000));
   command->add_flag("--bench-resident", o->bench_resident,
                     "Measure only rows whose frames and results stay on the ranks");
   command->add_option("--plot", o->plot, "Draw the rates of --bench to this .svg file");

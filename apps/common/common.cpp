@@ -25,15 +25,11 @@ void add_json_lines_option(CLI::App& command, CommonOptions& options) {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--threads", options.threads,
-          fmt::format(
-              "Number of worker threads, 1 to {}; 0: one for each CPU that the process may use",
-              kMaxWorkers))
-      ->capture_default_str()
+  add_value(command, "--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)");
+  add_value(
+      command, "--threads", options.threads,
+      fmt::format("Number of worker threads, 1 to {}; 0: one for each CPU that the process may use",
+                  kMaxWorkers))
       ->check(CLI::Range(0, kMaxWorkers));
   const EngineConfig defaults;
   options.engine.add_to(command, "Options of the engine", &defaults);

@@ -46,6 +46,11 @@ struct CommonOptions {
   bool json_lines = false;  ///< of commands with FRAMES
 };
 
+/// Adds an option whose help shows its default.
+template <typename T>
+CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std::string& help) {
+  return command.add_option(name, value, help)->capture_default_str();
+}
 void add_common_options(CLI::App& command, CommonOptions& options);
 void add_json_option(CLI::App& command, bool& json);
 /// Adds --json-lines, for a command whose report has frames.

@@ -97,9 +97,8 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
                       "gzip");
   command->add_option("--labels", o->labels,
                       "IDX file of the labels of --images (idx1 of unsigned bytes), plain or gzip");
-  command->add_option("--batch", o->batch, "Images of a frame, with --images")
-      ->check(CLI::Range(1, kMaxCortexPatches))
-      ->capture_default_str();
+  add_value(*command, "--batch", o->batch, "Images of a frame, with --images")
+      ->check(CLI::Range(1, kMaxCortexPatches));
   command->add_option("--save-model", o->save_model,
                       "Model file (*.ocellus) to write at the end, with --learn");
   add_job_options(*command, *o);

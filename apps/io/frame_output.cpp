@@ -49,9 +49,8 @@ void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& ou
                        long least_limit) {
   add_input_options(command, o, least_limit);
   command.add_option("-o,--output", o.output, output_help);
-  command.add_option("--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
-      ->check(finite_range(0.0, 1000.0))
-      ->capture_default_str();
+  add_value(command, "--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
+      ->check(finite_range(0.0, 1000.0));
 }
 
 void add_pipeline_options(CLI::App& command, FrameOptions& o) {

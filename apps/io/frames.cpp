@@ -127,12 +127,9 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
 }  // namespace
 
 void add_source_options(CLI::App& command, SourceOptions& options) {
-  command
-      .add_option(
-          kSourceTimeout, options.timeout_s,
-          "Seconds to wait for a frame of a video or a camera; after that the command fails")
-      ->check(finite_range(0.1, 86400.0))
-      ->capture_default_str();
+  add_value(command, kSourceTimeout, options.timeout_s,
+            "Seconds to wait for a frame of a video or a camera; after that the command fails")
+      ->check(finite_range(0.1, 86400.0));
 }
 
 std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,

@@ -23,12 +23,6 @@ struct TrainingFiles {
   bool json = false;
 };
 
-/// Adds an option whose help shows its default.
-template <typename T>
-CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std::string& help) {
-  return command.add_option(name, value, help)->capture_default_str();
-}
-
 void add_training_inputs(CLI::App& command, TrainingFiles& files);
 void add_training_outputs(CLI::App& command, TrainingFiles& files);
 void add_training_threads(CLI::App& command, int& threads);

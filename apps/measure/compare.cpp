@@ -335,12 +335,10 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       ->add_option("--min-psnr", o->min_psnr,
                    "Exit with code 1 if the PSNR of an image is below this")
       ->check(finite_range(0.0, 1000.0));
-  image
-      ->add_option("--sigma", o->sigma,
-                   "Standard deviation in pixels of the Gaussian that models the eye: larger for a "
-                   "greater distance")
-      ->check(finite_range(0.1, 50.0))
-      ->capture_default_str();
+  add_value(*image, "--sigma", o->sigma,
+            "Standard deviation in pixels of the Gaussian that models the eye: larger for a "
+            "greater distance")
+      ->check(finite_range(0.1, 50.0));
   image
       ->add_option("--min-hvs-psnr", o->min_hvs_psnr,
                    "Exit with code 1 if the HVS PSNR is below this")

@@ -296,26 +296,17 @@ void add_identify_command(CLI::App& program, int& exit_code) {
   command->add_option(
       "--psf", options->psf,
       "Blur kernel: gaussian:SIGMA, motion:LENGTH,ANGLE, disk:RADIUS or a text file");
-  command
-      ->add_option("--noise", options->noise,
-                   "With --psf: standard deviation of the noise in gray levels of 8 bits")
-      ->capture_default_str();
+  add_value(*command, "--noise", options->noise,
+            "With --psf: standard deviation of the noise in gray levels of 8 bits");
   command->add_option("--edge", options->edge,
                       "x,y,width,height: a straight, slanted edge in --degraded");
-  command->add_option("--support", options->support, "Rows and columns of coefficients, 1 to 31")
-      ->capture_default_str();
-  command
-      ->add_option("--largest-root", options->largest_root,
-                   "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response")
-      ->capture_default_str();
-  command
-      ->add_option("--max-response", options->max_response,
-                   "Longest impulse response in pixels, 8 to 512; lowers --largest-root")
-      ->capture_default_str();
-  command
-      ->add_option("--max-shift", options->max_shift,
-                   "Largest displacement of the pair that is searched, 0 to 16 pixels")
-      ->capture_default_str();
+  add_value(*command, "--support", options->support, "Rows and columns of coefficients, 1 to 31");
+  add_value(*command, "--largest-root", options->largest_root,
+            "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response");
+  add_value(*command, "--max-response", options->max_response,
+            "Longest impulse response in pixels, 8 to 512; lowers --largest-root");
+  add_value(*command, "--max-shift", options->max_shift,
+            "Largest displacement of the pair that is searched, 0 to 16 pixels");
   command->add_flag("--keep-shift", options->keep_shift,
                     "Leave whole pixels of the pair's displacement in place");
   command->add_option("-o,--output", options->out, "Filter file (*.ocellus) to write");
