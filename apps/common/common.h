@@ -138,5 +138,16 @@ void add_cell_commands(CLI::App& program, int& exit_code);  // halftone and cnn
 void add_compare_command(CLI::App& program, int& exit_code);
 void add_latency_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
+void add_template_command(CLI::App& program, int& exit_code);
+void add_kernels_command(CLI::App& program, int& exit_code);
+void add_restoration_command(CLI::App& program, int& exit_code);  // restore and identify
+void add_identify_command(CLI::App& program, int& exit_code);     // alone
+void add_digits_command(CLI::App& program, int& exit_code);
+void add_cortex_command(CLI::App& program, int& exit_code);
+void add_train_digits_command(CLI::App& train, int& exit_code);
+void add_train_cortex_command(CLI::App& train, int& exit_code);
+void add_train_network_command(CLI::App& train, int& exit_code);
+/// Adds `completion` and `manual`, which print scripts and the page of all commands of `program`.
+void add_page_commands(CLI::App& program, int& exit_code);
 
 }  // namespace ocellus::app

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "apps/common/device_list.h"
-#include "apps/cortex/commands.h"
 #include "apps/io/frame_job.h"
 #include "apps/io/image_batches.h"
 #include "apps/io/output_file.h"

@@ -15,7 +15,6 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
-#include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"

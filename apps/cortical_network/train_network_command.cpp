@@ -13,7 +13,6 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortical_network/real_devices.h"
 #include "apps/io/output_file.h"

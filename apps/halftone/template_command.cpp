@@ -1,5 +1,4 @@
-#include "apps/halftone/template_command.h"
-
+// ocellus template: makes template files of the cellular network, and lists and shows templates.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -17,7 +17,7 @@
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
 #include "apps/measure/machine.h"
-#include "apps/neocognitron/reading.h"
+#include "apps/neocognitron/recognition_report.h"
 
 namespace ocellus::app {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
-#include "apps/measure/histogram_text.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/svg_plot.h"
 

@@ -1,5 +1,4 @@
-#include "apps/restoration/command.h"
-
+// ocellus identify: makes a filter file.
 #include <fmt/format.h>
 
 #include <algorithm>
