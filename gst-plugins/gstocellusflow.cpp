@@ -95,16 +95,6 @@ static GstOcellusFlow* flow_of(gpointer element) {
   return static_cast<GstOcellusFlow*>(element);
 }
 
-static ImageSize trial_size(const OperatorConfig& config) {
-  const auto& flow = *config.get_if<OpticalFlowConfig>();
-  return gst_ocellus::trial_size_of(flow.kernels, flow.roi);
-}
-
-static Expected<void> check_settings(const OperatorConfig& config) {
-  const auto& flow = *config.get_if<OpticalFlowConfig>();
-  return gst_ocellus::check_kernels(flow.kernels, flow.roi);
-}
-
 static void adapt(GstOcellusBase* base, OperatorConfig& config) {
   GstOcellusFlow* self = flow_of(base);
   auto& flow = *config.get_if<OpticalFlowConfig>();
@@ -115,10 +105,6 @@ static void adapt(GstOcellusBase* base, OperatorConfig& config) {
   // What belongs to no object is not drawn.
   if (gst_ocellus_base_get_draw(base) && flow.objects == 0) flow.objects = kMaxMovingObjects;
   flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
-}
-
-static Rect region(const OperatorConfig& config) {
-  return config.get_if<OpticalFlowConfig>()->roi;
 }
 
 static FlowOutput field_of(GstBuffer* buffer) {
@@ -181,16 +167,13 @@ static void describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) 
 }
 
 static void class_init(GstOcellusBaseClass* klass) {
-  gst_ocellus_base_class_install_align(klass);
+  gst_ocellus::install_kernels(klass);
   gst_ocellus_base_class_install_draw(klass, "Draw the flow over the picture");
   const OverlayConfig defaults;
   gst_ocellus_base_class_install_drawing(
       klass, OverlayConfig::options(), &defaults,
       [](GstOcellusBase* self) -> gpointer { return &flow_of(self)->overlay; });
-  klass->trial_size = trial_size;
-  klass->check_settings = check_settings;
   klass->adapt = adapt;
-  klass->region = region;
   klass->draw = draw;
   klass->describe = describe;
 }

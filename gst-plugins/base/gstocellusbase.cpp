@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
 #include "base/gstocellusstream.h"
 #include "core/failure.h"
@@ -377,7 +376,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
     gst_buffer_unref(input);
     return parent;
   }
-  return stream_of(trans)->take_picture(input, skipped, arrival);
+  return stream_of(trans)->take_picture(gst_ocellus::OwnedBuffer(input), skipped, arrival);
 }
 
 // The parent class calls this function until it returns no buffer.

@@ -1,6 +1,5 @@
 // Negotiation of caps, latency and allocation with the neighbors of an element.
 #include "apps/common/gst_video.h"
-#include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
 #include "core/failure.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "apps/common/gst_video.h"
-#include "base/gstocellusmessages.h"
 #include "core/failure.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
@@ -171,7 +170,7 @@ void ElementOperator::unmap(FrameInFlight* frame) {
 }
 
 // Releases the memory of a frame that the operator has finished or has lost by a reset.
-void ElementOperator::take_back(FrameInFlight* frame) {
+void ElementOperator::release(FrameInFlight* frame) {
   // Memory that the device may still write must not be released, even if the result is not needed.
   if (frame->chroma_on_device) {
     // If the device fails here, it also fails in the next frame, where the error is posted.
@@ -180,10 +179,6 @@ void ElementOperator::take_back(FrameInFlight* frame) {
     frame->chroma_on_device = false;
   }
   unmap(frame);
-}
-
-void ElementOperator::release(FrameInFlight* frame) {
-  take_back(frame);
   gst_clear_buffer(&frame->task.picture);
 }
 
@@ -224,31 +219,21 @@ void ElementOperator::go_on() {
 Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint slot, Frame* frame,
                                           bool* copied) {
   GstOcellusPicture* input = &slots_[slot].input;
-  if (!caps_.cuda) {
-    *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
-    OCELLUS_TRY(input->map(picture, caps_.video, planes, GST_MAP_READ));
-    frame->data = input->plane(0);
-    frame->stride = input->stride(0);
-    return {};
-  }
-
-  // Only the meta has the row stride, because CUDA memory is padded.
   const GstOcellusCuda* cuda = state_.context.get();
-  const GstOcellusCuda::Place place = cuda->place_of(picture);
-  if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
-      gst_buffer_get_video_meta(picture) == nullptr) {
-    return tl::unexpected(
-        make_error(Status::kInvalidArgument,
-                   "the caps have the feature " GST_OCELLUS_CUDA_FEATURE
-                   ", but the buffer has %u memories, the first is %s CUDA memory, and it has %s "
-                   "GstVideoMeta; it must have one CUDA memory and a GstVideoMeta",
-                   gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in",
-                   gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
+  const bool has_meta = gst_buffer_get_video_meta(picture) != nullptr;
+  const auto place = caps_.cuda ? cuda->place_of(picture) : GstOcellusCuda::Place{};
+  // Only the meta has the row stride, because CUDA memory is padded.
+  if (caps_.cuda && (!place.in_cuda || gst_buffer_n_memory(picture) != 1 || !has_meta)) {
+    return tl::unexpected(make_error(
+        Status::kInvalidArgument,
+        "the caps have the feature " GST_OCELLUS_CUDA_FEATURE
+        ", but the buffer has %u memories, the first is %s CUDA memory, and it has %s "
+        "GstVideoMeta; it must have one CUDA memory and a GstVideoMeta",
+        gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in", has_meta ? "a" : "no"));
   }
   const bool on_device = is_on_device();
-  const auto flags =
-      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? state_.context.get()->map_flag() : 0));
-  *copied = !on_device || place.stale;
+  const auto flags = static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? cuda->map_flag() : 0));
+  *copied = caps_.cuda ? !on_device || place.stale : !has_meta && gst_buffer_n_memory(picture) > 1;
   OCELLUS_TRY(input->map(picture, caps_.video, planes, flags));
   frame->data = input->plane(0);
   frame->stride = input->stride(0);

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <string>
 
-#include "base/gstocellusmessages.h"
 #include "ocellus/character_draw.h"
 
 using namespace ocellus;
@@ -221,8 +220,16 @@ void Results::describe(const GstOcellusMeta* meta, GstStructure* message) const 
   const RecordItems items(info_, meta->record);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, meta->n_items);
-  for (int i = 0; i < items.count(); ++i)
-    append_with_box(&array, structure_of(items, meta->record, i), items.box(i));
+  for (int i = 0; i < items.count(); ++i) {
+    GstStructure* values = structure_of(items, meta->record, i);
+    const Rect box = items.box(i);
+    gst_structure_set(values, "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT,
+                      box.width, "height", G_TYPE_INT, box.height, nullptr);
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&value, values);
+    gst_value_array_append_and_take_value(&array, &value);
+  }
   gst_structure_take_value(message, info_.record->items, &array);
 }
 

@@ -25,6 +25,11 @@ G_END_DECLS
 
 namespace gst_ocellus {
 
+/// Posts the error on the bus.
+void post_error(GstOcellusBase* self, const ocellus::Error& error);
+/// For a buffer that does not match the caps.
+void post_bad_buffer(GstOcellusBase* self, const ocellus::Error& error);
+
 /// The properties that are read with each frame, under the object lock. So copying them takes no
 /// memory.
 struct FrameSettings {
