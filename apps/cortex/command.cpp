@@ -49,10 +49,7 @@ int classify_images(const CortexCommand& command) {
   CortexConfig& cortex = *config.get_if<CortexConfig>();
   const std::string model = cortex.model.c_str();
   const ClassNames names(take(Cortex::read_model_info(model.c_str()), "--model"));
-  const FileImages read = read_file_images(command.images, command.labels,
-                                           cortex.ink == CortexInk::kLight  ? InkColor::kBright
-                                           : cortex.ink == CortexInk::kDark ? InkColor::kDark
-                                                                            : InkColor::kAuto);
+  const FileImages read = read_file_images(command.images, command.labels, ink_color(cortex.ink));
   const std::vector<int> classes = read.classes(names, model);
   if (!command.save_model.empty()) require_writable_model(command.save_model, model.c_str());
   const int batch = set_batches(cortex, read.images, command.batch);
@@ -78,7 +75,7 @@ int classify_images(const CortexCommand& command) {
              batch, percentile(result.batch_ms, 50.0));
   if (result.labeled()) {
     fmt::print("accuracy {:.2f} % ({} of {})\n", 100.0 * result.accuracy(), result.right_count(),
-               counted(static_cast<std::int64_t>(result.count()), "image"));
+               counted(result.count(), "image"));
   }
   return kDone;
 }

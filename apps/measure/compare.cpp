@@ -184,8 +184,8 @@ int compare_frames(const CompareOptions& o) {
                 {"ok", good}});
   } else {
     fmt::print("{} against {}, {}\n  PSNR             mean {}, least {}\n", printable(o.result),
-               printable(o.truth), counted(static_cast<std::int64_t>(numbers.size()), "frame"),
-               psnr_text(mean), psnr_text(least));
+               printable(o.truth), counted(numbers.size(), "frame"), psnr_text(mean),
+               psnr_text(least));
     if (!good) fmt::print("  below the limit: --min-psnr {}\n", o.min_psnr);
   }
   return good ? kDone : kAnswerIsNo;

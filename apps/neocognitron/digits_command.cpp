@@ -67,9 +67,7 @@ class DigitsJob : public FrameJob {
   }
 
   void print_totals() const override {
-    if (knows_text_)
-      fmt::print("{} of {} read correctly\n", right_,
-                 counted(static_cast<std::int64_t>(frames()), "frame"));
+    if (knows_text_) fmt::print("{} of {} read correctly\n", right_, counted(frames(), "frame"));
     FrameJob::print_totals();
   }
 
@@ -87,10 +85,7 @@ int recognize_images(const DigitsCommand& command) {
   OperatorConfig config = command.options.config();
   NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
   const CharacterNames names(digits.model.c_str());
-  const FileImages read = read_file_images(command.images, command.labels,
-                                           digits.ink == CharacterInk::kDark    ? InkColor::kDark
-                                           : digits.ink == CharacterInk::kLight ? InkColor::kBright
-                                                                                : InkColor::kAuto,
+  const FileImages read = read_file_images(command.images, command.labels, ink_color(digits.ink),
                                            kLeastCharacterSide, kLargestCharacterSide);
   const std::vector<int> classes = read.classes(names, digits.model.c_str());
   digits.fields = {};

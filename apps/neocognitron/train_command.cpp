@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -60,14 +59,12 @@ LabelLine parse_label_line(const std::string& line) {
   if (parsed.file.empty())
     throw InputError("it must have an image file, the characters, and their boxes");
   NeocognitronConfig config;
-  if (const Expected<void> set = set_option(config, "fields", boxes); !set)
-    throw InputError(fmt::format("boxes: {}", set.error().text));
+  take(set_option(config, "fields", boxes), "boxes");
   parsed.boxes = config.fields;
   if (parsed.text.size() != static_cast<std::size_t>(parsed.boxes.count)) {
-    throw InputError(
-        fmt::format("{} has {} for {}", printable(parsed.text, kMostOfValue),
-                    counted(static_cast<std::int64_t>(parsed.text.size()), "character"),
-                    counted(parsed.boxes.count, "box", "boxes")));
+    throw InputError(fmt::format("{} has {} for {}", printable(parsed.text, kMostOfValue),
+                                 counted(parsed.text.size(), "character"),
+                                 counted(parsed.boxes.count, "box", "boxes")));
   }
   return parsed;
 }
@@ -85,8 +82,7 @@ void add_labeled_frame(const LabelLine& line, const std::string& folder, Labeled
     boxes.push_back(
         {line.boxes.fields[i], static_cast<std::uint16_t>(named - images.names.begin())});
   }
-  const Expected<std::size_t> added = add_characters(image.view(0, 0), boxes, images);
-  if (!added) throw InputError(added.error().text);
+  take(add_characters(image.view(0, 0), boxes, images));
 }
 
 /// Reads a text file with a frame on each line: an image file, the characters in it, and their
@@ -255,9 +251,8 @@ void print_report(const TrainOptions& options, const Images& images,
     print_json(object);
     return;
   }
-  fmt::print("learned {} of {} in {:.1f} s\n",
-             counted(static_cast<std::int64_t>(images.training.count()), "image"),
-             counted(static_cast<std::int64_t>(network.names.size()), "class", "classes"), seconds);
+  fmt::print("learned {} of {} in {:.1f} s\n", counted(images.training.count(), "image"),
+             counted(network.names.size(), "class", "classes"), seconds);
   fmt::print("planes {}, {} and {}, {}\n", network.planes[0], network.planes[1], network.planes[2],
              counted(network.planes[3], "reference"));
   if (validation) {
@@ -292,7 +287,6 @@ void run_train(const TrainOptions& options) {
   require_writable(options.out);
   if (!options.checkpoint.empty()) require_writable(options.checkpoint);
 
-  const StopsEarly stops;
   TrainingWatch watch;
   training.progress = std::ref(watch);
   std::exception_ptr write_error;  // the library takes no exceptions
@@ -312,26 +306,24 @@ void run_train(const TrainOptions& options) {
                                     : fmt::format("ocellus: stopped; --resume goes on from {}\n",
                                                   printable(options.checkpoint)));
   };
-  const auto begin = std::chrono::steady_clock::now();
   Expected<TrainedNeocognitron> trained =
       from ? extend_neocognitron(*from, images.training, training)
            : train_neocognitron(images.training, training);
   if (!trained && write_error) std::rethrow_exception(write_error);
   if (!trained && stop_signal() != 0) return stopped();  // main ends by the signal
   TrainedNeocognitron network = take(std::move(trained), "train");
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
 
   std::optional<Validation> validation;
   if (images.validation.count() > 0) {
-    const Expected<std::vector<CharacterScores>> scores =
+    Expected<std::vector<CharacterScores>> recognized =
         recognize(network, images.validation, training.threads, std::ref(watch));
-    if (!scores && stop_signal() != 0) return stopped();
-    if (!scores) throw InputError(scores.error().text);
+    if (!recognized && stop_signal() != 0) return stopped();
+    const std::vector<CharacterScores> scores = take(std::move(recognized));
     const std::vector<int> classes = classes_of(network, images.validation);
-    validation = count_right(network, *scores, classes);
+    validation = count_right(network, scores, classes);
     // More images of few classes tell little of the others.
-    if (!from) network.calibration = take(fit_confidence(*scores, classes), "--validation");
+    if (!from) network.calibration = take(fit_confidence(scores, classes), "--validation");
   }
   watch.end();
   const std::string note = !options.note.empty() ? options.note

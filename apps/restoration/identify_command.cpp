@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +14,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/input_guard.h"
+#include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
@@ -45,19 +46,11 @@ struct IdentifyOptions {
 std::vector<double> numbers(const std::string& option, std::string_view text, std::size_t count,
                             const char* form) {
   std::vector<double> values;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    double value = 0.0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc{} || !std::isfinite(value)) break;
-    values.push_back(value);
-    at = next;
-    if (at == end) break;
-    if (*at != ',') break;
-    ++at;
-  }
-  if (at != end || values.size() != count)
+  for (const std::string& part : split(std::string(text), ','))
+    values.push_back(number_of<double>(part).value_or(std::numeric_limits<double>::infinity()));
+  const bool good =
+      std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  if (!good || values.size() != count)
     throw InputError(fmt::format("{} is \"{}\"; it must be {}", option, printable(text), form));
   return values;
 }
