@@ -44,10 +44,7 @@ class ImageFiles : public FrameSource {
   bool read(InputFrame& frame) override {
     if (position_ == paths_.size()) return false;
     frame.image = read_image(paths_[position_], color_ ? &frame.color : nullptr);
-    frame.chroma_u.clear();
-    frame.chroma_v.clear();
     frame.number = first_ + static_cast<long>(position_++);
-    frame.timestamp_ns = 0;
     return true;
   }
 
