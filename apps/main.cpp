@@ -1,12 +1,6 @@
 // The program `ocellus`: its subcommands.
 #include "apps/common/common.h"
-#include "apps/cortex/commands.h"
-#include "apps/halftone/template_command.h"
-#include "apps/neocognitron/digits_command.h"
-#include "apps/optical_flow/kernels_command.h"
 #include "apps/program.h"
-#include "apps/program_pages.h"
-#include "apps/restoration/command.h"
 
 namespace {
 

@@ -1,6 +1,4 @@
 // ocellus completion, ocellus manual: scripts and a page made from the program's own commands.
-#include "apps/program_pages.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

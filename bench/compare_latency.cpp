@@ -13,7 +13,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/input_file.h"
-#include "apps/measure/histogram_text.h"
+#include "apps/measure/svg_plot.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
 #include "bench/curve_plot.h"

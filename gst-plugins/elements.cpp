@@ -2,18 +2,18 @@
 #include "elements.h"
 
 #include "base/gstocellusbase.h"
-#include "gstocellusflow.h"
 
 extern const GstOcellusElement gst_ocellus_cnn;
 extern const GstOcellusElement gst_ocellus_cortex;
 extern const GstOcellusElement gst_ocellus_digits;
 extern const GstOcellusElement gst_ocellus_filter;
+extern const GstOcellusElement gst_ocellus_flow;
 extern const GstOcellusElement gst_ocellus_halftone;
 extern const GstOcellusElement gst_ocellus_restore;
 
 gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   gboolean done = TRUE;
-  done &= GST_ELEMENT_REGISTER(ocellusflow, plugin);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_flow);
   done &= gst_ocellus_element_register(plugin, gst_ocellus_filter);
   done &= gst_ocellus_element_register(plugin, gst_ocellus_halftone);
   done &= gst_ocellus_element_register(plugin, gst_ocellus_cnn);

@@ -69,24 +69,20 @@
  * ocellusflow backend=cuda depth=3 post-messages=true ! fakesink sync=false
  * ]| Processes a file at the full rate of the device.
  */
-#include "gstocellusflow.h"
-
 #include <cmath>
 
 #include "base/gstocellusmeta.h"
-#include "base/gstocellusoptions.h"
 #include "gstocelluskernels.h"
 #include "ocellus/flow_draw.h"
 #include "ocellus/optical_flow.h"
 
-// The rows of OverlayConfig::options().
-enum { PROP_DRAW_OPTIONS = 100 };
+using namespace ocellus;
 
-struct _GstOcellusFlow {
+struct GstOcellusFlow {
   GstOcellusBase parent_instance;
 
   // Properties; guarded by the object lock.
-  ocellus::OverlayConfig overlay;
+  OverlayConfig overlay;
 
   // Streaming thread; from the configuration.
   gfloat min_motion;
@@ -95,61 +91,44 @@ struct _GstOcellusFlow {
   gfloat scale;          // largest motion drawn so far
 };
 
-G_DEFINE_TYPE(GstOcellusFlow, gst_ocellus_flow, GST_TYPE_OCELLUS_BASE)
-GST_ELEMENT_REGISTER_DEFINE(ocellusflow, "ocellusflow", GST_RANK_NONE, GST_TYPE_OCELLUS_FLOW)
-
-// ---- GstOcellusBase
-
-static ocellus::ImageSize gst_ocellus_flow_trial_size(const ocellus::OperatorConfig& config) {
-  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  return gst_ocellus::trial_size_of(flow.kernels, flow.roi);
+static GstOcellusFlow* flow_of(gpointer element) {
+  return static_cast<GstOcellusFlow*>(element);
 }
 
-static ocellus::Expected<void> gst_ocellus_flow_check_settings(
-    const ocellus::OperatorConfig& config) {
-  const auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
-  return gst_ocellus::check_kernels(flow.kernels, flow.roi);
-}
-
-static void gst_ocellus_flow_adapt(GstOcellusBase* base, ocellus::OperatorConfig& config) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  auto& flow = *config.get_if<ocellus::OpticalFlowConfig>();
+static void adapt(GstOcellusBase* base, OperatorConfig& config) {
+  GstOcellusFlow* self = flow_of(base);
+  auto& flow = *config.get_if<OpticalFlowConfig>();
   self->min_motion = flow.min_motion;
   self->min_deviations = flow.min_deviations;
   self->draws_boxes = flow.objects > 0;
   self->scale = 0.0f;
   // What belongs to no object is not drawn.
-  if (gst_ocellus_base_get_draw(base) && flow.objects == 0)
-    flow.objects = ocellus::kMaxMovingObjects;
+  if (gst_ocellus_base_get_draw(base) && flow.objects == 0) flow.objects = kMaxMovingObjects;
   flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
 }
 
-static ocellus::Rect gst_ocellus_flow_region(const ocellus::OperatorConfig& config) {
-  return config.get_if<ocellus::OpticalFlowConfig>()->roi;
-}
-
-static ocellus::FlowOutput field_of(GstBuffer* buffer) {
+static FlowOutput field_of(GstBuffer* buffer) {
   const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
   const auto plane = [meta](const gchar* name) {
-    ocellus::ImageView view;
+    ImageView view;
     const GstOcellusPlane* found = gst_ocellus_meta_get_plane(meta, name);
     if (found == nullptr) return view;
     view.data = const_cast<gpointer>(found->data);
     view.size = {found->width, found->height};
     view.stride = static_cast<std::ptrdiff_t>(found->stride);
-    view.format = ocellus::PixelFormat::kFloat32;
+    view.format = PixelFormat::kFloat32;
     return view;
   };
   return {plane("u"), plane("v"), plane("confidence"), plane("deviation")};
 }
 
-static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
-                                  const ocellus::OverlayImage& image) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(base);
-  GST_OBJECT_LOCK(self);
-  ocellus::OverlayConfig overlay = self->overlay;
-  GST_OBJECT_UNLOCK(self);
-  const ocellus::FlowOutput field = field_of(buffer);
+static void draw(GstOcellusBase* base, GstBuffer* buffer, const OverlayImage& image) {
+  GstOcellusFlow* self = flow_of(base);
+  OverlayConfig overlay = [self] {
+    const GstOcellusLock lock(self);
+    return self->overlay;
+  }();
+  const FlowOutput field = field_of(buffer);
   const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
   overlay.roi = {meta->planes[0].x, meta->planes[0].y, meta->planes[0].width,
                  meta->planes[0].height};
@@ -157,18 +136,17 @@ static void gst_ocellus_flow_draw(GstOcellusBase* base, GstBuffer* buffer,
   overlay.min_deviations = self->min_deviations;
   if (meta->info->record_bytes > 0)
     overlay.objects =
-        static_cast<const ocellus::MovingObjectsRecord*>(static_cast<gconstpointer>(meta->record));
-  if (overlay.max_motion == 0.0f && overlay.style != ocellus::FlowStyle::kNone)
-    overlay.max_motion = self->scale = ocellus::grown_flow_scale(field, self->scale);
-  if (self->draws_boxes && overlay.objects != nullptr)
-    ocellus::draw_moving_objects(*overlay.objects, image);
+        static_cast<const MovingObjectsRecord*>(static_cast<gconstpointer>(meta->record));
+  if (overlay.max_motion == 0.0f && overlay.style != FlowStyle::kNone)
+    overlay.max_motion = self->scale = grown_flow_scale(field, self->scale);
+  if (self->draws_boxes && overlay.objects != nullptr) draw_moving_objects(*overlay.objects, image);
   // The legend covers boxes, not the other way round.
-  ocellus::draw_flow_overlay(field, overlay, image);
+  draw_flow_overlay(field, overlay, image);
 }
 
-static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) {
-  const ocellus::FlowOutput field = field_of(buffer);
-  const ocellus::ImageSize size = field.u.size;
+static void describe(GstOcellusBase*, GstBuffer* buffer, GstStructure* message) {
+  const FlowOutput field = field_of(buffer);
+  const ImageSize size = field.u.size;
   gdouble u = 0.0;
   gdouble v = 0.0;
   guint64 valid = 0;
@@ -188,68 +166,23 @@ static void gst_ocellus_flow_describe(GstOcellusBase*, GstBuffer* buffer, GstStr
                     "valid", G_TYPE_DOUBLE, static_cast<gdouble>(valid) / pixels, nullptr);
 }
 
-// ---- GObject
-
-// The row of a property of drawing, or null.
-static const ocellus::Option* draw_option(guint id) {
-  const ocellus::OptionTable table = ocellus::OverlayConfig::options();
-  return id >= PROP_DRAW_OPTIONS && id - PROP_DRAW_OPTIONS < table.size()
-             ? &table[id - PROP_DRAW_OPTIONS]
-             : nullptr;
+static void class_init(GstOcellusBaseClass* klass) {
+  gst_ocellus::install_kernels(klass);
+  gst_ocellus_base_class_install_draw(klass, "Draw the flow over the picture");
+  const OverlayConfig defaults;
+  gst_ocellus_base_class_install_drawing(
+      klass, OverlayConfig::options(), &defaults,
+      [](GstOcellusBase* self) -> gpointer { return &flow_of(self)->overlay; });
+  klass->adapt = adapt;
+  klass->draw = draw;
+  klass->describe = describe;
 }
 
-static void gst_ocellus_flow_set_property(GObject* object, guint id, const GValue* value,
-                                          GParamSpec* pspec) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
-  const ocellus::Option* option = draw_option(id);
-  if (option == nullptr) {
-    G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->set_property(object, id, value, pspec);
-  } else if (gst_ocellus_base_may_configure(GST_OCELLUS_BASE(self), pspec)) {
-    GST_OBJECT_LOCK(self);
-    gst_ocellus::set_option(*option, &self->overlay, value);
-    GST_OBJECT_UNLOCK(self);
-  }
-}
-
-static void gst_ocellus_flow_get_property(GObject* object, guint id, GValue* value,
-                                          GParamSpec* pspec) {
-  GstOcellusFlow* self = GST_OCELLUS_FLOW(object);
-  const ocellus::Option* option = draw_option(id);
-  if (option == nullptr) {
-    G_OBJECT_CLASS(gst_ocellus_flow_parent_class)->get_property(object, id, value, pspec);
-    return;
-  }
-  GST_OBJECT_LOCK(self);
-  gst_ocellus::get_option(*option, &self->overlay, value);
-  GST_OBJECT_UNLOCK(self);
-}
-
-static void gst_ocellus_flow_class_init(GstOcellusFlowClass* klass) {
-  GObjectClass* object_class = G_OBJECT_CLASS(klass);
-  GstOcellusBaseClass* base_class = GST_OCELLUS_BASE_CLASS(klass);
-
-  object_class->set_property = gst_ocellus_flow_set_property;
-  object_class->get_property = gst_ocellus_flow_get_property;
-  gst_ocellus_base_class_install_align(base_class);
-  gst_ocellus_base_class_install_draw(base_class, "Draw the flow over the picture");
-  const ocellus::OverlayConfig drawing;
-  gst_ocellus::install_table(object_class, PROP_DRAW_OPTIONS, ocellus::OverlayConfig::options(),
-                             &drawing, static_cast<GParamFlags>(GST_PARAM_MUTABLE_PLAYING));
-
-  gst_element_class_set_static_metadata(
-      GST_ELEMENT_CLASS(klass), "Ocellus optical flow", "Filter/Analyzer/Video",
-      "Measures the motion of each pixel and attaches it to the buffers as GstOcellusMeta",
-      "The Ocellus authors");
-
-  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator("flow"));
-  base_class->trial_size = gst_ocellus_flow_trial_size;
-  base_class->check_settings = gst_ocellus_flow_check_settings;
-  base_class->adapt = gst_ocellus_flow_adapt;
-  base_class->region = gst_ocellus_flow_region;
-  base_class->draw = gst_ocellus_flow_draw;
-  base_class->describe = gst_ocellus_flow_describe;
-}
-
-static void gst_ocellus_flow_init(GstOcellusFlow* self) {
-  self->overlay = {};
-}
+extern const GstOcellusElement gst_ocellus_flow = {
+    "flow",
+    "Ocellus optical flow",
+    "Filter/Analyzer/Video",
+    "Measures the motion of each pixel and attaches it to the buffers as GstOcellusMeta",
+    class_init,
+    sizeof(GstOcellusFlow),
+    [](GTypeInstance* self, gpointer) { flow_of(self)->overlay = {}; }};

@@ -3,24 +3,21 @@
 
 #include "base/gstocellusbase.h"
 
-using ocellus::ChainConfig;
-using ocellus::CnnConfig;
-using ocellus::HalftoneConfig;
-using ocellus::OperatorConfig;
+using namespace ocellus;
 
 // The file of the initial state must have the size of the pictures. Any error is found again with
 // the configuration.
-static ocellus::ImageSize trial_size(const OperatorConfig& config) {
+static ImageSize trial_size(const OperatorConfig& config) {
   const CnnConfig* cnn = config.get_if<CnnConfig>();
   if (cnn == nullptr || cnn->initial.empty()) return kGstOcellusTrialSize;
-  return ocellus::Cnn::read_initial_size(cnn->initial.c_str()).value_or(kGstOcellusTrialSize);
+  return Cnn::read_initial_size(cnn->initial.c_str()).value_or(kGstOcellusTrialSize);
 }
 
 // Input and output have the same caps, so they have the same format and range.
 static void adapt(GstOcellusBase*, OperatorConfig& config) {
   ChainConfig* chain = config.get_if<HalftoneConfig>();
   if (chain == nullptr) chain = config.get_if<CnnConfig>();
-  chain->output_format = ocellus::luma_format(chain->format);
+  chain->output_format = luma_format(chain->format);
   chain->output_range = chain->input_range;
 }
 

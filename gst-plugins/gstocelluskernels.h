@@ -2,15 +2,12 @@
 #pragma once
 
 #include "base/gstocellusbase.h"
-#include "ocellus/kernel_taps.h"
 
 namespace gst_ocellus {
 
-/// The size of frames with which a configuration is checked before the caps are known.
-ocellus::ImageSize trial_size_of(const ocellus::KernelConfig& kernels, const ocellus::Rect& roi);
-
-/// Reads all taps of a kernel file. Otherwise only the creation of the operator would.
-ocellus::Expected<void> check_kernels(const ocellus::KernelConfig& kernels,
-                                      const ocellus::Rect& roi);
+/// For class_init of an element whose operator has kernels: installs `align` and sets the functions
+/// that read kernels and region. All taps of a kernel file are read before the caps are known.
+/// Otherwise only the creation of the operator would.
+void install_kernels(GstOcellusBaseClass* klass);
 
 }  // namespace gst_ocellus

@@ -10,20 +10,9 @@ GST_DEBUG_CATEGORY_STATIC(gst_ocellus_debug);
 #define GST_CAT_DEFAULT gst_ocellus_debug
 
 static void forward_log(void*, ocellus::LogLevel level, const char* message) {
-  switch (level) {
-    case ocellus::LogLevel::kDebug:
-      GST_DEBUG("%s", message);
-      break;
-    case ocellus::LogLevel::kInfo:
-      GST_INFO("%s", message);
-      break;
-    case ocellus::LogLevel::kWarning:
-      GST_WARNING("%s", message);
-      break;
-    case ocellus::LogLevel::kError:
-      GST_ERROR("%s", message);
-      break;
-  }
+  static constexpr GstDebugLevel kLevels[] = {GST_LEVEL_DEBUG, GST_LEVEL_INFO, GST_LEVEL_WARNING,
+                                              GST_LEVEL_ERROR};
+  GST_CAT_LEVEL_LOG(gst_ocellus_debug, kLevels[static_cast<int>(level)], nullptr, "%s", message);
 }
 #endif
 

@@ -36,13 +36,6 @@ struct SourceInfo {
   PixelFormat format = PixelFormat::kGray8;
 };
 
-void copy_plane(const ImageView& from, std::vector<float>& to) {
-  const auto width = static_cast<std::size_t>(from.size.width);
-  to.resize(width * static_cast<std::size_t>(from.size.height));
-  for (int y = 0; y < from.size.height; ++y)
-    std::copy_n(from.row<float>(y), width, to.begin() + static_cast<std::ptrdiff_t>(width) * y);
-}
-
 /// Ends all ranks after an error that only this one has.
 [[noreturn]] void abort_ranks(MPI_Comm communicator, const std::string& text) {
   tell(fmt::format("ocellus-cluster: rank {}: {}\n", rank_of(communicator), printable(text)));
@@ -79,8 +72,7 @@ class RootJob {
       input_.report_interruption(written_, "field");
       return kBadInput;
     }
-    if (Expected<void> finished = cluster_.finish(); !finished)
-      throw InputError(finished.error().text);
+    take(cluster_.finish());
     report();
     return failed_ ? kBadInput : kDone;
   }
@@ -112,17 +104,15 @@ class RootJob {
   void submit(FramePointer frame) {
     const Frame view =
         frame->image.view(static_cast<std::uint64_t>(frame->number), frame->timestamp_ns);
-    if (Expected<void> done = cluster_.submit(view); !done) throw InputError(done.error().text);
+    take(cluster_.submit(view));
     window_.push_back(std::move(frame));
     if (submitted_++ == 0) began_ = Clock::now();
   }
 
   void take_field(std::chrono::microseconds patience) {
-    const Expected<ClusterField> field = cluster_.wait(Deadline::after(patience));
-    if (!field) {
-      if (field.error().status == Status::kDeadlineMissed) return;
-      throw InputError(field.error().text);
-    }
+    const Expected<ClusterField> waited = cluster_.wait(Deadline::after(patience));
+    if (!waited && waited.error().status == Status::kDeadlineMissed) return;
+    const ClusterField field = take(waited);
     if (writer_ && !writer_->room()) {
       // The cluster goes on with its other frames meanwhile.
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -130,12 +120,12 @@ class RootJob {
     }
     // Frame n gives the field of frame n - after_.
     while (window_.size() > static_cast<std::size_t>(after_) + in_flight()) window_.pop_front();
-    if (!field->warming_up) {
+    if (!field.warming_up) {
       ++fields_;
       if (writer_) {
-        writer_->push(described(*field, writer_->reuse()));
+        writer_->push(described(field, writer_->reuse()));
       } else if (!output_.none()) {
-        last_ = described(*field, std::move(last_));
+        last_ = described(field, std::move(last_));
       }
     }
     cluster_.release();
@@ -208,11 +198,10 @@ class RootJob {
     }
     print_input(input_, config_.flow.size, counted(cluster_.ranks(), "rank"), cluster_.engine());
     fmt::print("{} of {} frames, {:.1f} frames/s, {:.1f} % of the transfers overlapped\n",
-               counted(static_cast<std::int64_t>(fields_), "field"), submitted_, rate,
-               100.0 * totals.overlap);
+               counted(fields_, "field"), submitted_, rate, 100.0 * totals.overlap);
     if (input_.source().live())
       fmt::print("{} dropped, because the source was faster than the cluster\n",
-                 counted(static_cast<std::int64_t>(dropped_), "frame"));
+                 counted(dropped_, "frame"));
     if (command_.ranks_report) print_ranks(ranks);
     if (fields_output_.colored())
       fmt::print("colors are saturated at {:.2f} px per frame\n", fields_output_.max_motion());
@@ -361,28 +350,23 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_option("--grid", o->grid,
                       "Regions as COLUMNSxROWS; their product is the number of ranks (default: one "
                       "column)");
-  command
-      ->add_option("--fan-out", o->fan_out,
-                   "Most ranks that a rank sends frames to: frames and results take a tree; 0: the "
-                   "root sends to all")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
-  command->add_option("--frames-in-flight", o->frames_in_flight, "Frames that the ranks work on")
-      ->check(CLI::Range(1, kMaxClusterFrames))
-      ->capture_default_str();
+  add_value(*command, "--fan-out", o->fan_out,
+            "Most ranks that a rank sends frames to: frames and results take a tree; 0: the "
+            "root sends to all")
+      ->check(CLI::Range(0, 1024));
+  add_value(*command, "--frames-in-flight", o->frames_in_flight, "Frames that the ranks work on")
+      ->check(CLI::Range(1, kMaxClusterFrames));
   command->add_flag("--no-split", o->no_split,
                     "Wait for each transfer as soon as it is started, as in the paper's pipeline "
                     "of five stages");
   command->add_flag("--collective", o->collective,
                     "Send frames and results by MPI_Iscatterv and MPI_Igatherv in place of "
                     "messages; one column of regions only");
-  command
-      ->add_option("--halo", o->halo,
-                   "How halos leave a CUDA device: peer (copies between the devices of a host), "
-                   "direct (a CUDA-aware MPI), staged (through page-locked memory), or auto: the "
-                   "first that is possible")
-      ->check(CLI::IsMember({"auto", "peer", "direct", "staged"}))
-      ->capture_default_str();
+  add_value(*command, "--halo", o->halo,
+            "How halos leave a CUDA device: peer (copies between the devices of a host), "
+            "direct (a CUDA-aware MPI), staged (through page-locked memory), or auto: the "
+            "first that is possible")
+      ->check(CLI::IsMember({"auto", "peer", "direct", "staged"}));
   command->add_flag("--equal-regions", o->equal_regions,
                     "Do not measure the ranks: all regions have the same size");
   command->add_flag("--ranks-report", o->ranks_report, "Print times and bytes of each rank");
@@ -391,12 +375,10 @@ void add_cluster_flow_command(CLI::App& program, MPI_Comm communicator, int& exi
   command->add_flag("--bench", o->bench,
                     "Measure frames per second on one rank and on all, with and without results "
                     "at the root");
-  command->add_option("--bench-frames", o->bench_frames, "Frames of each measurement")
-      ->check(CLI::Range(5, 100000))
-      ->capture_default_str();
-  command->add_option("--bench-rounds", o->bench_rounds, "Measurements of each row, in turns")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+  add_value(*command, "--bench-frames", o->bench_frames, "Frames of each measurement")
+      ->check(CLI::Range(5, 100000));
+  add_value(*command, "--bench-rounds", o->bench_rounds, "Measurements of each row, in turns")
+      ->check(CLI::Range(1, 1000));
   command->add_flag("--bench-resident", o->bench_resident,
                     "Measure only rows whose frames and results stay on the ranks");
   command->add_option("--plot", o->plot, "Draw the rates of --bench to this .svg file");

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -25,15 +24,11 @@ void add_json_lines_option(CLI::App& command, CommonOptions& options) {
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
-  command.add_option("--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)")
-      ->capture_default_str();
-  command
-      .add_option(
-          "--threads", options.threads,
-          fmt::format(
-              "Number of worker threads, 1 to {}; 0: one for each CPU that the process may use",
-              kMaxWorkers))
-      ->capture_default_str()
+  add_value(command, "--backend", options.backend, "auto, cpu, cuda or cuda:N (device number N)");
+  add_value(
+      command, "--threads", options.threads,
+      fmt::format("Number of worker threads, 1 to {}; 0: one for each CPU that the process may use",
+                  kMaxWorkers))
       ->check(CLI::Range(0, kMaxWorkers));
   const EngineConfig defaults;
   options.engine.add_to(command, "Options of the engine", &defaults);
@@ -125,15 +120,10 @@ double percentile(std::vector<double> values, double percent) {
 }
 
 ImageSize parse_size(const std::string& text, const std::string& option) {
-  ImageSize size;
-  const char* const end = text.data() + text.size();
-  const auto width = std::from_chars(text.data(), end, size.width);
-  bool good = width.ec == std::errc() && width.ptr != end && *width.ptr == 'x';
-  if (good) {
-    const auto height = std::from_chars(width.ptr + 1, end, size.height);
-    good = height.ec == std::errc() && height.ptr == end;
-  }
-  if (!good || size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
+  const std::size_t cross = std::min(text.find('x'), text.size() - 1);
+  const ImageSize size{number_of<int>(text.substr(0, cross)).value_or(0),
+                       number_of<int>(text.substr(cross + 1)).value_or(0)};
+  if (size.width < 1 || size.height < 1 || size.width > kMaxImageSide ||
       size.height > kMaxImageSide) {
     throw InputError(
         fmt::format("{} is '{}'; it must be WIDTHxHEIGHT, such as 640x480, each 1 to {}", option,

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,13 +27,13 @@ enum ExitCode : int {
   kBadInput = 2,    ///< wrong usage, or an input that cannot be read
 };
 
-/// Returns the value of an Expected. Throws InputError with `context` before the library's error
-/// text, and Stopped for the error of that name.
+/// Returns the value of an Expected. Throws InputError with the library's error text, which
+/// `context` precedes unless it is empty, and Stopped for the error of that name.
 template <typename T>
-T take(Expected<T> value, const std::string& context) {
+T take(Expected<T> value, const std::string& context = "") {
   if (!value) {
     if (value.error().status == Status::kStopped) throw Stopped();
-    throw InputError(context + ": " +
+    throw InputError((context.empty() ? "" : context + ": ") +
                      (value.error().text[0] != '\0' ? value.error().text
                                                     : status_message(value.error().status)));
   }
@@ -46,6 +50,11 @@ struct CommonOptions {
   bool json_lines = false;  ///< of commands with FRAMES
 };
 
+/// Adds an option whose help shows its default.
+template <typename T>
+CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std::string& help) {
+  return command.add_option(name, value, help)->capture_default_str();
+}
 void add_common_options(CLI::App& command, CommonOptions& options);
 void add_json_option(CLI::App& command, bool& json);
 /// Adds --json-lines, for a command whose report has frames.
@@ -89,6 +98,10 @@ std::string cpu_text(const EngineInfo& engine);
 
 /// "1 frame", "2 frames".
 std::string counted(std::int64_t count, const std::string& one, const std::string& many = "");
+template <std::integral Count>
+std::string counted(Count count, const std::string& one, const std::string& many = "") {
+  return counted(static_cast<std::int64_t>(count), one, many);
+}
 
 /// Three significant digits, never with an exponent: "33.3", "1330", "0.00123".
 std::string short_number(double value);
@@ -98,6 +111,15 @@ bool percentile_is_known(std::int64_t count, double percent);
 
 /// The smallest value v for which at least `percent` percent of the values are at most v.
 double percentile(std::vector<double> values, double percent);
+
+/// The number that is the whole text, or nothing.
+template <typename Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && next == end ? std::optional(number) : std::nullopt;
+}
 
 /// Parses a size such as "640x480". Throws InputError that names `option`.
 ImageSize parse_size(const std::string& text, const std::string& option);
@@ -133,5 +155,16 @@ void add_cell_commands(CLI::App& program, int& exit_code);  // halftone and cnn
 void add_compare_command(CLI::App& program, int& exit_code);
 void add_latency_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
+void add_template_command(CLI::App& program, int& exit_code);
+void add_kernels_command(CLI::App& program, int& exit_code);
+void add_restoration_command(CLI::App& program, int& exit_code);  // restore and identify
+void add_identify_command(CLI::App& program, int& exit_code);     // alone
+void add_digits_command(CLI::App& program, int& exit_code);
+void add_cortex_command(CLI::App& program, int& exit_code);
+void add_train_digits_command(CLI::App& train, int& exit_code);
+void add_train_cortex_command(CLI::App& train, int& exit_code);
+void add_train_network_command(CLI::App& train, int& exit_code);
+/// Adds `completion` and `manual`, which print scripts and the page of all commands of `program`.
+void add_page_commands(CLI::App& program, int& exit_code);
 
 }  // namespace ocellus::app

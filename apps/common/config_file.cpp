@@ -1,5 +1,6 @@
 #include "apps/common/config_file.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,6 +24,21 @@ std::vector<OptionSetting> settings_of(const OptionTexts& texts) {
   settings.reserve(texts.size());
   for (const auto& [name, value] : texts) settings.push_back({name, value});
   return settings;
+}
+
+bool sets_option(const OptionTexts& texts, OptionTable table, const std::string& name) {
+  const Option* const row = find_option(table, name);
+  return row != nullptr && std::any_of(texts.begin(), texts.end(), [&](const auto& text) {
+           return find_option(table, text.first) == row;
+         });
+}
+
+void set_text(OptionTexts& texts, OptionTable table, const std::string& name,
+              const std::string& value) {
+  if (const Option* const row = find_option(table, name)) {
+    std::erase_if(texts, [&](const auto& text) { return find_option(table, text.first) == row; });
+  }
+  texts.emplace_back(name, value);
 }
 
 Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts) {

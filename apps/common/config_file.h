@@ -16,6 +16,12 @@ using OptionTexts = std::vector<std::pair<std::string, std::string>>;
 /// The same. The texts must outlive the result.
 std::vector<OptionSetting> settings_of(const OptionTexts& texts);
 
+/// Whether one of the texts is for the option of this name, which '-' may spell in place of '_'.
+bool sets_option(const OptionTexts& texts, OptionTable table, const std::string& name);
+/// Appends a text in place of others for the same option. A name that is unknown replaces nothing.
+void set_text(OptionTexts& texts, OptionTable table, const std::string& name,
+              const std::string& value);
+
 /// Sets options by name. Errors are those of OperatorConfig::set_options.
 Expected<void> set_options(OperatorConfig& config, const OptionTexts& texts);
 

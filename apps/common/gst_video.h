@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ocellus/frame.h"
+#include "ocellus/overlay_image.h"
 
 namespace ocellus::app {
 
@@ -24,28 +25,35 @@ static_assert(
     G_BYTE_ORDER == G_LITTLE_ENDIAN,
     "GRAY16_LE is passed to the library unchanged, which reads 16 bits in host byte order");
 
-/// The library's pixel format of the first plane: luma, or pixels with color.
+/// A format of GStreamer in the library's types.
+struct VideoFormat {
+  GstVideoFormat video;
+  PixelFormat pixels;  ///< of the first plane: luma, or pixels with color
+  OverlayImage::Format overlay;
+};
+inline constexpr VideoFormat kVideoFormats[] = {
+    {GST_VIDEO_FORMAT_GRAY8, PixelFormat::kGray8, OverlayImage::Format::kGray8},
+    {GST_VIDEO_FORMAT_GRAY16_LE, PixelFormat::kGray16, OverlayImage::Format::kGray16},
+    {GST_VIDEO_FORMAT_I420, PixelFormat::kGray8, OverlayImage::Format::kI420},
+    {GST_VIDEO_FORMAT_NV12, PixelFormat::kGray8, OverlayImage::Format::kNv12},
+    {GST_VIDEO_FORMAT_YUY2, PixelFormat::kYuy2, OverlayImage::Format::kYuy2},
+    {GST_VIDEO_FORMAT_UYVY, PixelFormat::kUyvy, OverlayImage::Format::kUyvy},
+    {GST_VIDEO_FORMAT_BGR, PixelFormat::kBgr, OverlayImage::Format::kBgr},
+    {GST_VIDEO_FORMAT_RGB, PixelFormat::kRgb, OverlayImage::Format::kRgb},
+    {GST_VIDEO_FORMAT_BGRx, PixelFormat::kBgrx, OverlayImage::Format::kBgrx},
+    {GST_VIDEO_FORMAT_BGRA, PixelFormat::kBgrx, OverlayImage::Format::kBgrx},
+    {GST_VIDEO_FORMAT_RGBx, PixelFormat::kRgbx, OverlayImage::Format::kRgbx},
+    {GST_VIDEO_FORMAT_RGBA, PixelFormat::kRgbx, OverlayImage::Format::kRgbx},
+};
+
+/// Formats that are not in the table have 8 bits of luma in their first plane.
+inline const VideoFormat& video_format(const GstVideoInfo& video) {
+  for (const VideoFormat& format : kVideoFormats)
+    if (format.video == GST_VIDEO_INFO_FORMAT(&video)) return format;
+  return kVideoFormats[0];
+}
 inline PixelFormat pixel_format(const GstVideoInfo& video) {
-  switch (GST_VIDEO_INFO_FORMAT(&video)) {
-    case GST_VIDEO_FORMAT_GRAY16_LE:
-      return PixelFormat::kGray16;
-    case GST_VIDEO_FORMAT_YUY2:
-      return PixelFormat::kYuy2;
-    case GST_VIDEO_FORMAT_UYVY:
-      return PixelFormat::kUyvy;
-    case GST_VIDEO_FORMAT_BGR:
-      return PixelFormat::kBgr;
-    case GST_VIDEO_FORMAT_RGB:
-      return PixelFormat::kRgb;
-    case GST_VIDEO_FORMAT_BGRx:
-    case GST_VIDEO_FORMAT_BGRA:
-      return PixelFormat::kBgrx;
-    case GST_VIDEO_FORMAT_RGBx:
-    case GST_VIDEO_FORMAT_RGBA:
-      return PixelFormat::kRgbx;
-    default:
-      return PixelFormat::kGray8;
-  }
+  return video_format(video).pixels;
 }
 
 /// The range of the colorimetry. GStreamer accepts any number there; a number that is not in the

@@ -192,30 +192,16 @@ void OperatorOptions::add_to(CLI::App& command) {
 OptionTexts OperatorOptions::given() const {
   OptionTexts texts;
   if (!file_.empty()) texts = read_config_file(file_, *description_);
-  for (const auto& given : options_.given()) {
-    // A name in a file may contain '-' in place of '_'.
-    std::erase_if(texts, [&](const auto& in_file) {
-      return find_option(description_->options, in_file.first) ==
-             find_option(description_->options, given.first);
-    });
-    texts.push_back(given);
-  }
+  for (const auto& [name, value] : options_.given())
+    set_text(texts, description_->options, name, value);
   return texts;
 }
 
 OperatorConfig OperatorOptions::config(const OptionTexts& defaults) const {
   OperatorConfig config(*description_);
   OptionTexts texts = given();
-  const auto is_given = [this, &texts](const std::string& name) {
-    return std::any_of(texts.begin(), texts.end(), [&](const auto& text) {
-      return find_option(description_->options, text.first) ==
-             find_option(description_->options, name);
-    });
-  };
-  OptionTexts missing;
   for (const auto& text : defaults)
-    if (!is_given(text.first)) missing.push_back(text);
-  texts.insert(texts.end(), missing.begin(), missing.end());
+    if (!sets_option(texts, description_->options, text.first)) texts.push_back(text);
   if (const Expected<void> set = set_options(config, texts); !set)
     refuse(with_flag(config.options(), set.error().text));
   note_files_of(config);

@@ -51,11 +51,7 @@ OperatorText parse_words(const std::string& flag, const std::vector<std::string>
       options.insert(options.end(), file.begin(), file.end());
       continue;
     }
-    const Option* const row = find_option(description.options, option);
-    std::erase_if(options, [&](const auto& given) {
-      return row != nullptr && find_option(description.options, given.first) == row;
-    });
-    options.emplace_back(option, value);
+    set_text(options, description.options, option, value);
   }
   if (const Expected<void> set = set_options(made.config, options); !set) {
     // Without options in the text, all options are from the command line.
@@ -80,11 +76,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 bool OperatorText::sets(const std::string& option) const {
-  const OptionTable table = config.options();
-  const Option* const row = find_option(table, option);
-  return std::any_of(options.begin(), options.end(), [&](const auto& given) {
-    return row != nullptr && find_option(table, given.first) == row;
-  });
+  return sets_option(options, config.options(), option);
 }
 
 std::string OperatorText::in_context(const std::string& error) const {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "apps/common/device_list.h"
-#include "apps/cortex/commands.h"
 #include "apps/io/frame_job.h"
 #include "apps/io/image_batches.h"
 #include "apps/io/output_file.h"
@@ -50,10 +49,7 @@ int classify_images(const CortexCommand& command) {
   CortexConfig& cortex = *config.get_if<CortexConfig>();
   const std::string model = cortex.model.c_str();
   const ClassNames names(take(Cortex::read_model_info(model.c_str()), "--model"));
-  const FileImages read = read_file_images(command.images, command.labels,
-                                           cortex.ink == CortexInk::kLight  ? InkColor::kBright
-                                           : cortex.ink == CortexInk::kDark ? InkColor::kDark
-                                                                            : InkColor::kAuto);
+  const FileImages read = read_file_images(command.images, command.labels, ink_color(cortex.ink));
   const std::vector<int> classes = read.classes(names, model);
   if (!command.save_model.empty()) require_writable_model(command.save_model, model.c_str());
   const int batch = set_batches(cortex, read.images, command.batch);
@@ -79,7 +75,7 @@ int classify_images(const CortexCommand& command) {
              batch, percentile(result.batch_ms, 50.0));
   if (result.labeled()) {
     fmt::print("accuracy {:.2f} % ({} of {})\n", 100.0 * result.accuracy(), result.right_count(),
-               counted(static_cast<std::int64_t>(result.count()), "image"));
+               counted(result.count(), "image"));
   }
   return kDone;
 }
@@ -97,9 +93,8 @@ void add_cortex_command(CLI::App& program, int& exit_code) {
                       "gzip");
   command->add_option("--labels", o->labels,
                       "IDX file of the labels of --images (idx1 of unsigned bytes), plain or gzip");
-  command->add_option("--batch", o->batch, "Images of a frame, with --images")
-      ->check(CLI::Range(1, kMaxCortexPatches))
-      ->capture_default_str();
+  add_value(*command, "--batch", o->batch, "Images of a frame, with --images")
+      ->check(CLI::Range(1, kMaxCortexPatches));
   command->add_option("--save-model", o->save_model,
                       "Model file (*.ocellus) to write at the end, with --learn");
   add_job_options(*command, *o);

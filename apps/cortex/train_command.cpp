@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -15,7 +14,6 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
-#include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
@@ -72,8 +70,7 @@ DrawnHypercolumn middle_of(const TrainedCortex& cortex) {
   const int rows = (parameters.height - level.window_height) / level.stride_y + 1;
   drawn.width = level.window_width;
   drawn.height = level.window_height;
-  drawn.pixels.resize(static_cast<std::size_t>(drawn.width) *
-                      static_cast<std::size_t>(drawn.height));
+  drawn.pixels.resize(pixels_of({drawn.width, drawn.height}));
   std::iota(drawn.pixels.begin(), drawn.pixels.end(), 0);
   drawn.first_row =
       static_cast<std::size_t>(rows / 2 * columns + columns / 2) * drawn.pixels.size();
@@ -136,8 +133,8 @@ void print_report(const TrainCortexOptions& options, const TrainedCortex& cortex
     print_json(object);
     return;
   }
-  fmt::print("learned {} of {} in {:.1f} s\n", counted(static_cast<std::int64_t>(images), "image"),
-             counted(static_cast<std::int64_t>(cortex.names.size()), "class", "classes"), seconds);
+  fmt::print("learned {} of {} in {:.1f} s\n", counted(images, "image"),
+             counted(cortex.names.size(), "class", "classes"), seconds);
   if (validated > 0) {
     fmt::print("accuracy {:.2f} % ({} of {} validation images)\n", 100.0 * accuracy, right,
                validated);
@@ -157,10 +154,8 @@ void run_train(const TrainCortexOptions& options) {
   require_writable(options.out);
   if (!options.picture.empty()) require_writable(options.picture);
 
-  const StopsEarly stops;
   TrainingWatch watch;
   training.progress = std::ref(watch);
-  const auto begin = std::chrono::steady_clock::now();
   const auto stopped = [&] {  // main ends by the signal
     watch.end();
     tell("ocellus: stopped; no model was written\n");
@@ -168,16 +163,15 @@ void run_train(const TrainCortexOptions& options) {
   Expected<TrainedCortex> trained = train_cortex(images, training);
   if (!trained && stop_signal() != 0) return stopped();
   const TrainedCortex cortex = take(std::move(trained), "train");
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   std::size_t right = 0;
   if (validation.count() > 0) {
-    const Expected<std::vector<CortexAnswer>> answers =
+    Expected<std::vector<CortexAnswer>> classified =
         classify(cortex, validation, training.threads, std::ref(watch));
-    if (!answers && stop_signal() != 0) return stopped();
-    if (!answers) throw InputError(answers.error().text);
-    for (std::size_t i = 0; i < answers->size(); ++i)
-      right += (*answers)[i].label == validation.labels[i] ? 1 : 0;
+    if (!classified && stop_signal() != 0) return stopped();
+    const std::vector<CortexAnswer> answers = take(std::move(classified));
+    for (std::size_t i = 0; i < answers.size(); ++i)
+      right += answers[i].label == validation.labels[i] ? 1 : 0;
   }
   watch.end();
   const std::string note =

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "apps/common/common.h"
@@ -49,11 +48,9 @@ std::vector<RealDevice> all_devices(const EngineConfig& engine) {
 }  // namespace
 
 bool read_number(std::string_view text, std::string_view unit, double& value) {
-  const char* const end = text.data() + text.size();
-  const auto [next, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() &&
-         std::string_view(next, static_cast<std::size_t>(end - next)) == unit && value > 0.0 &&
-         std::isfinite(value);
+  if (!text.ends_with(unit)) return false;
+  value = number_of<double>(text.substr(0, text.size() - unit.size())).value_or(0.0);
+  return value > 0.0 && std::isfinite(value);
 }
 
 std::uint64_t parse_device_memory(const std::string& option, const std::string& device,

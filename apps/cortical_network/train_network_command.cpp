@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,7 +12,6 @@
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/cortex/commands.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortical_network/real_devices.h"
 #include "apps/io/output_file.h"
@@ -269,9 +267,7 @@ void run_train_network(const TrainNetworkOptions& o) {
   std::optional<CorticalNetwork> on_cpu;
   if (placed == nullptr) on_cpu = take(CorticalNetwork::create(config), "network");
 
-  const StopsEarly stops;
   TrainingWatch watch;
-  const auto begin = std::chrono::steady_clock::now();
   const std::size_t shown = shown_of(images, o.first);
   const auto learn = [&](std::size_t i) {
     if (on_cpu)
@@ -290,8 +286,7 @@ void run_train_network(const TrainNetworkOptions& o) {
       learn(i);
     }
   }
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   if (placed != nullptr) {
     // The CPU labels and tests the network.
     take(placed->network().save_file(o.out.c_str()), o.out);

@@ -96,8 +96,7 @@ class CellJob : public PictureJob {
     if (converged_ < frames())
       fmt::print("; in the others, up to {} changed at the end", counted(most_changed_, "cell"));
     if (finished_ < frames())
-      fmt::print("; --max-sweeps ended {}",
-                 counted(static_cast<std::int64_t>(frames() - finished_), "frame"));
+      fmt::print("; --max-sweeps ended {}", counted(frames() - finished_, "frame"));
     fmt::print("\n{}\n", times_text());
   }
 

@@ -1,5 +1,4 @@
-#include "apps/halftone/template_command.h"
-
+// ocellus template: makes template files of the cellular network, and lists and shows templates.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,8 +30,7 @@ void check_stages(const CellTemplates& templates) {
   config.size = {64, 64};
   config.stage_count = static_cast<int>(templates.stages.size());
   std::copy(templates.stages.begin(), templates.stages.end(), config.stages.begin());
-  if (const auto checked = CellularNetwork::info_for(config); !checked)
-    throw InputError(checked.error().text);
+  take(CellularNetwork::info_for(config));
 }
 
 static_assert(kMostTemplateText == std::size_t{1} << 20, "the help says so");
@@ -55,8 +53,7 @@ void run_make(const TemplateMakeOptions& options) {
   const auto file = std::make_unique<detail::CellTemplateFileBytes>();
   take(detail::encode_cell_templates(templates.stages, templates.note, *file), options.out);
   write_file(options.out, {file->bytes, file->count});
-  fmt::print("{}: {}\n", printable(options.out),
-             counted(static_cast<std::int64_t>(templates.stages.size()), "stage"));
+  fmt::print("{}: {}\n", printable(options.out), counted(templates.stages.size(), "stage"));
 }
 
 void run_list(bool json) {

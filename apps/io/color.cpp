@@ -8,8 +8,7 @@ namespace ocellus::app {
 std::vector<std::uint8_t> rgb_of(const std::vector<GrayImage>& color) {
   const ImageSize size = color[0].size;
   std::vector<std::uint8_t> rgb;
-  rgb.reserve(std::size_t{3} * static_cast<std::size_t>(size.width) *
-              static_cast<std::size_t>(size.height));
+  rgb.reserve(std::size_t{3} * pixels_of(size));
   for (int y = 0; y < size.height; ++y)
     for (int x = 0; x < size.width; ++x)
       for (const GrayImage& plane : color)

@@ -139,8 +139,7 @@ struct Placed {
 
 Placed find_ink(const DigitImages& digits, std::size_t index) {
   Placed placed;
-  const std::size_t area =
-      static_cast<std::size_t>(digits.width) * static_cast<std::size_t>(digits.height);
+  const std::size_t area = pixels_of({digits.width, digits.height});
   placed.ink = digits.ink.data() + index * area;
   placed.left = digits.width;
   placed.top = digits.height;

@@ -72,6 +72,13 @@ FlowOutput FlowField::output() {
   return {plane(u), plane(v), plane(confidence), plane(deviation)};
 }
 
+void copy_plane(const ImageView& plane, std::vector<float>& to) {
+  if (plane.data == nullptr) return;
+  to.clear();
+  for (int y = 0; y < plane.size.height; ++y)
+    to.insert(to.end(), plane.row<float>(y), plane.row<float>(y) + plane.size.width);
+}
+
 FlowField read_flo(const std::string& path) {
   InputFile file(path);
   char magic[4] = {};

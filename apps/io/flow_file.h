@@ -24,6 +24,9 @@ struct FlowField {
   FlowOutput output();
 };
 
+/// Copies the values of a plane of floats. Does nothing if it has no data.
+void copy_plane(const ImageView& plane, std::vector<float>& to);
+
 /// In a .flo file, values beyond this are "unknown". Unknown flow is written as 1e10 and read as
 /// NaN.
 inline constexpr float kUnknownFlow = 1e9f;

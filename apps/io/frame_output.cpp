@@ -49,9 +49,8 @@ void add_frame_options(CLI::App& command, FrameOptions& o, const std::string& ou
                        long least_limit) {
   add_input_options(command, o, least_limit);
   command.add_option("-o,--output", o.output, output_help);
-  command.add_option("--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
-      ->check(finite_range(0.0, 1000.0))
-      ->capture_default_str();
+  add_value(command, "--fps", o.fps, "Frame rate of a written video; 0: that of the source, or 25")
+      ->check(finite_range(0.0, 1000.0));
 }
 
 void add_pipeline_options(CLI::App& command, FrameOptions& o) {
@@ -175,11 +174,9 @@ OverlayImage FrameOutput::video_picture(const InputFrame& frame) {
 OverlayImage FrameOutput::picture(const InputFrame& frame) {
   const ImageSize size = frame.image.size;
   picture_size_ = size;
-  const std::size_t luma =
-      static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
-  const std::ptrdiff_t half_width = (size.width + 1) / 2;
-  const std::size_t chroma =
-      static_cast<std::size_t>(half_width) * static_cast<std::size_t>((size.height + 1) / 2);
+  const std::size_t luma = pixels_of(size);
+  const ImageSize half = half_of(size);
+  const std::size_t chroma = pixels_of(half);
   i420_.resize(luma + 2 * chroma);
   if (frame.image.format == PixelFormat::kGray8) {
     std::memcpy(i420_.data(), frame.image.pixels.data(), luma);
@@ -207,7 +204,7 @@ OverlayImage FrameOutput::picture(const InputFrame& frame) {
   image.format = OverlayImage::Format::kI420;
   image.size = size;
   image.planes = {i420_.data(), i420_.data() + luma, i420_.data() + luma + chroma};
-  image.strides = {size.width, half_width, half_width};
+  image.strides = {size.width, half.width, half.width};
   return image;
 }
 

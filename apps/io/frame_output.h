@@ -86,11 +86,8 @@ class FrameOutput {
   const std::string& path() const { return path_; }
   const std::string& extension() const { return extension_; }
   std::string name_of(long number) const { return name_.at(number); }
-  /// The output after `count` results from frame `first` on: the name of one file, or the pattern
-  /// of several.
-  std::string written(long first, std::size_t count) const {
-    return count == 1 || !name_.numbered() ? name_of(first) : path_;
-  }
+  /// The output after `count` results from frame `first` on.
+  std::string written(long first, std::size_t count) const { return name_.of(first, count); }
 
   /// The frame as a picture to draw on. It has limited range, whatever range the frame has. 16-bit
   /// values lose the lower eight bits. A frame without color is gray.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <utility>
 
 #include "apps/common/operator_options.h"
@@ -34,23 +33,22 @@ std::string device_name(const EngineInfo& info) {
 
 }  // namespace
 
-GrayImage ProcessedFrame::Result::image(int plane) const {
-  const ImageView& view = output.planes[static_cast<std::size_t>(plane)];
-  GrayImage image(view.size, view.format);
-  for (int y = 0; y < view.size.height; ++y) {
-    std::memcpy(image.pixels.data() + y * image.stride(), view.row<char>(y),
-                static_cast<std::size_t>(image.stride()));
-  }
-  return image;
+std::vector<std::uint8_t> ProcessedFrame::Result::bytes() const {
+  const ImageView& view = output.planes[0];
+  const std::ptrdiff_t row = row_bytes(view.format, view.size.width);
+  std::vector<std::uint8_t> bytes;
+  bytes.reserve(static_cast<std::size_t>(row * view.size.height));
+  for (int y = 0; y < view.size.height; ++y)
+    bytes.insert(bytes.end(), view.row<std::uint8_t>(y), view.row<std::uint8_t>(y) + row);
+  return bytes;
 }
 
-std::vector<std::uint8_t> ProcessedFrame::Result::rgb() const {
-  const ImageView& view = output.planes[0];
-  const auto row = static_cast<std::size_t>(row_bytes(view.format, view.size.width));
-  std::vector<std::uint8_t> bytes(row * static_cast<std::size_t>(view.size.height));
-  for (int y = 0; y < view.size.height; ++y)
-    std::memcpy(bytes.data() + row * static_cast<std::size_t>(y), view.row<char>(y), row);
-  return bytes;
+GrayImage ProcessedFrame::Result::image() const {
+  GrayImage image;
+  image.size = output.planes[0].size;
+  image.format = output.planes[0].format;
+  image.pixels = bytes();
+  return image;
 }
 
 std::vector<Frame> whole_frame(const InputFrame& frame) {

@@ -24,12 +24,12 @@ struct ProcessedFrame {
     std::vector<std::uint64_t> record;  ///< the operator's, if it has one
     OperatorOutput output;
 
-    /// A copy of a plane of 8 or 16 bits.
-    GrayImage image(int plane = 0) const;
-    /// Whether the first plane is a picture in RGB.
+    /// The bytes of the first plane, without padding.
+    std::vector<std::uint8_t> bytes() const;
+    /// A copy of that plane, of 8 or 16 bits.
+    GrayImage image() const;
+    /// Whether it is a picture in RGB.
     bool has_color() const { return ocellus::has_color(output.planes[0].format); }
-    /// The bytes of that picture, without padding.
-    std::vector<std::uint8_t> rgb() const;
   };
 
   InputFrame frame;

@@ -15,6 +15,10 @@ const char* format_name(PixelFormat format) {
 
 bool FrameSource::next(InputFrame& frame) {
   frame.interlaced = false;
+  frame.timestamp_ns = 0;
+  frame.color.clear();
+  frame.chroma_u.clear();
+  frame.chroma_v.clear();
   if (!read(frame)) {
     if (!started_ && stop_signal() == 0)
       throw InputError(fmt::format("{}: contains no frame", name_));

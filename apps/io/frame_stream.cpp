@@ -1,21 +1,28 @@
 #include "apps/io/frame_stream.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "apps/common/input_guard.h"
+#include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
-#include "apps/io/byte_stream.h"
 #include "apps/io/color.h"
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
@@ -28,6 +35,131 @@ constexpr std::string_view kY4mMagic = "YUV4MPEG2";
 constexpr std::string_view kFrameMagic = "FRAME";
 /// Far longer than any header in use.
 constexpr std::size_t kLongestHeader = 4096;
+
+// ---- bytes
+
+/// Bytes from a file, a pipe or standard input, in order.
+/// Memory grows with the bytes that have come, whatever a header claims. All calls throw InputError
+/// that names the stream, and Stopped.
+class ByteStream {
+ public:
+  /// `path`: a file, or "-" for standard input. `timeout_s`: how long it may give no data.
+  ByteStream(const std::string& path, double timeout_s);
+  ~ByteStream();
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+
+  /// The path, or "standard input".
+  const std::string& name() const { return name_; }
+
+  /// The next byte, or EOF.
+  int take() { return there(1) > 0 ? static_cast<unsigned char>(bytes_[at_++]) : -1; }
+  /// The byte that was taken last.
+  void put_back(int) { --at_; }
+  /// Waits until `most` bytes are there or the stream ends. Returns how many are there, which may
+  /// be more.
+  std::uint64_t there(std::uint64_t most);
+  /// The next `count` bytes, fewer at the end; valid until the next call.
+  std::string_view peek(std::size_t count);
+  void skip(std::size_t count) { at_ += count; }
+  /// Takes a line of at most `most` bytes without its end. Throws InputError if it is longer or the
+  /// stream ends in it.
+  std::string line(std::size_t most);
+
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  bool fill(std::size_t count);
+  void wait() const;
+
+  std::string name_;
+  int descriptor_ = -1;
+  double timeout_s_;
+  std::string bytes_;
+  std::size_t at_ = 0;  ///< of the next byte in `bytes_`
+  bool ended_ = false;
+};
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+ByteStream::ByteStream(const std::string& path, double timeout_s)
+    : name_(is_standard_stream(path) ? "standard input" : path), timeout_s_(timeout_s) {
+  if (is_standard_stream(path)) {
+    descriptor_ = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+  } else {
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    note_input(path);
+  }
+  if (descriptor_ < 0) fail(std::strerror(errno));
+}
+
+ByteStream::~ByteStream() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::uint64_t ByteStream::there(std::uint64_t most) {
+  while (!ended_ && bytes_.size() - at_ < most) {
+    const std::uint64_t missing = most - (bytes_.size() - at_);
+    if (!fill(static_cast<std::size_t>(std::min<std::uint64_t>(missing, kPiece)))) ended_ = true;
+  }
+  return bytes_.size() - at_;
+}
+
+std::string_view ByteStream::peek(std::size_t count) {
+  there(count);
+  return std::string_view(bytes_).substr(at_, count);
+}
+
+std::string ByteStream::line(std::size_t most) {
+  std::string text;
+  for (;;) {
+    const int c = take();
+    if (c == '\n') return text;
+    if (c < 0) fail(fmt::format("truncated: it ends in the header \"{}\"", text));
+    text += static_cast<char>(c);
+    if (text.size() > most) fail(fmt::format("damaged: a header has more than {} bytes", most));
+  }
+}
+
+/// Appends at least one byte. Returns false at the end.
+bool ByteStream::fill(std::size_t count) {
+  // What was taken is dropped when it is most of the memory, so that each byte moves once at most.
+  if (at_ > bytes_.size() / 2) {
+    bytes_.erase(0, at_);
+    at_ = 0;
+  }
+  const std::size_t before = bytes_.size();
+  // At least a page, although fewer bytes may be asked for.
+  bytes_.resize(before + std::max<std::size_t>(count, 4096));
+  for (;;) {
+    wait();
+    const ssize_t got = read(descriptor_, bytes_.data() + before, bytes_.size() - before);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) fail(std::strerror(errno));
+    bytes_.resize(before + static_cast<std::size_t>(got));
+    return got > 0;
+  }
+}
+
+void ByteStream::wait() const {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kStepMs = 50;  // after which a signal is noticed
+  const Clock::time_point begin = Clock::now();
+  for (;;) {
+    if (stop_signal() != 0) throw Stopped();
+    pollfd ready = {descriptor_, POLLIN, 0};
+    if (poll(&ready, 1, kStepMs) > 0) return;
+    if (std::chrono::duration<double>(Clock::now() - begin).count() > timeout_s_) {
+      fail(fmt::format("no data came within {:g} s; --source-timeout sets this time", timeout_s_));
+    }
+  }
+}
+
+void ByteStream::fail(const std::string& what) const {
+  throw InputError(fmt::format("{}: {}", name_, what));
+}
+
+// ---- frames
 
 /// The frames of a stream. What derived classes override may throw Stopped.
 class StreamFrames : public FrameSource {
@@ -73,9 +205,6 @@ class PnmStream : public StreamFrames {
     ImageTarget image(color_ ? &frame.color : nullptr);
     PnmReader<ByteStream>(*stream_).read(image);
     frame.image = std::move(image.gray);
-    frame.chroma_u.clear();
-    frame.chroma_v.clear();
-    frame.timestamp_ns = 0;
   }
 
   bool color_;
@@ -87,8 +216,8 @@ class Y4mStream : public StreamFrames {
       : StreamFrames(std::move(stream)), color_(color) {
     const std::string line = stream_->line(kLongestHeader);
     for_each_tag(line, kY4mMagic, [this](std::string_view tag) { parse(tag); });
-    check_side(*stream_, static_cast<std::uint64_t>(std::max(size_.width, 0)),
-               static_cast<std::uint64_t>(std::max(size_.height, 0)));
+    app::check_side(*stream_, static_cast<std::uint64_t>(std::max(size_.width, 0)),
+                    static_cast<std::uint64_t>(std::max(size_.height, 0)));
     chroma_ = {(size_.width + across_ - 1) / across_, (size_.height + down_ - 1) / down_};
   }
 
@@ -98,14 +227,12 @@ class Y4mStream : public StreamFrames {
 
  private:
   static std::optional<std::pair<int, int>> ratio(std::string_view text) {
-    std::pair<int, int> made;
-    const char* const end = text.data() + text.size();
-    const auto first = std::from_chars(text.data(), end, made.first);
-    if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
-    const auto second = std::from_chars(first.ptr + 1, end, made.second);
-    if (second.ec != std::errc() || second.ptr != end || made.first < 0 || made.second < 0)
-      return std::nullopt;
-    return made;
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto first = number_of<int>(text.substr(0, colon));
+    const auto second = number_of<int>(text.substr(colon + 1));
+    if (first.value_or(-1) < 0 || second.value_or(-1) < 0) return std::nullopt;
+    return std::pair(*first, *second);
   }
 
   /// Calls `visit` with each tag of a header, which begins with its magic.
@@ -125,8 +252,9 @@ class Y4mStream : public StreamFrames {
       stream_->fail(fmt::format("damaged Y4M header: \"{}\" is not {}", tag, what));
     };
     const auto side = [&](int& to) {
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), to);
-      if (error != std::errc() || end != value.data() + value.size()) bad("a number of pixels");
+      const std::optional<int> number = number_of<int>(value);
+      if (!number) bad("a number of pixels");
+      to = *number;
     };
     switch (tag[0]) {
       case 'W':
@@ -198,9 +326,6 @@ class Y4mStream : public StreamFrames {
       take_plane(chroma_, u_);
       take_plane(chroma_, v_);
     }
-    frame.color.clear();
-    frame.chroma_u.clear();
-    frame.chroma_v.clear();
     if (color_ && has_chroma_) {
       half(u_, frame.chroma_u);
       half(v_, frame.chroma_v);
@@ -211,7 +336,7 @@ class Y4mStream : public StreamFrames {
   }
 
   void take_plane(ImageSize size, std::vector<std::uint8_t>& to) {
-    const auto bytes = static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+    const auto bytes = pixels_of(size);
     const std::string_view plane = stream_->peek(bytes);
     if (plane.size() < bytes) {
       stream_->fail(
@@ -262,11 +387,7 @@ std::pair<long, long> fraction(double fps) {
 class Y4mWriter : public VideoWriter {
  public:
   Y4mWriter(const std::string& path, ImageSize size, double fps) : file_(path) {
-    const std::size_t luma =
-        static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
-    const std::size_t chroma = static_cast<std::size_t>((size.width + 1) / 2) *
-                               static_cast<std::size_t>((size.height + 1) / 2);
-    bytes_ = luma + 2 * chroma;
+    bytes_ = pixels_of(size) + 2 * pixels_of(half_of(size));
     const auto [rate, per] = fraction(fps);
     put(fmt::format("{} W{} H{} F{}:{} Ip A1:1 C420jpeg XCOLORRANGE=LIMITED\n", kY4mMagic,
                     size.width, size.height, rate, per));

@@ -44,10 +44,7 @@ class ImageFiles : public FrameSource {
   bool read(InputFrame& frame) override {
     if (position_ == paths_.size()) return false;
     frame.image = read_image(paths_[position_], color_ ? &frame.color : nullptr);
-    frame.chroma_u.clear();
-    frame.chroma_v.clear();
     frame.number = first_ + static_cast<long>(position_++);
-    frame.timestamp_ns = 0;
     return true;
   }
 
@@ -127,12 +124,9 @@ std::unique_ptr<FrameSource> open_pattern(const std::string& text, const Numbere
 }  // namespace
 
 void add_source_options(CLI::App& command, SourceOptions& options) {
-  command
-      .add_option(
-          kSourceTimeout, options.timeout_s,
-          "Seconds to wait for a frame of a video or a camera; after that the command fails")
-      ->check(finite_range(0.1, 86400.0))
-      ->capture_default_str();
+  add_value(command, kSourceTimeout, options.timeout_s,
+            "Seconds to wait for a frame of a video or a camera; after that the command fails")
+      ->check(finite_range(0.1, 86400.0));
 }
 
 std::unique_ptr<FrameSource> open_frames(const std::vector<std::string>& inputs,

@@ -74,6 +74,7 @@ class FrameSource {
 
  protected:
   explicit FrameSource(std::string name) : name_(std::move(name)) {}
+  /// The frame comes without color and time. Its other memory may be reused.
   virtual bool read(InputFrame& frame) = 0;
 
  private:

@@ -37,6 +37,14 @@ LabeledIdx read_labeled_idx(const std::string& images, const std::string& labels
 
 enum class InkColor { kAuto, kBright, kDark };
 
+/// Of the option `ink` of an operator.
+template <typename Ink>
+InkColor ink_color(Ink ink) {
+  return ink == Ink::kLight  ? InkColor::kBright
+         : ink == Ink::kDark ? InkColor::kDark
+                             : InkColor::kAuto;
+}
+
 /// Whether the border of the images is brighter than the middle between their darkest and their
 /// brightest gray level. The darkest and the brightest percent of the pixels do not count.
 bool has_dark_ink(const IdxImages& images);

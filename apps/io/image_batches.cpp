@@ -95,8 +95,7 @@ std::vector<std::vector<long>> RecognitionResult::confusions(int rows, int colum
 RecognitionResult recognize_batches(OperatorRun& run, const IdxImages& images, int batch_size,
                                     const std::vector<int>& classes) {
   using Clock = std::chrono::steady_clock;
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  const std::size_t pixels = pixels_of({images.width, images.height});
   const auto batch = static_cast<std::size_t>(batch_size);
   GrayImage frame({images.width, images.height * batch_size}, PixelFormat::kGray8);
   const RecordField& label = *run.op().info().record->find(FieldRole::kLabel);
@@ -154,9 +153,9 @@ nlohmann::ordered_json batches_json(const FileImages& read, const OperatorRun& r
 void print_batches(const FileImages& read, const OperatorRun& run,
                    const RecognitionResult& result) {
   fmt::print("{}: {} of {}x{}, {}, {} with {}\n", printable(read.images_file),
-             counted(static_cast<std::int64_t>(result.count()), "image"), read.images.width,
-             read.images.height, printable(run.op().info().summary),
-             backend_name(run.engine().backend), cpu_text(run.engine()));
+             counted(result.count(), "image"), read.images.width, read.images.height,
+             printable(run.op().info().summary), backend_name(run.engine().backend),
+             cpu_text(run.engine()));
 }
 
 }  // namespace ocellus::app

@@ -468,8 +468,7 @@ void read_jpeg(InputFile& file, ImageTarget& image) {
 
 GrayImage::GrayImage(ImageSize image_size, PixelFormat pixel_format)
     : size(image_size), format(pixel_format) {
-  pixels.resize(static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height) *
-                static_cast<std::size_t>(bytes_per_pixel(format)));
+  pixels.resize(pixels_of(size) * static_cast<std::size_t>(bytes_per_pixel(format)));
 }
 
 float GrayImage::brightness(int x, int y) const {
@@ -619,9 +618,7 @@ void write_image_rgb(const std::string& path, ImageSize size, const std::uint8_t
                     extension == ".pgm" ? "PGM" : "PBM"));
   }
   if (extension != ".ppm" && !is_standard_stream(path)) return write_png_rgb(path, size, rgb);
-  write_pnm(path, "P6", size, rgb,
-            std::size_t{3} * static_cast<std::size_t>(size.width) *
-                static_cast<std::size_t>(size.height));
+  write_pnm(path, "P6", size, rgb, std::size_t{3} * pixels_of(size));
 }
 
 void write_png_gray(const std::string& path, const GrayImage& image, int bits) {

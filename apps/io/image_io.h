@@ -11,6 +11,15 @@
 
 namespace ocellus::app {
 
+inline std::size_t pixels_of(ImageSize size) {
+  return static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);
+}
+
+/// The size of the planes of chroma of I420.
+inline ImageSize half_of(ImageSize size) {
+  return {(size.width + 1) / 2, (size.height + 1) / 2};
+}
+
 /// A gray image without padding between rows. Files have 8 or 16 bits.
 struct GrayImage {
   ImageSize size;

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <filesystem>
 #include <system_error>
 
-#include "apps/common/input_error.h"
+#include "apps/common/common.h"
 
 namespace ocellus::app {
 namespace {
@@ -20,7 +19,7 @@ constexpr int kMostDigits = 18;
 
 }  // namespace
 
-NumberedName::NumberedName(const std::string& text) {
+NumberedName::NumberedName(const std::string& text) : text_(text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::string& part = numbered_ ? after_ : before_;
     if (text[i] != '%') {
@@ -77,12 +76,8 @@ std::vector<long> NumberedName::existing() const {
         !name.ends_with(end))
       continue;
     const std::string digits = name.substr(begin.size(), name.size() - begin.size() - end.size());
-    long number = 0;
-    const auto [last, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc() || last != digits.data() + digits.size() || number < 0 ||
-        digits.size() > kMostDigits)
-      continue;
+    const long number = number_of<long>(digits).value_or(-1);
+    if (number < 0 || digits.size() > kMostDigits) continue;
     if (fmt::format("{:0{}}", number, width_) != digits) continue;  // a different number of digits
     // A folder without the file is skipped. A file that cannot be examined causes an error when it
     // is read.

@@ -1,6 +1,7 @@
 // File names that contain a number: f%02d.pgm, d%d/x.pgm.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,15 @@ class NumberedName {
   /// Whether the name contains a number. Otherwise it is the name of one file.
   bool numbered() const { return numbered_; }
   std::string at(long number) const;
+  /// Names `count` files from number `first` on: the name of one file, or the pattern of several.
+  std::string of(long first, std::size_t count) const {
+    return count == 1 || !numbered_ ? at(first) : text_;
+  }
   /// The numbers of the existing files, from 0 to 10^18 - 1, ascending.
   std::vector<long> existing() const;
 
  private:
+  std::string text_;
   bool numbered_ = false;
   std::string before_;
   std::string after_;

@@ -12,9 +12,9 @@ std::size_t stored_bytes(const GrayImage& frame) {
   return rounded_up(frame.pixels.size());
 }
 
-Engine make_engine(EngineConfig engine, const Footprint& memory) {
+EngineConfig with_memory(EngineConfig engine, const Footprint& memory) {
   engine.memory = memory;
-  return take(Engine::create(engine), "engine");
+  return engine;
 }
 
 Footprint footprint_of(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
@@ -136,24 +136,18 @@ FrameInfo RunningOperator::step(const Frame& frame) {
   return take(handle_.wait(ticket, Deadline::never()), info().name);
 }
 
-OperatorRun::OperatorRun(const EngineConfig& engine, const OperatorConfig& config,
+OperatorRun::OperatorRun(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
+                         MemorySpace space, const std::vector<GrayImage>& frames,
                          const OperatorOutput* output)
-    : footprint_(RunningOperator::footprint(take(Engine::probe(engine), "engine"), config,
-                                            MemorySpace::kHost)),
-      engine_(make_engine(engine, footprint_)),
-      operator_(engine_, config, MemorySpace::kHost, output) {}
-
-OperatorChain::OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
-                             MemorySpace space, const std::vector<GrayImage>& frames)
     : footprint_(footprint_of(engine, configs, space, frames)),
-      engine_(make_engine(engine, footprint_)),
+      engine_(take(Engine::create(with_memory(engine, footprint_)), "engine")),
       frames_(engine_, space, frames) {
   for (const OperatorConfig& config : configs)
-    operators_.push_back(std::make_unique<RunningOperator>(engine_, config, space));
+    operators_.push_back(std::make_unique<RunningOperator>(engine_, config, space, output));
 }
 
-FrameInfo OperatorChain::step(std::size_t op, std::size_t index, std::uint64_t sequence,
-                              std::int64_t timestamp_ns) {
+FrameInfo OperatorRun::step(std::size_t op, std::size_t index, std::uint64_t sequence,
+                            std::int64_t timestamp_ns) {
   return operators_[op]->step(frames_.at(index, sequence, timestamp_ns));
 }
 

@@ -96,43 +96,33 @@ class RunningOperator {
   OperatorOutput output_;
 };
 
-/// An engine with one operator on it. Results go to ordinary memory.
+/// An engine with operators on it. Each of several reads the camera's frame, one operator after the
+/// other.
 class OperatorRun {
  public:
-  /// Throws InputError with the library's reason.
-  OperatorRun(const EngineConfig& engine, const OperatorConfig& config,
+  /// Frames and results lie in memory of one kind. If `output` is given, results go there. Throws
+  /// InputError with the library's reason.
+  OperatorRun(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
+              MemorySpace space, const std::vector<GrayImage>& frames,
               const OperatorOutput* output = nullptr);
-
-  RunningOperator& op() { return operator_; }
-  const RunningOperator& op() const { return operator_; }
-  const EngineInfo& engine() const { return engine_.info(); }
-  const Footprint& footprint() const { return footprint_; }
-
- private:
-  Footprint footprint_;
-  Engine engine_;
-  RunningOperator operator_;
-};
-
-/// Several operators on one engine. Each reads the camera's frame, one operator after the other.
-/// Frames and results lie in memory of one kind.
-class OperatorChain {
- public:
-  /// Throws InputError with the library's reason.
-  OperatorChain(const EngineConfig& engine, const std::vector<OperatorConfig>& configs,
-                MemorySpace space, const std::vector<GrayImage>& frames);
+  /// One operator without frames. Results go to ordinary memory.
+  OperatorRun(const EngineConfig& engine, const OperatorConfig& config,
+              const OperatorOutput* output = nullptr)
+      : OperatorRun(engine, std::vector{config}, MemorySpace::kHost, kNoFrames, output) {}
 
   /// Processes frame number `index` with operator number `op`. Throws as RunningOperator::step.
   FrameInfo step(std::size_t op, std::size_t index, std::uint64_t sequence,
                  std::int64_t timestamp_ns);
 
   std::size_t size() const { return operators_.size(); }
+  RunningOperator& op(std::size_t index = 0) { return *operators_[index]; }
+  const RunningOperator& op(std::size_t index = 0) const { return *operators_[index]; }
   const EngineInfo& engine() const { return engine_.info(); }
-  const OperatorInfo& info(std::size_t op) const { return operators_[op]->info(); }
-  const RunningOperator& op(std::size_t index) const { return *operators_[index]; }
   const Footprint& footprint() const { return footprint_; }
 
  private:
+  static inline const std::vector<GrayImage> kNoFrames;
+
   Footprint footprint_;
   Engine engine_;
   StoredFrames frames_;

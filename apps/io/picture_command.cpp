@@ -45,7 +45,8 @@ std::vector<Frame> PictureJob::parts(const InputFrame& frame) {
 
 void PictureJob::write_image(const ProcessedFrame& work, const std::string& path) const {
   const ProcessedFrame::Result& result = work.results.front();
-  if (result.has_color()) return write_image_rgb(path, work.frame.image.size, result.rgb().data());
+  if (result.has_color())
+    return write_image_rgb(path, work.frame.image.size, result.bytes().data());
   const GrayImage image = result.image();
   const bool wide = image.format != PixelFormat::kGray8;
   const int levels = frame_run().info().planes[0].levels;
@@ -55,7 +56,8 @@ void PictureJob::write_image(const ProcessedFrame& work, const std::string& path
 
 void PictureJob::make_picture(const ProcessedFrame& work, InputFrame& picture) const {
   const ProcessedFrame::Result& result = work.results.front();
-  if (result.has_color()) return set_luma_and_chroma(picture, work.frame.image.size, result.rgb());
+  if (result.has_color())
+    return set_luma_and_chroma(picture, work.frame.image.size, result.bytes());
   picture.image = result.image();
   picture.chroma_u.clear();
   picture.chroma_v.clear();

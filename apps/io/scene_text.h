@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
-#include "apps/common/input_error.h"
+#include "apps/common/common.h"
 
 namespace ocellus::app {
 
@@ -46,12 +45,10 @@ class SceneText {
   /// The number `value` of the part. Throws InputError if it is none or out of its range.
   template <typename T>
   T number(const std::string& value, T low, T high) const {
-    T result{};
-    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), result);
-    if (code != std::errc() || end != value.data() + value.size() ||
-        !(result >= low && result <= high))
+    const std::optional<T> result = number_of<T>(value);
+    if (!result || !(*result >= low && *result <= high))
       refuse(fmt::format("must be a number from {} to {}", low, high));
-    return result;
+    return *result;
   }
   template <typename T>
   T number(T low, T high) const {

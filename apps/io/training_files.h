@@ -1,12 +1,14 @@
 // What the commands of `ocellus train` share: labeled images, the model file, progress.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/interrupt.h"
 #include "ocellus/labeled_images.h"
 
 namespace ocellus::app {
@@ -23,12 +25,6 @@ struct TrainingFiles {
   bool json = false;
 };
 
-/// Adds an option whose help shows its default.
-template <typename T>
-CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std::string& help) {
-  return command.add_option(name, value, help)->capture_default_str();
-}
-
 void add_training_inputs(CLI::App& command, TrainingFiles& files);
 void add_training_outputs(CLI::App& command, TrainingFiles& files);
 void add_training_threads(CLI::App& command, int& threads);
@@ -44,12 +40,18 @@ LabeledImages read_labeled_images(const TrainingFiles& files);
 /// which no exception may pass: without memory, nothing is shown.
 class TrainingWatch {
  public:
+  /// Since its construction.
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
   bool operator()(const char* what, double share) noexcept;
   void end() { progress_.reset(); }
 
  private:
   void show(const char* what, double share);
 
+  StopsEarly stops_early_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::string what_;
   std::optional<Progress> progress_;
 };

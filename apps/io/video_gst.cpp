@@ -214,7 +214,7 @@ class GstSource : public FrameSource {
     frame.range = gray_range(info);
     frame.number = number_++;
     frame.timed = GST_BUFFER_PTS_IS_VALID(buffer);
-    frame.timestamp_ns = frame.timed ? static_cast<std::int64_t>(GST_BUFFER_PTS(buffer)) : 0;
+    if (frame.timed) frame.timestamp_ns = static_cast<std::int64_t>(GST_BUFFER_PTS(buffer));
     return true;
   }
 
@@ -381,14 +381,11 @@ class GstSource : public FrameSource {
 
   /// Formats other than I420 take time, so their chroma is made only if it is needed.
   void copy_chroma(const GstVideoFrame& video, ImageSize size, InputFrame& frame) const {
-    frame.chroma_u.clear();
-    frame.chroma_v.clear();
     const GstVideoFormat format = GST_VIDEO_FRAME_FORMAT(&video);
     if (format == GST_VIDEO_FORMAT_GRAY8) return;
     if (format == GST_VIDEO_FORMAT_I420) {
-      const ImageSize half{(size.width + 1) / 2, (size.height + 1) / 2};
-      const std::size_t chroma =
-          static_cast<std::size_t>(half.width) * static_cast<std::size_t>(half.height);
+      const ImageSize half = half_of(size);
+      const std::size_t chroma = pixels_of(half);
       frame.chroma_u.resize(chroma);
       frame.chroma_v.resize(chroma);
       copy_plane(video, 1, half, frame.chroma_u.data());

@@ -70,8 +70,7 @@ class GstWriter : public VideoWriter {
       throw InputError(fmt::format("{}: a frame cannot be mapped", path_));
     }
     for (unsigned plane = 0; plane < 3; ++plane) {
-      const int width = plane == 0 ? size_.width : (size_.width + 1) / 2;
-      const int height = plane == 0 ? size_.height : (size_.height + 1) / 2;
+      const auto [width, height] = plane == 0 ? size_ : half_of(size_);
       auto* row = static_cast<std::uint8_t*>(GST_VIDEO_FRAME_PLANE_DATA(&video, plane));
       for (int y = 0; y < height;
            ++y, row += GST_VIDEO_FRAME_PLANE_STRIDE(&video, plane), i420 += width) {

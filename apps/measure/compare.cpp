@@ -184,8 +184,8 @@ int compare_frames(const CompareOptions& o) {
                 {"ok", good}});
   } else {
     fmt::print("{} against {}, {}\n  PSNR             mean {}, least {}\n", printable(o.result),
-               printable(o.truth), counted(static_cast<std::int64_t>(numbers.size()), "frame"),
-               psnr_text(mean), psnr_text(least));
+               printable(o.truth), counted(numbers.size(), "frame"), psnr_text(mean),
+               psnr_text(least));
     if (!good) fmt::print("  below the limit: --min-psnr {}\n", o.min_psnr);
   }
   return good ? kDone : kAnswerIsNo;
@@ -335,12 +335,10 @@ void add_compare_command(CLI::App& program, int& exit_code) {
       ->add_option("--min-psnr", o->min_psnr,
                    "Exit with code 1 if the PSNR of an image is below this")
       ->check(finite_range(0.0, 1000.0));
-  image
-      ->add_option("--sigma", o->sigma,
-                   "Standard deviation in pixels of the Gaussian that models the eye: larger for a "
-                   "greater distance")
-      ->check(finite_range(0.1, 50.0))
-      ->capture_default_str();
+  add_value(*image, "--sigma", o->sigma,
+            "Standard deviation in pixels of the Gaussian that models the eye: larger for a "
+            "greater distance")
+      ->check(finite_range(0.1, 50.0));
   image
       ->add_option("--min-hvs-psnr", o->min_hvs_psnr,
                    "Exit with code 1 if the HVS PSNR is below this")

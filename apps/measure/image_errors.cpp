@@ -34,8 +34,7 @@ GrayPlane filtered_inside(const GrayPlane& in, const std::vector<double>& weight
   const int reach = static_cast<int>(weights.size()) - 1;
   const ImageSize inner{in.size.width - reach, in.size.height - reach};
   GrayPlane rows{{inner.width, in.size.height}, {}};
-  rows.values.reserve(static_cast<std::size_t>(inner.width) *
-                      static_cast<std::size_t>(in.size.height));
+  rows.values.reserve(pixels_of(rows.size));
   for (int y = 0; y < in.size.height; ++y) {
     for (int x = 0; x < inner.width; ++x) {
       const double* const from = &in.values[index_of(in.size, x, y)];
@@ -45,8 +44,7 @@ GrayPlane filtered_inside(const GrayPlane& in, const std::vector<double>& weight
     }
   }
   GrayPlane out{inner, {}};
-  out.values.reserve(static_cast<std::size_t>(inner.width) *
-                     static_cast<std::size_t>(inner.height));
+  out.values.reserve(pixels_of(inner));
   for (int y = 0; y < inner.height; ++y) {
     for (int x = 0; x < inner.width; ++x) {
       double sum = 0.0;
@@ -113,8 +111,7 @@ std::optional<double> ssim(const GrayPlane& a, const GrayPlane& b) {
 GrayPlane blurred(const GrayPlane& image, double sigma) {
   const int radius = static_cast<int>(4.0 * sigma + 0.5);
   GrayPlane wide{{image.size.width + 2 * radius, image.size.height + 2 * radius}, {}};
-  wide.values.reserve(static_cast<std::size_t>(wide.size.width) *
-                      static_cast<std::size_t>(wide.size.height));
+  wide.values.reserve(pixels_of(wide.size));
   for (int y = -radius; y < image.size.height + radius; ++y) {
     for (int x = -radius; x < image.size.width + radius; ++x)
       wide.values.push_back(image.values[index_of(image.size, mirrored(x, image.size.width),

@@ -17,7 +17,7 @@
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
 #include "apps/measure/machine.h"
-#include "apps/neocognitron/reading.h"
+#include "apps/neocognitron/recognition_report.h"
 
 namespace ocellus::app {
 namespace {
@@ -202,21 +202,18 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       "measured so far, and the exit code is 130 (143). A second Ctrl-C ends the program\n"
       "immediately.");
   const auto o = std::make_shared<LatencyCommand>();
-  command
-      ->add_option(
-          "--pipeline", o->pipeline,
-          fmt::format("Operators separated by !, each followed by its options as option=value "
-                      "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after "
-                      "the other. The operators are: {}. The options of optical flow below apply "
-                      "to every flow in the pipeline",
-                      operator_names()))
-      ->capture_default_str();
+  add_value(
+      *command, "--pipeline", o->pipeline,
+      fmt::format("Operators separated by !, each followed by its options as option=value "
+                  "(\"halftone preset=fast ! flow\"). Each reads the camera's frame, one after "
+                  "the other. The operators are: {}. The options of optical flow below apply "
+                  "to every flow in the pipeline",
+                  operator_names()));
   command->add_option("--input", o->input, "FRAMES to replay (default: a synthetic scene)");
   add_source_options(*command, o->source);
   command->add_option("--size", o->size, "WIDTHxHEIGHT of the synthetic scene (default 640x480)");
-  command->add_option("--fps", o->fps, "Frame rate of the camera")
-      ->check(finite_range(0.1, 10000.0))
-      ->capture_default_str();
+  add_value(*command, "--fps", o->fps, "Frame rate of the camera")
+      ->check(finite_range(0.1, 10000.0));
   command->add_flag(
       "--back-to-back", o->back_to_back,
       "Submit each frame as soon as the one before is done, not at a camera's frame rate");
@@ -224,58 +221,43 @@ void add_latency_command(CLI::App& program, int& exit_code) {
                     "Drop a frame that waits when the next one is due, as a camera with one buffer "
                     "does. Without it, frames that wait form a queue. Dropped frames count as "
                     "misses of the budget");
-  command
-      ->add_option("--budget-ms", o->budget_ms,
-                   "Most time from the moment when a frame is due to its result; 0: the time "
-                   "between two frames (with --back-to-back: no budget)")
-      ->check(finite_range(0.0, 10000.0))
-      ->capture_default_str();
-  command
-      ->add_option("--budget-percentile", o->budget_percentile,
-                   "Percentage of the frames that must keep the budget")
-      ->check(finite_range(1.0, 100.0))
-      ->capture_default_str();
-  command->add_option("--frames", o->frames, "Number of frames to measure, dropped ones included")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}))
-      ->capture_default_str();
-  command
-      ->add_option("--warm-up", o->warm_up,
-                   "Number of frames to run back to back before the measurement")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
-      ->capture_default_str();
+  add_value(*command, "--budget-ms", o->budget_ms,
+            "Most time from the moment when a frame is due to its result; 0: the time "
+            "between two frames (with --back-to-back: no budget)")
+      ->check(finite_range(0.0, 10000.0));
+  add_value(*command, "--budget-percentile", o->budget_percentile,
+            "Percentage of the frames that must keep the budget")
+      ->check(finite_range(1.0, 100.0));
+  add_value(*command, "--frames", o->frames, "Number of frames to measure, dropped ones included")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000'000}));
+  add_value(*command, "--warm-up", o->warm_up,
+            "Number of frames to run back to back before the measurement")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
   command->add_option(
       "--plot", o->plot,
       "Write a plot of the latency's distribution and of the latency over time (.svg)");
-  command
-      ->add_option(
-          "--memory", o->memory,
-          "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "
-          "them separated by commas, or all. Each is a separate run of --frames. auto: host, and "
-          "on CUDA also device")
-      ->capture_default_str();
+  add_value(
+      *command, "--memory", o->memory,
+      "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "
+      "them separated by commas, or all. Each is a separate run of --frames. auto: host, and "
+      "on CUDA also device");
   command
       ->add_option(
           "--wait", o->wait,
           "How to wait for a CUDA device: spin (default; keeps one CPU busy), yield or block")
       ->check(CLI::IsMember({"spin", "yield", "block"}));
-  command
-      ->add_option(
-          "--copy-threads", o->copy_threads,
-          "Threads that help to copy between host memory and a CUDA device; each keeps a CPU busy")
-      ->check(CLI::Range(0, 16))
-      ->capture_default_str();
-  command
-      ->add_option("--sample-ms", o->sample_ms,
-                   "Interval between samples of the GPU's power and clocks; 0: only before and "
-                   "after the run")
-      ->check(CLI::Range(0, 60000))
-      ->capture_default_str();
-  command
-      ->add_option("--realtime-priority", o->realtime_priority,
-                   "SCHED_FIFO priority (1 to 99) of the workers, the copy threads and the thread "
-                   "that waits; 0: the default scheduler")
-      ->check(CLI::Range(0, 99))
-      ->capture_default_str();
+  add_value(
+      *command, "--copy-threads", o->copy_threads,
+      "Threads that help to copy between host memory and a CUDA device; each keeps a CPU busy")
+      ->check(CLI::Range(0, 16));
+  add_value(*command, "--sample-ms", o->sample_ms,
+            "Interval between samples of the GPU's power and clocks; 0: only before and "
+            "after the run")
+      ->check(CLI::Range(0, 60000));
+  add_value(*command, "--realtime-priority", o->realtime_priority,
+            "SCHED_FIFO priority (1 to 99) of the workers, the copy threads and the thread "
+            "that waits; 0: the default scheduler")
+      ->check(CLI::Range(0, 99));
   command->add_flag("--workers-only", o->workers_only,
                     "Only the workers compute. By default, the thread that waits takes part");
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory with mlock");

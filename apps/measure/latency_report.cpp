@@ -6,7 +6,6 @@
 
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
-#include "apps/measure/histogram_text.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/svg_plot.h"
 
@@ -264,8 +263,8 @@ void print_report(const LatencyReport& report) {
   const EngineInfo& info = report.runs.front()->engine;
   fmt::print("{}: {} from {} of {}, back and forth, {}x{} {}\n", printable(report.o.pipeline),
              counted(report.runs.front()->measured, "frame"),
-             counted(static_cast<std::int64_t>(report.clip.frames.size()), "frame"),
-             printable(report.clip.name), report.size().width, report.size().height, report.pace());
+             counted(report.clip.frames.size(), "frame"), printable(report.clip.name),
+             report.size().width, report.size().height, report.pace());
   fmt::print("{}; {}, {}\n", printable(summary_of(report)), info.device_name, cpu_text(info));
   fmt::print("machine: {}\n", machine_line());
   fmt::print("{}\n", conditions_line(report));

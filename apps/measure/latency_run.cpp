@@ -97,8 +97,8 @@ double Intervals::deviation_ns() const {
   return count_ > 0 ? std::sqrt(squares_ / static_cast<double>(count_)) : 0.0;
 }
 
-/// OperatorChain::step. Nothing if a signal ended the frame early.
-static std::optional<FrameInfo> step(OperatorChain& chain, std::size_t op, std::size_t index,
+/// OperatorRun::step. Nothing if a signal ended the frame early.
+static std::optional<FrameInfo> step(OperatorRun& chain, std::size_t op, std::size_t index,
                                      std::int64_t number, std::int64_t due) {
   try {
     return chain.step(op, index, static_cast<std::uint64_t>(number), due);
@@ -109,7 +109,7 @@ static std::optional<FrameInfo> step(OperatorChain& chain, std::size_t op, std::
 
 /// Runs all operators on a frame and records the work of each. `now` is the time before, and then
 /// after them. Returns the sums of their times, or nothing if a signal ended the frame early.
-static std::optional<FrameInfo> run_operators(OperatorChain& chain, std::size_t index,
+static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t index,
                                               std::int64_t number, std::int64_t due,
                                               LatencyResult& r, std::int64_t& now) {
   FrameInfo times;
@@ -128,7 +128,7 @@ static std::optional<FrameInfo> run_operators(OperatorChain& chain, std::size_t 
 
 std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySpace space,
                                                const GpuMeter& meter) {
-  OperatorChain chain(plan.engine, plan.operators, space, *plan.frames);
+  OperatorRun chain(plan.engine, plan.operators, space, *plan.frames);
   auto result = std::make_unique<LatencyResult>();
   LatencyResult& r = *result;
   r.space = space;
@@ -136,7 +136,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
   r.engine = chain.engine();
   for (std::size_t op = 0; op < chain.size(); ++op) {
     r.operators.push_back(std::make_unique<LatencyHistogram>());
-    r.delays.push_back(chain.info(op).delay_frames);
+    r.delays.push_back(chain.op(op).info().delay_frames);
   }
   r.latencies_ms.assign(static_cast<std::size_t>(plan.o.frames), 0.0f);
 

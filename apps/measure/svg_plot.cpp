@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "apps/common/common.h"
-#include "apps/measure/histogram_text.h"
 #include "apps/measure/svg_shapes.h"
 
 namespace ocellus::app {

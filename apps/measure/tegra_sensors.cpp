@@ -1,5 +1,4 @@
-#include "apps/measure/tegra_sensors.h"
-
+// TegraSensors: where the kernel has its files.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +9,8 @@
 #include <fstream>
 #include <string_view>
 #include <system_error>
+
+#include "apps/measure/gpu_meter.h"
 
 namespace ocellus::app {
 namespace {

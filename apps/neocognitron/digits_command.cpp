@@ -1,14 +1,28 @@
-#include "apps/neocognitron/digits_command.h"
-
+// ocellus digits: finds and reads the digits of frames, or recognizes the images of an IDX file.
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "apps/common/printable.h"
 #include "apps/common/record_text.h"
+#include "apps/io/frame_job.h"
+#include "apps/neocognitron/recognition_report.h"
 #include "ocellus/character_draw.h"
 
 namespace ocellus::app {
 namespace {
+
+/// Values of the command line.
+struct DigitsCommand : FrameCommand {
+  DigitsCommand() : FrameCommand("digits") {}
+
+  bool plain = false;
+  std::string images;
+  std::string labels;
+  std::string mistakes;
+};
 
 /// Runs the command on FRAMES. Scenes tell what is in them.
 class DigitsJob : public FrameJob {
@@ -53,9 +67,7 @@ class DigitsJob : public FrameJob {
   }
 
   void print_totals() const override {
-    if (knows_text_)
-      fmt::print("{} of {} read correctly\n", right_,
-                 counted(static_cast<std::int64_t>(frames()), "frame"));
+    if (knows_text_) fmt::print("{} of {} read correctly\n", right_, counted(frames(), "frame"));
     FrameJob::print_totals();
   }
 
@@ -63,6 +75,44 @@ class DigitsJob : public FrameJob {
   bool knows_text_ = false;
   long right_ = 0;  // frames
 };
+
+/// Recognizes images of one character each, in batches of tiles. Returns the exit code. Throws
+/// InputError.
+int recognize_images(const DigitsCommand& command) {
+  if (!command.mistakes.empty() && file_extension(command.mistakes) != ".png")
+    throw InputError(fmt::format("--mistakes is '{}'; it must end in .png", command.mistakes));
+  const EngineConfig engine = engine_config(command.common);
+  OperatorConfig config = command.options.config();
+  NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
+  const CharacterNames names(digits.model.c_str());
+  const FileImages read = read_file_images(command.images, command.labels, ink_color(digits.ink),
+                                           kLeastCharacterSide, kLargestCharacterSide);
+  const std::vector<int> classes = read.classes(names, digits.model.c_str());
+  digits.fields = {};
+  const int batch = set_batches(digits, read.images, digits.max_characters);
+  OperatorRun run(engine, config);
+  const RecognitionResult result = recognize_batches(run, read.images, batch, classes);
+  if (result.count() == 0) return kDone;
+  if (!command.mistakes.empty()) write_mistakes(command.mistakes, read.images, result, names);
+
+  if (command.common.json) {
+    nlohmann::ordered_json json =
+        batches_json(read, run, result, names, batch, {{"config", config_json(config)}},
+                     {{"memory_bytes", run.footprint().host}});
+    if (result.labeled()) add_accuracy_json(json, result, names);
+    json["predictions"] = result.answers;
+    json["confidences"] = result.confidences;
+    if (!command.mistakes.empty()) json["mistakes"] = command.mistakes;
+    print_json(json);
+    return kDone;
+  }
+  print_batches(read, run, result);
+  fmt::print("{:.3f} ms per image, in batches of {}: median {:.2f} ms\n", result.ms_per_image(),
+             batch, percentile(result.batch_ms, 50.0));
+  if (result.labeled()) print_accuracy(result, names);
+  if (!command.mistakes.empty()) fmt::print("written: {}\n", printable(command.mistakes));
+  return kDone;
+}
 
 }  // namespace
 

@@ -131,8 +131,7 @@ void write_mistakes(const std::string& path, const IdxImages& images,
   overlay.strides[0] = picture.stride();
   if (wrong.empty()) draw_text("no mistakes", kGap, kGap, 1, {}, overlay);
   const auto letters = static_cast<std::size_t>(std::max(3, tile_width / kGlyphWidth));
-  const std::size_t pixels =
-      static_cast<std::size_t>(images.width) * static_cast<std::size_t>(images.height);
+  const std::size_t pixels = pixels_of({images.width, images.height});
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     const int column = static_cast<int>(i) % columns;
     const int row = static_cast<int>(i) / columns;

@@ -3,27 +3,128 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/common/common.h"
 #include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
-#include "apps/io/idx_file.h"
+#include "apps/io/image_io.h"
+#include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/training_files.h"
-#include "apps/neocognitron/digits_command.h"
-#include "apps/neocognitron/labeled_frames.h"
+#include "ocellus/neocognitron.h"
 #include "ocellus/neocognitron_training.h"
 
 namespace ocellus::app {
 namespace {
+
+// ---- frames whose characters are known
+
+constexpr int kImageSide = 64;
+
+struct LabelLine {
+  std::string file;
+  std::string text;
+  TextFields boxes;
+};
+
+/// The boxes are the last word, the text is the word before. So the path may have spaces.
+LabelLine parse_label_line(const std::string& line) {
+  const auto last_word = [](std::string& rest) {
+    const std::size_t end = rest.find_last_not_of(" \t\r");
+    rest.resize(end == std::string::npos ? 0 : end + 1);
+    const std::size_t before = rest.find_last_of(" \t");
+    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+    std::string word = rest.substr(begin);
+    rest.resize(begin);
+    return word;
+  };
+  std::string rest = line;
+  const std::string boxes = last_word(rest);
+  LabelLine parsed;
+  parsed.text = last_word(rest);
+  const std::size_t end = rest.find_last_not_of(" \t");
+  rest.resize(end == std::string::npos ? 0 : end + 1);
+  parsed.file = rest;
+  if (parsed.file.empty())
+    throw InputError("it must have an image file, the characters, and their boxes");
+  NeocognitronConfig config;
+  take(set_option(config, "fields", boxes), "boxes");
+  parsed.boxes = config.fields;
+  if (parsed.text.size() != static_cast<std::size_t>(parsed.boxes.count)) {
+    throw InputError(fmt::format("{} has {} for {}", printable(parsed.text, kMostOfValue),
+                                 counted(parsed.text.size(), "character"),
+                                 counted(parsed.boxes.count, "box", "boxes")));
+  }
+  return parsed;
+}
+
+void add_labeled_frame(const LabelLine& line, const std::string& folder, LabeledImages& images) {
+  const std::filesystem::path file(line.file);
+  const GrayImage image =
+      read_image(file.is_absolute() ? line.file : (std::filesystem::path(folder) / file).string());
+  if (image.format != PixelFormat::kGray8)
+    throw InputError(fmt::format("{}: it must have 8 bits", printable(line.file)));
+  std::vector<LabeledBox> boxes;
+  for (std::size_t i = 0; i < line.text.size(); ++i) {
+    const auto named =
+        std::find(images.names.begin(), images.names.end(), std::string(1, line.text[i]));
+    boxes.push_back(
+        {line.boxes.fields[i], static_cast<std::uint16_t>(named - images.names.begin())});
+  }
+  take(add_characters(image.view(0, 0), boxes, images));
+}
+
+/// Reads a text file with a frame on each line: an image file, the characters in it, and their
+/// boxes as in `--fields` of `ocellus digits`. Each character of the text is a class. Paths begin
+/// at the folder of the list. Lines that are empty or begin with # are skipped. Throws InputError
+/// that names the line.
+LabeledImages read_labeled_frames(const std::string& path) {
+  InputText input(path);
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  const std::string text = read_text(input, kMostBytes);
+  const auto at_line = [&](int number, const std::string& what) {
+    return InputError(fmt::format("{}: line {}: {}", input.name(), number, what));
+  };
+  std::vector<std::pair<int, LabelLine>> lines;
+  std::set<char> characters;
+  std::istringstream stream(text);
+  std::string read;
+  for (int number = 1; std::getline(stream, read); ++number) {
+    const std::size_t first = read.find_first_not_of(" \t\r");
+    if (first == std::string::npos || read[first] == '#') continue;
+    try {
+      lines.emplace_back(number, parse_label_line(read.substr(first)));
+    } catch (const InputError& error) {
+      throw at_line(number, error.what());
+    }
+    characters.insert(lines.back().second.text.begin(), lines.back().second.text.end());
+  }
+  if (lines.empty()) throw InputError(fmt::format("{}: it has no frames", input.name()));
+  LabeledImages images{kImageSide, kImageSide, {}, {}, {}};
+  for (const char character : characters) images.names.emplace_back(1, character);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  for (const auto& [number, line] : lines) {
+    try {
+      add_labeled_frame(line, folder, images);
+    } catch (const InputError& error) {
+      throw at_line(number, error.what());
+    }
+  }
+  return images;
+}
+
+// ---- the command
 
 struct TrainOptions : TrainingFiles {
   std::string frames;
@@ -150,9 +251,8 @@ void print_report(const TrainOptions& options, const Images& images,
     print_json(object);
     return;
   }
-  fmt::print("learned {} of {} in {:.1f} s\n",
-             counted(static_cast<std::int64_t>(images.training.count()), "image"),
-             counted(static_cast<std::int64_t>(network.names.size()), "class", "classes"), seconds);
+  fmt::print("learned {} of {} in {:.1f} s\n", counted(images.training.count(), "image"),
+             counted(network.names.size(), "class", "classes"), seconds);
   fmt::print("planes {}, {} and {}, {}\n", network.planes[0], network.planes[1], network.planes[2],
              counted(network.planes[3], "reference"));
   if (validation) {
@@ -187,7 +287,6 @@ void run_train(const TrainOptions& options) {
   require_writable(options.out);
   if (!options.checkpoint.empty()) require_writable(options.checkpoint);
 
-  const StopsEarly stops;
   TrainingWatch watch;
   training.progress = std::ref(watch);
   std::exception_ptr write_error;  // the library takes no exceptions
@@ -207,26 +306,24 @@ void run_train(const TrainOptions& options) {
                                     : fmt::format("ocellus: stopped; --resume goes on from {}\n",
                                                   printable(options.checkpoint)));
   };
-  const auto begin = std::chrono::steady_clock::now();
   Expected<TrainedNeocognitron> trained =
       from ? extend_neocognitron(*from, images.training, training)
            : train_neocognitron(images.training, training);
   if (!trained && write_error) std::rethrow_exception(write_error);
   if (!trained && stop_signal() != 0) return stopped();  // main ends by the signal
   TrainedNeocognitron network = take(std::move(trained), "train");
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
 
   std::optional<Validation> validation;
   if (images.validation.count() > 0) {
-    const Expected<std::vector<CharacterScores>> scores =
+    Expected<std::vector<CharacterScores>> recognized =
         recognize(network, images.validation, training.threads, std::ref(watch));
-    if (!scores && stop_signal() != 0) return stopped();
-    if (!scores) throw InputError(scores.error().text);
+    if (!recognized && stop_signal() != 0) return stopped();
+    const std::vector<CharacterScores> scores = take(std::move(recognized));
     const std::vector<int> classes = classes_of(network, images.validation);
-    validation = count_right(network, *scores, classes);
+    validation = count_right(network, scores, classes);
     // More images of few classes tell little of the others.
-    if (!from) network.calibration = take(fit_confidence(*scores, classes), "--validation");
+    if (!from) network.calibration = take(fit_confidence(scores, classes), "--validation");
   }
   watch.end();
   const std::string note = !options.note.empty() ? options.note

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -99,10 +98,7 @@ class PlaneFile {
   void write(long frame, ImageSize size, const std::vector<float>& values) const {
     if (!none()) write_pfm(name_.at(frame), size, values);
   }
-  /// The name of one file, or the pattern of several.
-  std::string written(long first, std::uint64_t count) const {
-    return name_.numbered() && count != 1 ? path_ : name_.at(first);
-  }
+  std::string written(long first, std::size_t count) const { return name_.of(first, count); }
 
  private:
   std::string flag_;
@@ -117,15 +113,6 @@ void set_invalid_to_zero(FlowField& field) {
     field.u[i] = 0.0f;
     field.v[i] = 0.0f;
   }
-}
-
-void copy_plane(const ImageView& plane, std::vector<float>& to) {
-  if (plane.data == nullptr) return;
-  const auto width = static_cast<std::size_t>(plane.size.width);
-  to.resize(width * static_cast<std::size_t>(plane.size.height));
-  for (int y = 0; y < plane.size.height; ++y)
-    std::memcpy(to.data() + width * static_cast<std::size_t>(y), plane.row<float>(y),
-                width * sizeof(float));
 }
 
 /// Writes the field of each frame, of one, or of the last one. At both ends of a sequence, a field

@@ -41,20 +41,10 @@ class FilterJob : public FrameJob {
     }
   }
 
-  static std::vector<float> values_of(const ImageView& plane) {
-    std::vector<float> values;
-    values.reserve(static_cast<std::size_t>(plane.size.width) *
-                   static_cast<std::size_t>(plane.size.height));
-    for (int y = 0; y < plane.size.height; ++y) {
-      const float* const row = plane.row<float>(y);
-      values.insert(values.end(), row, row + plane.size.width);
-    }
-    return values;
-  }
-
   void write(const ProcessedFrame& work, const std::string& path) override {
     const ImageView& plane = work.results.front().output.planes[plane_];
-    write_pfm(path, plane.size, values_of(plane));
+    copy_plane(plane, values_);
+    write_pfm(path, plane.size, values_);
   }
 
   void add_head(nlohmann::ordered_json& json) const override {
@@ -68,12 +58,12 @@ class FilterJob : public FrameJob {
     for (std::size_t p = 0; p < static_cast<std::size_t>(info.plane_count); ++p) {
       double sum = 0.0;
       double squares = 0.0;
-      const std::vector<float> values = values_of(work.results.front().output.planes[p]);
-      for (const float value : values) {
+      copy_plane(work.results.front().output.planes[p], values_);
+      for (const float value : values_) {
         sum += static_cast<double>(value);
         squares += static_cast<double>(value) * static_cast<double>(value);
       }
-      const auto count = static_cast<double>(values.size());
+      const auto count = static_cast<double>(values_.size());
       json["planes"][info.planes[p].name] = {{"mean", sum / count},
                                              {"rms", std::sqrt(squares / count)}};
     }
@@ -81,6 +71,7 @@ class FilterJob : public FrameJob {
 
   const FilterCommand& command_;
   std::size_t plane_ = 0;
+  std::vector<float> values_;  // of the plane that is reported or written
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-#include "apps/optical_flow/kernels_command.h"
-
+// ocellus kernels: makes, converts and shows kernel bank files.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,4 @@
 // ocellus restore: restores frames, in color where the source has color.
-#include "apps/restoration/command.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,12 +1,11 @@
-#include "apps/restoration/command.h"
-
+// ocellus identify: makes a filter file.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/input_guard.h"
+#include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/output_file.h"
@@ -46,19 +46,11 @@ struct IdentifyOptions {
 std::vector<double> numbers(const std::string& option, std::string_view text, std::size_t count,
                             const char* form) {
   std::vector<double> values;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at < end) {
-    double value = 0.0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc{} || !std::isfinite(value)) break;
-    values.push_back(value);
-    at = next;
-    if (at == end) break;
-    if (*at != ',') break;
-    ++at;
-  }
-  if (at != end || values.size() != count)
+  for (const std::string& part : split(std::string(text), ','))
+    values.push_back(number_of<double>(part).value_or(std::numeric_limits<double>::infinity()));
+  const bool good =
+      std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  if (!good || values.size() != count)
     throw InputError(fmt::format("{} is \"{}\"; it must be {}", option, printable(text), form));
   return values;
 }
@@ -296,26 +288,17 @@ void add_identify_command(CLI::App& program, int& exit_code) {
   command->add_option(
       "--psf", options->psf,
       "Blur kernel: gaussian:SIGMA, motion:LENGTH,ANGLE, disk:RADIUS or a text file");
-  command
-      ->add_option("--noise", options->noise,
-                   "With --psf: standard deviation of the noise in gray levels of 8 bits")
-      ->capture_default_str();
+  add_value(*command, "--noise", options->noise,
+            "With --psf: standard deviation of the noise in gray levels of 8 bits");
   command->add_option("--edge", options->edge,
                       "x,y,width,height: a straight, slanted edge in --degraded");
-  command->add_option("--support", options->support, "Rows and columns of coefficients, 1 to 31")
-      ->capture_default_str();
-  command
-      ->add_option("--largest-root", options->largest_root,
-                   "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response")
-      ->capture_default_str();
-  command
-      ->add_option("--max-response", options->max_response,
-                   "Longest impulse response in pixels, 8 to 512; lowers --largest-root")
-      ->capture_default_str();
-  command
-      ->add_option("--max-shift", options->max_shift,
-                   "Largest displacement of the pair that is searched, 0 to 16 pixels")
-      ->capture_default_str();
+  add_value(*command, "--support", options->support, "Rows and columns of coefficients, 1 to 31");
+  add_value(*command, "--largest-root", options->largest_root,
+            "Bound of the roots, 0.5 to 0.98; a smaller one gives a shorter response");
+  add_value(*command, "--max-response", options->max_response,
+            "Longest impulse response in pixels, 8 to 512; lowers --largest-root");
+  add_value(*command, "--max-shift", options->max_shift,
+            "Largest displacement of the pair that is searched, 0 to 16 pixels");
   command->add_flag("--keep-shift", options->keep_shift,
                     "Leave whole pixels of the pair's displacement in place");
   command->add_option("-o,--output", options->out, "Filter file (*.ocellus) to write");

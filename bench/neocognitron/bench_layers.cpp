@@ -223,7 +223,7 @@ void print_table(const LayerTable& table) {
   const auto& planes = table.made.network.planes;
   fmt::print("\n{}: {}, {}, {} and {} planes in US1 to US4, {}\n", printable(table.made.model),
              planes[0], planes[1], planes[2], planes[3],
-             counted(static_cast<std::int64_t>(table.made.characters.size()), "character"));
+             counted(table.made.characters.size(), "character"));
   fmt::print("active inputs of S1 to S4: {:.1f} %\n",
              fmt::join({100.0 * table.active[0], 100.0 * table.active[1], 100.0 * table.active[2],
                         100.0 * table.active[3]},

@@ -5,24 +5,20 @@
 #include <utility>
 #include <variant>
 
-#include "base/gstocellusmessages.h"
 #include "base/gstocellusmeta.h"
 #include "base/gstocellusstream.h"
+#include "core/failure.h"
 
 GST_DEBUG_CATEGORY(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Engine;
-using ocellus::EngineConfig;
-using ocellus::EngineInfo;
-using ocellus::Expected;
-using ocellus::OperatorConfig;
+using namespace ocellus;
 
 using gst_ocellus::Properties;
 using gst_ocellus::State;
 using gst_ocellus::Stream;
 
-static_assert(ocellus::kMaxImageSide == 16384, "the pad templates say 16384");
+static_assert(kMaxImageSide == 16384, "the pad templates say 16384");
 
 #define OCELLUS_SIZES                                   \
   "width=(int)[ 1, 16384 ], height=(int)[ 1, 16384 ], " \
@@ -61,7 +57,9 @@ enum {
   PROP_DRAW,
   PROP_MESSAGES,
   PROP_SAVE_LOCATION,
-  PROP_ENGINE_OPTIONS = 50,  // the first row of the engine's table; derived classes begin at 100
+  // The first rows of the tables of the engine and of drawing.
+  PROP_ENGINE_OPTIONS = 50,
+  PROP_DRAWING_OPTIONS = 100,
 };
 
 static GParamSpec* properties[PROP_LAST];
@@ -141,8 +139,10 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return state.get(state.properties.draw);
 }
 
-gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec) {
-  if ((pspec->flags & GST_PARAM_MUTABLE_READY) == 0) return TRUE;
+// True in the states NULL and READY, and for properties that may change later. Otherwise posts a
+// warning that names the property, which then keeps its value.
+static bool may_configure(GstOcellusBase* self, GParamSpec* pspec) {
+  if ((pspec->flags & GST_PARAM_MUTABLE_READY) == 0) return true;
   GST_OBJECT_LOCK(self);
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
@@ -152,13 +152,13 @@ gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec)
   // from READY, the operator may be under construction, unless the state change has failed.
   if (state <= GST_STATE_READY &&
       (next == GST_STATE_VOID_PENDING || next <= GST_STATE_READY || failed))
-    return TRUE;
+    return true;
   GST_ELEMENT_WARNING(
       self, LIBRARY, SETTINGS,
       ("The property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
       ("The property keeps its value. The current state is %s.",
        gst_element_state_get_name(state)));
-  return FALSE;
+  return false;
 }
 
 // ---- GstElement
@@ -172,9 +172,8 @@ static void gst_ocellus_base_set_context(GstElement* element, GstContext* contex
 static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& options,
                                     const EngineInfo& engine) {
   const GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
-  if (Expected<void> read = options.read_file(); !read) return read;
-  const Expected<OperatorConfig> config = options.make();
-  if (!config) return tl::unexpected(config.error());
+  OCELLUS_TRY(options.read_file());
+  OCELLUS_TRY_ASSIGN(config, options.make());
   if (klass->check_settings != nullptr) {
     if (const Expected<void> checked = klass->check_settings(*config); !checked)
       return options.named(checked.error());
@@ -182,7 +181,7 @@ static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& 
   // These two read the files that the options name.
   OperatorConfig trial = *config;
   trial.set_input(klass->trial_size != nullptr ? klass->trial_size(*config) : kGstOcellusTrialSize,
-                  ocellus::PixelFormat::kGray8);
+                  PixelFormat::kGray8);
   if (const auto info = trial.info(); !info) return options.named(info.error());
   if (const auto footprint = trial.footprint(engine); !footprint)
     return options.named(footprint.error());
@@ -193,12 +192,9 @@ static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& 
 static Expected<EngineInfo> check_settings(GstOcellusBase* self, gst_ocellus::Options& options) {
   State& state = stream_of(self)->state;
   state.forget_fallback();
-  const Expected<EngineConfig> config = state.engine_config();
-  if (!config) return tl::unexpected(config.error());
-  const Expected<EngineInfo> info = Engine::probe(*config);
-  if (!info) return info;
-  if (const Expected<void> checked = check_options(self, options, *info); !checked)
-    return tl::unexpected(checked.error());
+  OCELLUS_TRY_ASSIGN(config, state.engine_config());
+  OCELLUS_TRY_ASSIGN(info, Engine::probe(*config));
+  OCELLUS_TRY(check_options(self, options, *info));
   return info;
 }
 
@@ -236,7 +232,7 @@ static gboolean gst_ocellus_base_start(GstBaseTransform* trans) {
     gst_ocellus::post_error(self, info.error());
     return FALSE;
   }
-  state.start(std::move(options), info->backend == ocellus::BackendKind::kCuda);
+  state.start(std::move(options), info->backend == BackendKind::kCuda);
   return TRUE;
 }
 
@@ -380,7 +376,7 @@ static GstFlowReturn gst_ocellus_base_submit_input_buffer(GstBaseTransform* tran
     gst_buffer_unref(input);
     return parent;
   }
-  return stream_of(trans)->take_picture(input, skipped, arrival);
+  return stream_of(trans)->take_picture(gst_ocellus::OwnedBuffer(input), skipped, arrival);
 }
 
 // The parent class calls this function until it returns no buffer.
@@ -391,10 +387,17 @@ static GstFlowReturn gst_ocellus_base_generate_output(GstBaseTransform* trans, G
 
 // ---- GObject
 
-static const ocellus::Option* engine_option(guint id) {
-  const ocellus::OptionTable table = ocellus::EngineConfig::options();
-  const bool known = id >= PROP_ENGINE_OPTIONS && id - PROP_ENGINE_OPTIONS < table.size();
-  return known ? &table[id - PROP_ENGINE_OPTIONS] : nullptr;
+// A row of a table, and the configuration that has its value.
+struct TableProperty {
+  const Option& option;
+  gpointer config;
+};
+
+static TableProperty table_property(gpointer self, guint id) {
+  if (id < PROP_DRAWING_OPTIONS)
+    return {EngineConfig::options()[id - PROP_ENGINE_OPTIONS], &stream_of(self)->state.engine};
+  const GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
+  return {klass->drawing[id - PROP_DRAWING_OPTIONS], klass->drawing_config(GST_OCELLUS_BASE(self))};
 }
 
 // The member that a property sets.
@@ -457,27 +460,26 @@ static void get_member(const Value& member, GValue* value) {
 static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
   State& state = stream_of(object)->state;
-  if (!gst_ocellus_base_may_configure(GST_OCELLUS_BASE(object), pspec)) return;
-  GST_OBJECT_LOCK(object);
-  if (const MemberProperty* found = member_property(id)) {
-    std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
-               found->member);
-  } else if (const ocellus::Option* option = engine_option(id)) {
-    gst_ocellus::set_option(*option, &state.engine, value);
-  } else if (id >= gst_ocellus::kFirstOption) {
-    state.options.set(id, value);
-  } else if (id == PROP_CONFIG) {
-    state.options.set_file(g_value_get_string(value));
-  } else {
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+  if (!may_configure(GST_OCELLUS_BASE(object), pspec)) return;
+  {
+    const GstOcellusLock lock(object);
+    if (const MemberProperty* found = member_property(id)) {
+      std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
+                 found->member);
+    } else if (id >= gst_ocellus::kFirstOption) {
+      state.options.set(id, value);
+    } else if (id == PROP_CONFIG) {
+      state.options.set_file(g_value_get_string(value));
+    } else {
+      const TableProperty row = table_property(object, id);
+      gst_ocellus::set_option(row.option, row.config, value);
+    }
   }
-  GST_OBJECT_UNLOCK(object);
   // A neighbor may have been given the context of another device.
   if (id == PROP_BACKEND) state.context.close();
 }
 
-static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* value,
-                                          GParamSpec* pspec) {
+static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* value, GParamSpec*) {
   const State& state = stream_of(object)->state;
   // Not under the lock, because this may read the header of a kernel file.
   if (id >= gst_ocellus::kFirstOption) return state.get(state.options).get(id, value);
@@ -486,16 +488,15 @@ static void gst_ocellus_base_get_property(GObject* object, guint id, GValue* val
     const std::string name = state.active_backend();
     return g_value_set_string(value, name.empty() ? nullptr : name.c_str());
   }
-  GST_OBJECT_LOCK(object);
-  if (const MemberProperty* found = member_property(id))
+  const GstOcellusLock lock(object);
+  if (const MemberProperty* found = member_property(id)) {
     std::visit([&](auto member) { get_member(state.properties.*member, value); }, found->member);
-  else if (const ocellus::Option* option = engine_option(id))
-    gst_ocellus::get_option(*option, &state.engine, value);
-  else if (id == PROP_CONFIG)
+  } else if (id == PROP_CONFIG) {
     g_value_set_string(value, state.options.file().c_str());
-  else
-    G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
-  GST_OBJECT_UNLOCK(object);
+  } else {
+    const TableProperty row = table_property(object, id);
+    gst_ocellus::get_option(row.option, row.config, value);
+  }
 }
 
 static constexpr auto kMutableInPlaying = static_cast<GParamFlags>(
@@ -516,6 +517,15 @@ void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar
   g_object_class_install_property(
       G_OBJECT_CLASS(klass), PROP_DRAW,
       g_param_spec_boolean("draw", "Draw", help, Properties{}.draw, kMutableInPlaying));
+}
+
+void gst_ocellus_base_class_install_drawing(GstOcellusBaseClass* klass, OptionTable table,
+                                            gconstpointer defaults,
+                                            gpointer (*config)(GstOcellusBase*)) {
+  klass->drawing = table;
+  klass->drawing_config = config;
+  gst_ocellus::install_table(G_OBJECT_CLASS(klass), PROP_DRAWING_OPTIONS, table, defaults,
+                             static_cast<GParamFlags>(GST_PARAM_MUTABLE_PLAYING));
 }
 
 static gboolean save_model(GstOcellusBase* self, const gchar* path) {
@@ -546,21 +556,19 @@ void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass) {
                              G_TYPE_STRING);
 }
 
-static bool has_classes(const ocellus::OperatorDescription& description) {
+static bool has_classes(const OperatorDescription& description) {
   OperatorConfig config(description);
-  config.set_input(kGstOcellusTrialSize, ocellus::PixelFormat::kGray8);
+  config.set_input(kGstOcellusTrialSize, PixelFormat::kGray8);
   const auto info = config.info();
   return info && info->classes > 0;
 }
 
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
-                                         const ocellus::OperatorDescription* description) {
+                                         const OperatorDescription* description) {
   GObjectClass* object_class = G_OBJECT_CLASS(klass);
   // GObject clears these two functions in every derived class.
-  if (object_class->set_property == nullptr)
-    object_class->set_property = gst_ocellus_base_set_property;
-  if (object_class->get_property == nullptr)
-    object_class->get_property = gst_ocellus_base_get_property;
+  object_class->set_property = gst_ocellus_base_set_property;
+  object_class->get_property = gst_ocellus_base_get_property;
   klass->description = description;
   gchar* name = g_strconcat("ocellus", description->name, nullptr);
   klass->message_name = g_intern_string(name);
@@ -614,7 +622,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
       "Backend in use: cpu or cuda:N; NULL before the caps are known", nullptr, kRead);
   properties[PROP_THREADS] = g_param_spec_int(
       "threads", "Threads", "Number of CPU threads per frame (0 = as many as the process may use)",
-      0, ocellus::kMaxWorkers, defaults.threads, kReady);
+      0, kMaxWorkers, defaults.threads, kReady);
   properties[PROP_BUDGET] = g_param_spec_uint64(
       "budget", "Budget",
       "Maximum time from the arrival of a frame to its result, in nanoseconds (0 = no limit)", 0,
@@ -635,9 +643,9 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
       "post-messages", "Post messages", "Post an element message for each frame with a result",
       defaults.post_messages, kPlaying);
   g_object_class_install_properties(object_class, PROP_LAST, properties);
-  const ocellus::EngineConfig engine;
-  gst_ocellus::install_table(object_class, PROP_ENGINE_OPTIONS, ocellus::EngineConfig::options(),
-                             &engine, static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
+  const EngineConfig engine;
+  gst_ocellus::install_table(object_class, PROP_ENGINE_OPTIONS, EngineConfig::options(), &engine,
+                             static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
 
   gst_element_class_add_static_pad_template(element_class, &sink_template);
   gst_element_class_add_static_pad_template(element_class, &src_template);
@@ -684,7 +692,7 @@ static void gst_ocellus_element_class_init(gpointer klass, gpointer data) {
   gst_element_class_set_static_metadata(GST_ELEMENT_CLASS(klass), element.long_name,
                                         element.classification, element.description,
                                         "The Ocellus authors");
-  gst_ocellus_base_class_set_operator(base_class, ocellus::find_operator(element.operator_name));
+  gst_ocellus_base_class_set_operator(base_class, find_operator(element.operator_name));
   if (element.class_init != nullptr) element.class_init(base_class);
 }
 
@@ -698,7 +706,8 @@ gboolean gst_ocellus_element_register(GstPlugin* plugin, const GstOcellusElement
     info.class_size = sizeof(GstOcellusBaseClass);
     info.class_init = gst_ocellus_element_class_init;
     info.class_data = &element;
-    info.instance_size = sizeof(GstOcellusBase);
+    info.instance_size = static_cast<guint16>(element.instance_size);
+    info.instance_init = element.init;
     type = g_type_register_static(GST_TYPE_OCELLUS_BASE, type_name.c_str(), &info,
                                   static_cast<GTypeFlags>(0));
   }

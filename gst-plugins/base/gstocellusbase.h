@@ -50,12 +50,29 @@ GType gst_ocellus_on_device_loss_get_type(void);
 
 G_END_DECLS
 
+/// Holds the lock of an object.
+class GstOcellusLock {
+ public:
+  explicit GstOcellusLock(gconstpointer object) : mutex_(GST_OBJECT_GET_LOCK(object)) {
+    g_mutex_lock(mutex_);
+  }
+  ~GstOcellusLock() { g_mutex_unlock(mutex_); }
+  GstOcellusLock(const GstOcellusLock&) = delete;
+  GstOcellusLock& operator=(const GstOcellusLock&) = delete;
+
+ private:
+  GMutex* mutex_;
+};
+
 /// Larger than the pictures that most options name.
 inline constexpr ocellus::ImageSize kGstOcellusTrialSize{640, 480};
 
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 
+  /// Set by gst_ocellus_base_class_install_drawing().
+  ocellus::OptionTable drawing;
+  gpointer (*drawing_config)(GstOcellusBase* self);
   /// These two are set by gst_ocellus_base_class_set_operator().
   const ocellus::OperatorDescription* description;
   /// Name of the element message of a frame: the element's name, "ocellus" with the operator's.
@@ -83,30 +100,28 @@ struct _GstOcellusBaseClass {
 };
 
 /// For class_init: sets the operator, which must have static storage duration, and installs its
-/// options as properties; if its record has classes, also `draw` and `messages`. A class with
-/// properties of its own sets its property functions before this call. They pass other properties
-/// on to the parent class.
+/// options as properties; if its record has classes, also `draw` and `messages`.
 void gst_ocellus_base_class_set_operator(GstOcellusBaseClass* klass,
                                          const ocellus::OperatorDescription* description);
 
-/// For class_init, when the property functions are set: installs the property `align`: whether
-/// frames are held back until the result that describes them is ready. Without it they are not.
+/// For class_init: installs the property `align`: whether frames are held back until the result
+/// that describes them is ready. Without it they are not.
 void gst_ocellus_base_class_install_align(GstOcellusBaseClass* klass);
 
-/// For class_init, when the property functions are set: installs the property `draw`: whether
-/// results are drawn over the pictures.
+/// For class_init: installs the property `draw`: whether results are drawn over the pictures.
 void gst_ocellus_base_class_install_draw(GstOcellusBaseClass* klass, const gchar* help);
+/// The same for the rows of a table. `defaults`: a configuration. `config`: that of an element; the
+/// object lock guards it.
+void gst_ocellus_base_class_install_drawing(GstOcellusBaseClass* klass, ocellus::OptionTable table,
+                                            gconstpointer defaults,
+                                            gpointer (*config)(GstOcellusBase* self));
 gboolean gst_ocellus_base_get_draw(GstOcellusBase* self);
 
-/// For class_init of an element whose operator learns, when the property functions are set:
-/// installs the property `save-location` and the action signal `save-model`.
+/// For class_init of an element whose operator learns: installs the property `save-location` and
+/// the action signal `save-model`.
 void gst_ocellus_base_class_install_learning(GstOcellusBaseClass* klass);
 
-/// For property setters: TRUE in the states NULL and READY, and for properties that may change
-/// later. Otherwise posts a warning that names the property, which then keeps its value.
-gboolean gst_ocellus_base_may_configure(GstOcellusBase* self, GParamSpec* pspec);
-
-/// An element of one operator. It has no members of its own.
+/// An element of one operator.
 struct GstOcellusElement {
   const gchar* operator_name;  ///< "digits" is the operator of ocellusdigits, GstOcellusDigits
   const gchar* long_name;
@@ -114,6 +129,9 @@ struct GstOcellusElement {
   const gchar* description;
   /// Optional: sets functions of the class and installs further properties.
   void (*class_init)(GstOcellusBaseClass* klass) = nullptr;
+  /// Of an element with members of its own, which begin with a GstOcellusBase.
+  gsize instance_size = sizeof(GstOcellusBase);
+  GInstanceInitFunc init = nullptr;
 };
 
 /// Registers such an element, which must have static storage duration. `plugin` may be NULL.

@@ -2,40 +2,36 @@
 
 #include <utility>
 
+#include "base/gstocellusbase.h"
+#include "core/failure.h"
+
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Engine;
-using ocellus::EngineConfig;
-using ocellus::EngineInfo;
-using ocellus::Expected;
+using namespace ocellus;
 
 namespace gst_ocellus {
 
 Expected<std::shared_ptr<GstOcellusCuda>> CudaContext::open(const EngineConfig& config) {
-  GST_OBJECT_LOCK(element_);
-  std::shared_ptr<GstOcellusCuda> cuda = cuda_;
-  GST_OBJECT_UNLOCK(element_);
-  if (cuda) return cuda;
-  const Expected<EngineInfo> info = Engine::probe(config);
-  if (!info) return tl::unexpected(info.error());
-  if (info->backend != ocellus::BackendKind::kCuda) {
-    return tl::unexpected(ocellus::make_error(
-        ocellus::Status::kUnsupported,
+  const auto opened = [this](std::shared_ptr<GstOcellusCuda> made) {
+    const GstOcellusLock lock(element_);
+    if (!cuda_) cuda_ = std::move(made);
+    return cuda_;
+  };
+  if (std::shared_ptr<GstOcellusCuda> cuda = opened(nullptr)) return cuda;
+  OCELLUS_TRY_ASSIGN(info, Engine::probe(config));
+  if (info->backend != BackendKind::kCuda) {
+    return tl::unexpected(make_error(
+        Status::kUnsupported,
         "the frames are in " GST_OCELLUS_CUDA_FEATURE
         ", which the backend %s cannot read: set backend to cuda, or put the element cudadownload "
         "before this element",
-        ocellus::backend_name(info->backend)));
+        backend_name(info->backend)));
   }
-  Expected<std::shared_ptr<GstOcellusCuda>> made = GstOcellusCuda::open(info->device);
-  if (!made) return made;
-  GST_OBJECT_LOCK(element_);
-  const bool first = cuda_ == nullptr;
-  if (first) cuda_ = *made;
-  cuda = cuda_;
+  OCELLUS_TRY_ASSIGN(made, GstOcellusCuda::open(info->device));
+  std::shared_ptr<GstOcellusCuda> cuda = opened(*made);
   const gpointer other = neighbors_;
-  GST_OBJECT_UNLOCK(element_);
-  if (first && (other == nullptr || other == cuda->handle())) {
+  if (cuda == *made && (other == nullptr || other == cuda->handle())) {
     GST_INFO_OBJECT(element_, "offering the primary context of cuda:%d", cuda->device());
     // Bins store the context for elements that are not adjacent to this one.
     gst_element_post_message(
@@ -45,18 +41,14 @@ Expected<std::shared_ptr<GstOcellusCuda>> CudaContext::open(const EngineConfig& 
 }
 
 void CudaContext::close() {
-  GST_OBJECT_LOCK(element_);
-  // Destroys the context after the lock is released.
-  const std::shared_ptr<GstOcellusCuda> cuda = std::exchange(cuda_, nullptr);
-  GST_OBJECT_UNLOCK(element_);
+  // Destroyed after the lock is released.
+  std::shared_ptr<GstOcellusCuda> cuda;
+  const GstOcellusLock lock(element_);
+  cuda.swap(cuda_);
 }
 
 void CudaContext::set_neighbors(GstContext* context) {
-  const gpointer handle = GstOcellusCuda::handle_of(context);
-  if (handle == nullptr) return;
-  GST_OBJECT_LOCK(element_);
-  neighbors_ = handle;
-  GST_OBJECT_UNLOCK(element_);
+  if (const gpointer handle = GstOcellusCuda::handle_of(context)) neighbors_ = handle;
 }
 
 bool CudaContext::answer(const EngineConfig& config, GstQuery* query) {
@@ -68,9 +60,7 @@ bool CudaContext::answer(const EngineConfig& config, GstQuery* query) {
     GST_DEBUG_OBJECT(element_, "there is no CUDA context to offer: %s", cuda.error().text);
     return false;
   }
-  GST_OBJECT_LOCK(element_);
   const gpointer other = neighbors_;
-  GST_OBJECT_UNLOCK(element_);
   // If the application set another context on this element, it wants all neighbors to use that one.
   if (other != nullptr && other != (*cuda)->handle()) return false;
   GstContext* context = (*cuda)->new_context();

@@ -3,6 +3,7 @@
 
 #include <gst/gst.h>
 
+#include <atomic>
 #include <memory>
 
 #include "base/gstocelluscuda.h"
@@ -32,8 +33,8 @@ class CudaContext {
 
  private:
   GstElement* element_;
-  std::shared_ptr<GstOcellusCuda> cuda_;  // guarded by the object lock
-  gpointer neighbors_ = nullptr;  // context handle, only compared; guarded by the object lock
+  std::shared_ptr<GstOcellusCuda> cuda_;      // guarded by the object lock
+  std::atomic<gpointer> neighbors_{nullptr};  // context handle, only compared
 };
 
 }  // namespace gst_ocellus

@@ -13,12 +13,12 @@
 #include <gst/cuda/gstcudautils.h>
 #endif
 
+#include "core/failure.h"
+
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Expected;
-using ocellus::make_error;
-using ocellus::Status;
+using namespace ocellus;
 
 namespace {
 
@@ -64,7 +64,7 @@ bool is_fatal(CUresult result) {
          result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-ocellus::Error make_driver_error(const char* call, CUresult result) {
+Error make_driver_error(const char* call, CUresult result) {
   const char* text = nullptr;
   CuGetErrorString(result, &text);
   return make_error(is_fatal(result) ? Status::kDeviceLost : Status::kSystem, "%s failed: %s (%d)",
@@ -161,16 +161,15 @@ class Cuda final : public GstOcellusCuda {
     return {true, is_ours(memory->context),
             GST_MEMORY_FLAG_IS_SET(memory, GST_CUDA_MEMORY_TRANSFER_NEED_UPLOAD)};
   }
-  ocellus::StreamHandle ready_after(GstBuffer* picture) const override {
+  StreamHandle ready_after(GstBuffer* picture) const override {
     return stream_of(picture, stream_);
   }
-  ocellus::StreamHandle writable_after(GstBuffer* result) const override {
+  StreamHandle writable_after(GstBuffer* result) const override {
     return stream_of(result, results_);
   }
 
-  Expected<ocellus::StreamHandle> fetch(GstBuffer* picture, const void* from, gsize from_stride,
-                                        void* to, gsize to_stride, gsize row_bytes,
-                                        gsize rows) const override {
+  Expected<StreamHandle> fetch(GstBuffer* picture, const void* from, gsize from_stride, void* to,
+                               gsize to_stride, gsize row_bytes, gsize rows) const override {
     GstCudaMemory* const memory = cuda_memory_of(picture);
 #if GST_CHECK_VERSION(1, 24, 0)
     gst_cuda_memory_sync(memory);
@@ -192,7 +191,7 @@ class Cuda final : public GstOcellusCuda {
     const Expected<void> begun =
         call("cuMemcpy3DPeerAsync", [&] { return driver()->copy_between(&copy, stream_); });
     if (!begun) return tl::unexpected(begun.error());
-    return static_cast<ocellus::StreamHandle>(stream_);
+    return static_cast<StreamHandle>(stream_);
   }
   Expected<void> fill(void* to, gsize to_stride, gsize row_bytes, gsize rows,
                       guint8 value) const override {
@@ -259,6 +258,6 @@ gpointer GstOcellusCuda::handle_of(GstContext* context) {
 
 Expected<std::shared_ptr<GstOcellusCuda>> GstOcellusCuda::open(int device) {
   auto cuda = std::make_shared<Cuda>(device);
-  if (const Expected<void> opened = cuda->open(); !opened) return tl::unexpected(opened.error());
+  OCELLUS_TRY(cuda->open());
   return cuda;
 }

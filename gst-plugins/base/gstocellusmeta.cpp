@@ -5,14 +5,12 @@
 #include <cstring>
 #include <vector>
 
-using ocellus::FieldRole;
-using ocellus::FieldType;
-using ocellus::RecordField;
+using namespace ocellus;
 
-static_assert(GST_OCELLUS_META_MAX_PLANES == ocellus::kMaxOutputPlanes);
-static_assert(GST_OCELLUS_META_MAX_RECORD == ocellus::kMaxRecordBytes);
-static_assert(guint{GST_OCELLUS_META_FLAG_WARMING_UP} == ocellus::kWarmingUp);
-static_assert(guint{GST_OCELLUS_META_FLAG_BAD_PIXELS} == ocellus::kBadPixels);
+static_assert(GST_OCELLUS_META_MAX_PLANES == kMaxOutputPlanes);
+static_assert(GST_OCELLUS_META_MAX_RECORD == kMaxRecordBytes);
+static_assert(guint{GST_OCELLUS_META_FLAG_WARMING_UP} == kWarmingUp);
+static_assert(guint{GST_OCELLUS_META_FLAG_BAD_PIXELS} == kBadPixels);
 static_assert(GST_OCELLUS_ROLE_VALUE == static_cast<int>(FieldRole::kValue) &&
               GST_OCELLUS_ROLE_COUNT == static_cast<int>(FieldRole::kCount) &&
               GST_OCELLUS_ROLE_LABEL == static_cast<int>(FieldRole::kLabel) &&
@@ -48,8 +46,7 @@ GstOcellusType type_of(FieldType type) {
 
 }  // namespace
 
-const GstOcellusResultInfo* new_result_info(const char* operator_name,
-                                            const ocellus::OperatorInfo& info) {
+const GstOcellusResultInfo* new_result_info(const char* operator_name, const OperatorInfo& info) {
   auto* made = new SharedInfo();
   made->operator_name = operator_name;
   made->items = made->item = "";
@@ -70,7 +67,7 @@ const GstOcellusResultInfo* new_result_info(const char* operator_name,
   made->flag_names.reserve(info.record->all().size());
   for (const RecordField& field : info.record->all()) {
     std::vector<const gchar*>& flags = made->flag_names.emplace_back();
-    for (const ocellus::RecordFlag& flag : field.flags) flags.push_back(flag.name);
+    for (const RecordFlag& flag : field.flags) flags.push_back(flag.name);
     made->field_table.push_back({field.name, field.help, type_of(field.type),
                                  static_cast<GstOcellusRole>(field.role), field.capacity,
                                  field.offset, static_cast<guint>(flags.size()), flags.data()});

@@ -1,7 +1,7 @@
 // Negotiation of caps, latency and allocation with the neighbors of an element.
 #include "apps/common/gst_video.h"
-#include "base/gstocellusmessages.h"
 #include "base/gstocellusstream.h"
+#include "core/failure.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
@@ -15,10 +15,9 @@ namespace gst_ocellus {
 
 // Creates context, engine, operator and pools for these caps.
 Expected<void> Stream::create_operator(const VideoCaps& caps) {
-  const Expected<EngineConfig> config = state.engine_config();
-  if (!config) return tl::unexpected(config.error());
+  OCELLUS_TRY_ASSIGN(config, state.engine_config());
   if (caps.cuda) {
-    if (const auto cuda = state.context.open(*config); !cuda) return tl::unexpected(cuda.error());
+    OCELLUS_TRY(state.context.open(*config));
   }
   // When downstream renegotiates, the same caps arrive again. The temporal state is kept.
   if (op_.exists() && is_same_picture(caps, caps_)) return {};
@@ -75,10 +74,8 @@ gboolean Stream::answer_latency(GstQuery* query) {
   GstClockTime min = 0;
   GstClockTime max = 0;
   gst_query_parse_latency(query, &live, &min, &max);
-  GST_OBJECT_LOCK(element_);
-  state.live = live;
-  const GstClockTime latency = state.latency;
-  GST_OBJECT_UNLOCK(element_);
+  state.set(state.live, live != FALSE);
+  const GstClockTime latency = state.get(state.latency);
   GST_DEBUG_OBJECT(element_, "latency: upstream %" GST_TIME_FORMAT ", own %" GST_TIME_FORMAT,
                    GST_TIME_ARGS(min), GST_TIME_ARGS(latency));
   min = add_times(min, latency);

@@ -6,30 +6,12 @@
 #include <utility>
 
 #include "apps/common/gst_video.h"
-#include "base/gstocellusmessages.h"
+#include "core/failure.h"
 
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::BackendKind;
-using ocellus::Buffer;
-using ocellus::Deadline;
-using ocellus::Engine;
-using ocellus::EngineConfig;
-using ocellus::EngineInfo;
-using ocellus::Error;
-using ocellus::Expected;
-using ocellus::Footprint;
-using ocellus::Frame;
-using ocellus::FrameInfo;
-using ocellus::ImageView;
-using ocellus::MemorySpace;
-using ocellus::OperatorConfig;
-using ocellus::OperatorHandle;
-using ocellus::OperatorInfo;
-using ocellus::OperatorOutput;
-using ocellus::Status;
-using ocellus::Ticket;
+using namespace ocellus;
 
 namespace gst_ocellus {
 
@@ -49,8 +31,7 @@ static Expected<std::vector<Buffer>> make_buffers(Engine& engine, MemorySpace sp
                                                   int count) {
   std::vector<Buffer> buffers;
   for (int i = 0; bytes > 0 && i < count; ++i) {
-    Expected<Buffer> buffer = Buffer::create(engine, space, bytes);
-    if (!buffer) return tl::unexpected(buffer.error());
+    OCELLUS_TRY_ASSIGN(buffer, Buffer::create(engine, space, bytes));
     buffers.push_back(std::move(*buffer));
   }
   return buffers;
@@ -58,14 +39,12 @@ static Expected<std::vector<Buffer>> make_buffers(Engine& engine, MemorySpace sp
 
 Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& caps) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
-  const Expected<EngineInfo> engine_info = Engine::probe(config);
-  if (!engine_info) return tl::unexpected(engine_info.error());
+  OCELLUS_TRY_ASSIGN(engine_info, Engine::probe(config));
   const Options options = state_.get(state_.options);
-  Expected<OperatorConfig> made = options.make();
-  if (!made) return tl::unexpected(made.error());
+  OCELLUS_TRY_ASSIGN(made, options.make());
   const GstVideoInfo& video = caps.video;
   made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
-                  ocellus::app::pixel_format(video), ocellus::app::gray_range(video));
+                  app::pixel_format(video), app::gray_range(video));
   if (klass->adapt != nullptr) klass->adapt(element_, *made);
   const Expected<OperatorInfo> info = made->info();
   if (!info) return options.named(info.error());
@@ -90,8 +69,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
     }
     add_buffers(MemorySpace::kPinned, results.result_bytes, results.pinned_results);
     if (caps.cuda) {
-      fetched_stride =
-          GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), ocellus::kMemoryAlignment);
+      fetched_stride = GST_ROUND_UP_N(GstOcellusPicture::row_bytes(video, 0), kMemoryAlignment);
       fetched_bytes = fetched_stride * static_cast<gsize>(GstOcellusPicture::rows(video, 0));
       add_buffers(MemorySpace::kCuda, fetched_bytes, results.depth);
     }
@@ -100,22 +78,18 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   // What an operator has learned is only in its memory.
   const bool keeps_old = exists() && info_.learns;
   if (!keeps_old) destroy();
-  Expected<Engine> engine = Engine::create(config);
-  if (!engine) return tl::unexpected(engine.error());
-  Expected<std::vector<Buffer>> fetched =
-      make_buffers(*engine, MemorySpace::kCuda, fetched_bytes, info->depth);
-  if (!fetched) return tl::unexpected(fetched.error());
+  OCELLUS_TRY_ASSIGN(engine, Engine::create(config));
+  OCELLUS_TRY_ASSIGN(fetched,
+                     make_buffers(*engine, MemorySpace::kCuda, fetched_bytes, info->depth));
   Expected<OperatorHandle> op = made->create(*engine);
   if (!op) return options.named(op.error());
   PoolSet pools(caps_, state_.context);
-  if (Expected<void> pooled = pools.create(results, *engine, caps.caps.get()); !pooled)
-    return pooled;
+  OCELLUS_TRY(pools.create(results, *engine, caps.caps.get()));
   reset();
   if (keeps_old) {
-    const Expected<bool> moved = move_learned(*op);
-    if (!moved) return tl::unexpected(moved.error());
+    OCELLUS_TRY_ASSIGN(moved, move_learned(*op));
     if (!*moved) {  // the new one may hold a part of it
-      op = tl::unexpected(ocellus::Error{});
+      op = tl::unexpected(Error{});
       op = made->create(*engine);
       if (!op) return options.named(op.error());
     }
@@ -123,7 +97,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
 
   // From here on, nothing fails.
   results_.begin(klass->description->name, op->info(),
-                 klass->region != nullptr ? klass->region(*made) : ocellus::Rect{});
+                 klass->region != nullptr ? klass->region(*made) : Rect{});
   info_ = *info;
   fetched_ = std::move(*fetched);
   fetched_stride_ = fetched_stride;
@@ -132,7 +106,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   engine_ = std::move(*engine);
 
   const EngineInfo& got = engine_->info();
-  std::string name = ocellus::backend_name(got.backend);
+  std::string name = backend_name(got.backend);
   if (got.device >= 0) name += ":" + std::to_string(got.device);
   GST_INFO_OBJECT(element_,
                   "backend %s (%s, %s), %d workers, zero copy %s, %" G_GSIZE_FORMAT
@@ -140,7 +114,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
                   name.c_str(), got.device_name, got.simd_target, got.workers,
                   got.zero_copy ? "on" : "off", footprint->host,
                   static_cast<double>(info_.delay_frames), depth());
-  state_.set_active_backend(std::move(name));
+  state_.set_active_backend(name);
   return {};
 }
 
@@ -163,9 +137,9 @@ Expected<bool> ElementOperator::move_learned(OperatorHandle& to) {
 Expected<void> ElementOperator::save_model(const char* path) {
   const Turn turn(*this);
   if (op_) return op_->save_model(path);
-  return tl::unexpected(ocellus::make_error(
-      Status::kUnsupported,
-      "there is no operator to save: the element creates it when the caps are known"));
+  return tl::unexpected(
+      make_error(Status::kUnsupported,
+                 "there is no operator to save: the element creates it when the caps are known"));
 }
 
 // The operator before has no frame in flight, so its destruction is short.
@@ -196,7 +170,7 @@ void ElementOperator::unmap(FrameInFlight* frame) {
 }
 
 // Releases the memory of a frame that the operator has finished or has lost by a reset.
-void ElementOperator::take_back(FrameInFlight* frame) {
+void ElementOperator::release(FrameInFlight* frame) {
   // Memory that the device may still write must not be released, even if the result is not needed.
   if (frame->chroma_on_device) {
     // If the device fails here, it also fails in the next frame, where the error is posted.
@@ -205,10 +179,6 @@ void ElementOperator::take_back(FrameInFlight* frame) {
     frame->chroma_on_device = false;
   }
   unmap(frame);
-}
-
-void ElementOperator::release(FrameInFlight* frame) {
-  take_back(frame);
   gst_clear_buffer(&frame->task.picture);
 }
 
@@ -249,34 +219,22 @@ void ElementOperator::go_on() {
 Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint slot, Frame* frame,
                                           bool* copied) {
   GstOcellusPicture* input = &slots_[slot].input;
-  if (!caps_.cuda) {
-    *copied = gst_buffer_get_video_meta(picture) == nullptr && gst_buffer_n_memory(picture) > 1;
-    if (Expected<void> mapped = input->map(picture, caps_.video, planes, GST_MAP_READ); !mapped)
-      return mapped;
-    frame->data = input->plane(0);
-    frame->stride = input->stride(0);
-    return {};
-  }
-
-  // Only the meta has the row stride, because CUDA memory is padded.
   const GstOcellusCuda* cuda = state_.context.get();
-  const GstOcellusCuda::Place place = cuda->place_of(picture);
-  if (!place.in_cuda || gst_buffer_n_memory(picture) != 1 ||
-      gst_buffer_get_video_meta(picture) == nullptr) {
-    return tl::unexpected(ocellus::make_error(
+  const bool has_meta = gst_buffer_get_video_meta(picture) != nullptr;
+  const auto place = caps_.cuda ? cuda->place_of(picture) : GstOcellusCuda::Place{};
+  // Only the meta has the row stride, because CUDA memory is padded.
+  if (caps_.cuda && (!place.in_cuda || gst_buffer_n_memory(picture) != 1 || !has_meta)) {
+    return tl::unexpected(make_error(
         Status::kInvalidArgument,
         "the caps have the feature " GST_OCELLUS_CUDA_FEATURE
         ", but the buffer has %u memories, the first is %s CUDA memory, and it has %s "
         "GstVideoMeta; it must have one CUDA memory and a GstVideoMeta",
-        gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in",
-        gst_buffer_get_video_meta(picture) == nullptr ? "no" : "a"));
+        gst_buffer_n_memory(picture), place.in_cuda ? "in" : "not in", has_meta ? "a" : "no"));
   }
   const bool on_device = is_on_device();
-  const auto flags =
-      static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? state_.context.get()->map_flag() : 0));
-  *copied = !on_device || place.stale;
-  if (Expected<void> mapped = input->map(picture, caps_.video, planes, flags); !mapped)
-    return mapped;
+  const auto flags = static_cast<GstMapFlags>(GST_MAP_READ | (on_device ? cuda->map_flag() : 0));
+  *copied = caps_.cuda ? !on_device || place.stale : !has_meta && gst_buffer_n_memory(picture) > 1;
+  OCELLUS_TRY(input->map(picture, caps_.video, planes, flags));
   frame->data = input->plane(0);
   frame->stride = input->stride(0);
   if (!on_device) return {};
@@ -287,7 +245,7 @@ Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint 
   }
   *copied = true;
   Buffer& fetched = fetched_[slot];
-  const Expected<ocellus::StreamHandle> ready =
+  const Expected<StreamHandle> ready =
       cuda->fetch(picture, input->plane(0), static_cast<gsize>(input->stride(0)), fetched.data(),
                   fetched_stride_, GstOcellusPicture::row_bytes(caps_.video, 0),
                   static_cast<gsize>(GstOcellusPicture::rows(caps_.video, 0)));
@@ -305,8 +263,7 @@ Expected<void> ElementOperator::map_input(GstBuffer* picture, int planes, guint 
 Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput* output) {
   if (!produces_video()) {
     if (!gst_buffer_map(frame->result, &frame->result_map, GST_MAP_READWRITE)) {
-      return tl::unexpected(
-          ocellus::make_error(Status::kSystem, "the memory of a result cannot be mapped"));
+      return tl::unexpected(make_error(Status::kSystem, "the memory of a result cannot be mapped"));
     }
     for (int p = 0; p < info_.plane_count; ++p) {
       ImageView& view = output->planes[static_cast<gsize>(p)];
@@ -318,16 +275,13 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
   const bool on_device = is_on_device();
   const auto flags =
       static_cast<GstMapFlags>(GST_MAP_WRITE | (on_device ? state_.context.get()->map_flag() : 0));
-  if (Expected<void> mapped =
-          frame->target.map(frame->result, caps_.video,
-                            static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), flags);
-      !mapped)
-    return mapped;
+  OCELLUS_TRY(frame->target.map(frame->result, caps_.video,
+                                static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), flags));
   ImageView& first = output->planes[0];
   first.data = frame->target.plane(0);
   first.size = info_.planes[0].size;
   first.stride = frame->target.stride(0);
-  first.format = ocellus::app::pixel_format(caps_.video);
+  first.format = app::pixel_format(caps_.video);
   if (on_device) {
     first.space = MemorySpace::kCuda;
     first.stream = state_.context.get()->writable_after(frame->result);
@@ -375,10 +329,9 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   const guint slot = (first_ + index) % depth();
   FrameInFlight* next = &slots_[slot];
   GstBuffer* picture = next->task.picture;
-  const bool keep_chroma =
-      produces_video() && info_.planes[0].color == ocellus::PictureColor::kKept;
+  const bool keep_chroma = produces_video() && info_.planes[0].color == PictureColor::kKept;
   const int planes = keep_chroma ? static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)) : 1;
-  if (ocellus::app::is_interlaced(caps_.video, picture)) {
+  if (app::is_interlaced(caps_.video, picture)) {
     *bad_picture = true;
     return tl::unexpected(make_interlaced_error(caps_.video));
   }
@@ -391,9 +344,9 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   next->result = pools_.acquire_result(GST_BASE_TRANSFORM_SRC_PAD(element_));
   if (next->result == nullptr) {
     next->input.unmap();
-    return tl::unexpected(ocellus::make_error(Status::kOutOfMemory,
-                                              "there is no memory for a result of %zu bytes",
-                                              pools_.result_bytes()));
+    return tl::unexpected(make_error(Status::kOutOfMemory,
+                                     "there is no memory for a result of %zu bytes",
+                                     pools_.result_bytes()));
   }
   OperatorOutput output;
   if (info_.record != nullptr) output.record = next->record.data();
@@ -404,7 +357,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   }
 
   frame.size = {GST_VIDEO_INFO_WIDTH(&caps_.video), GST_VIDEO_INFO_HEIGHT(&caps_.video)};
-  frame.format = ocellus::app::pixel_format(caps_.video);
+  frame.format = app::pixel_format(caps_.video);
   frame.sequence = next->task.sequence;
   // GST_CLOCK_TIME_NONE is returned unchanged.
   frame.timestamp_ns = static_cast<gint64>(GST_BUFFER_PTS(picture));
@@ -419,7 +372,7 @@ Expected<void> ElementOperator::begin(guint index, bool* bad_picture) {
   next->ticket = *ticket;
   changed_ = info_.learns;
   if (produces_video()) {
-    if (Expected<void> colored = write_chroma(next, keep_chroma); !colored) return colored;
+    OCELLUS_TRY(write_chroma(next, keep_chroma));
   }
   if (copied) state_.count(&Counts::copies);
   return {};
@@ -528,7 +481,7 @@ ElementOperator::Recovery ElementOperator::recover(const Error& error) {
   if (!state_.begin_fallback()) return Recovery::kNotAllowed;
   // The memory of the newest result belongs to the lost device.
   results_.forget_newest();
-  std::array<FrameTask, ocellus::kMaxDepth> tasks;
+  std::array<FrameTask, kMaxDepth> tasks;
   const guint count = count_;
   for (guint i = 0; i < count; ++i) tasks[i] = std::exchange(frame(i).task, FrameTask{});
 

@@ -116,7 +116,6 @@ class ElementOperator {
   ocellus::Expected<void> write_chroma(FrameInFlight* frame, bool keep);
   void unmap(FrameInFlight* frame);
   void release(FrameInFlight* frame);
-  void take_back(FrameInFlight* frame);
   void drop_frames();
   ocellus::Expected<bool> move_learned(ocellus::OperatorHandle& to);
   void set_operator(std::optional<ocellus::OperatorHandle> op);

@@ -5,15 +5,7 @@
 #include "apps/common/config_file.h"
 #include "apps/common/input_error.h"
 
-using ocellus::Error;
-using ocellus::Expected;
-using ocellus::OperatorConfig;
-using ocellus::OperatorDescription;
-using ocellus::Option;
-using ocellus::OptionChoice;
-using ocellus::OptionSetting;
-using ocellus::OptionTable;
-using ocellus::OptionType;
+using namespace ocellus;
 
 namespace gst_ocellus {
 namespace {
@@ -37,7 +29,7 @@ std::string with_property_names(OptionTable table, std::string_view text) {
     std::size_t end = at;
     while (end < text.size() && is_in_word(text[end])) ++end;
     const std::string_view word = text.substr(at, end - at);
-    const bool is_name = !quoted && !word.empty() && ocellus::find_option(table, word) != nullptr;
+    const bool is_name = !quoted && !word.empty() && find_option(table, word) != nullptr;
     made += is_name ? property_name(word) : std::string(word);
     if (end < text.size()) {
       if (text[end] == '"') quoted = !quoted;
@@ -85,8 +77,8 @@ GType register_choices(GObjectClass* klass, const Option& option) {
 }
 
 std::string value_text(const Option& option, const void* config) {
-  ocellus::Text<ocellus::kMaxOptionText> text;
-  ocellus::detail::get_option(option, config, text.data, sizeof(text.data));
+  Text<kMaxOptionText> text;
+  detail::get_option(option, config, text.data, sizeof(text.data));
   return text.c_str();
 }
 
@@ -202,7 +194,7 @@ void set_option(const Option& option, void* config, const GValue* value) {
   const std::string text = text_of(option, value).value_or("");
   const OptionSetting setting{option.name, text};
   const Expected<void> set =
-      ocellus::detail::set_options(OptionTable(&option, 1), config, std::span(&setting, 1));
+      detail::set_options(OptionTable(&option, 1), config, std::span(&setting, 1));
   if (!set) g_warning("%s", set.error().text);
 }
 
@@ -236,10 +228,9 @@ Expected<void> Options::read_file() {
   forget_file();
   if (file_.empty()) return {};
   try {
-    from_file_ = ocellus::app::read_config_file(file_, *description_);
-  } catch (const ocellus::app::InputError& error) {
-    return tl::unexpected(
-        ocellus::make_error(ocellus::Status::kInvalidArgument, "config: %s", error.what()));
+    from_file_ = app::read_config_file(file_, *description_);
+  } catch (const app::InputError& error) {
+    return tl::unexpected(make_error(Status::kInvalidArgument, "config: %s", error.what()));
   }
   return {};
 }
@@ -248,7 +239,7 @@ Expected<OperatorConfig> Options::make() const {
   const OptionTable table = description_->options;
   std::vector<OptionSetting> settings;
   for (const auto& [name, value] : from_file_) {
-    const Option* option = ocellus::find_option(table, name);
+    const Option* option = find_option(table, name);
     const auto row = static_cast<std::size_t>(option - table.data());
     if (!values_[row]) settings.push_back({option->name, value});
   }
@@ -261,7 +252,7 @@ Expected<OperatorConfig> Options::make() const {
 
 tl::unexpected<Error> Options::named(const Error& error) const {
   const std::string text = with_property_names(description_->options, error.text);
-  return tl::unexpected(ocellus::make_error(error.status, "%s", text.c_str()));
+  return tl::unexpected(make_error(error.status, "%s", text.c_str()));
 }
 
 }  // namespace gst_ocellus

@@ -1,6 +1,7 @@
 // Output buffers: an empty buffer of the element gets the memory of a picture and a result. The
 // messages that go with them.
-#include "base/gstocellusmessages.h"
+#include <utility>
+
 #include "base/gstocellusstream.h"
 
 using ocellus::Expected;
@@ -8,22 +9,21 @@ using ocellus::Expected;
 namespace gst_ocellus {
 
 // Returns a picture that may be written: the picture itself if nobody else uses it, otherwise a
-// copy. Takes and returns a reference.
-GstBuffer* Stream::make_drawable(GstBuffer* picture) {
-  if (gst_buffer_is_writable(picture) && gst_buffer_is_all_memory_writable(picture)) return picture;
-  GstBuffer* copy = pools_.acquire_picture();
+// copy. Returns null after posting an error.
+OwnedBuffer Stream::make_drawable(OwnedBuffer picture) {
+  if (gst_buffer_is_writable(picture.get()) && gst_buffer_is_all_memory_writable(picture.get()))
+    return picture;
+  OwnedBuffer copy(pools_.acquire_picture());
   if (copy == nullptr) {
-    gst_buffer_unref(picture);
     GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                       ("There is no memory for a copy of the picture to draw on."), (nullptr));
     return nullptr;
   }
   // Does not copy the metas that describe the memory layout: the copy has the layout of the caps.
-  gst_buffer_copy_into(copy, picture, GST_BUFFER_COPY_METADATA, 0, static_cast<gsize>(-1));
-  const Expected<void> copied = gst_ocellus_copy_picture(picture, copy, caps_.video);
-  gst_buffer_unref(picture);
+  gst_buffer_copy_into(copy.get(), picture.get(), GST_BUFFER_COPY_METADATA, 0,
+                       static_cast<gsize>(-1));
+  const Expected<void> copied = gst_ocellus_copy_picture(picture.get(), copy.get(), caps_.video);
   if (!copied) {
-    gst_buffer_unref(copy);
     post_bad_buffer(element_, copied.error());
     return nullptr;
   }
@@ -33,17 +33,16 @@ GstBuffer* Stream::make_drawable(GstBuffer* picture) {
   return copy;
 }
 
-// Draws the result of `buffer` over the picture. Takes and returns a reference. Returns null after
-// posting an error.
-GstBuffer* Stream::draw_result(GstBuffer* picture, GstBuffer* buffer) {
-  picture = make_drawable(picture);
+// Draws the result of `buffer` over the picture. Returns null after posting an error.
+OwnedBuffer Stream::draw_result(OwnedBuffer picture, GstBuffer* buffer) {
+  picture = make_drawable(std::move(picture));
   if (picture == nullptr) return nullptr;
   GstOcellusPicture planes;
   const auto readwrite = static_cast<GstMapFlags>(GST_MAP_READ | GST_MAP_WRITE);
-  const Expected<void> mapped = planes.map(
-      picture, caps_.video, static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), readwrite);
+  const Expected<void> mapped =
+      planes.map(picture.get(), caps_.video,
+                 static_cast<int>(GST_VIDEO_INFO_N_PLANES(&caps_.video)), readwrite);
   if (!mapped) {
-    gst_buffer_unref(picture);
     post_bad_buffer(element_, mapped.error());
     return nullptr;
   }
@@ -56,40 +55,33 @@ GstBuffer* Stream::draw_result(GstBuffer* picture, GstBuffer* buffer) {
   return picture;
 }
 
-GstBuffer* Stream::wrap_output(GstBuffer* picture, const GstOcellusResult* result) {
-  GstBuffer* buffer = pools_.acquire_empty();
+GstBuffer* Stream::wrap_output(OwnedBuffer picture, const GstOcellusResult* result) {
+  OwnedBuffer buffer(pools_.acquire_empty());
   if (buffer == nullptr) {
-    gst_buffer_unref(picture);
     GST_ELEMENT_ERROR(element_, RESOURCE, NO_SPACE_LEFT,
                       ("There is no memory for an output buffer."), (nullptr));
     return nullptr;
   }
   if (result != nullptr) {
-    if (!results_.attach(element_, buffer, *result)) {
-      gst_buffer_unref(picture);
-      gst_buffer_unref(buffer);
+    if (!results_.attach(element_, buffer.get(), *result)) {
       GST_ELEMENT_ERROR(element_, RESOURCE, FAILED,
                         ("The memory of the result's planes cannot be mapped."), (nullptr));
       return nullptr;
     }
     if (state.get(state.properties.draw)) {
-      picture = draw_result(picture, buffer);
-      if (picture == nullptr) {
-        gst_buffer_unref(buffer);
-        return nullptr;
-      }
+      picture = draw_result(std::move(picture), buffer.get());
+      if (picture == nullptr) return nullptr;
     }
   }
   if (result != nullptr && op_.produces_video()) {
-    gst_ocellus_pool_wrap(buffer, gst_buffer_ref(result->data));
-    gst_ocellus_pool_describe(buffer, picture);
-    gst_buffer_unref(picture);
-  } else if (gst_ocellus_pool_wrap(buffer, picture)) {
+    gst_ocellus_pool_wrap(buffer.get(), gst_buffer_ref(result->data));
+    gst_ocellus_pool_describe(buffer.get(), picture.get());
+  } else if (gst_ocellus_pool_wrap(buffer.get(), picture.release())) {
     state.count(&Counts::copies);
   }
-  if (mark_discont_) GST_BUFFER_FLAG_SET(buffer, GST_BUFFER_FLAG_DISCONT);
+  if (mark_discont_) GST_BUFFER_FLAG_SET(buffer.get(), GST_BUFFER_FLAG_DISCONT);
   mark_discont_ = false;
-  return buffer;
+  return buffer.release();
 }
 
 // ---- messages

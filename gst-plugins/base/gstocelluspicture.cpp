@@ -3,10 +3,9 @@
 #include <cstring>
 
 #include "apps/common/gst_video.h"
+#include "core/failure.h"
 
-using ocellus::Expected;
-using ocellus::make_error;
-using ocellus::Status;
+using namespace ocellus;
 
 Expected<void> GstOcellusPicture::map(GstBuffer* buffer, const GstVideoInfo& video, int planes,
                                       GstMapFlags flags) {
@@ -92,8 +91,8 @@ void GstOcellusPicture::unmap() {
 }
 
 gsize GstOcellusPicture::row_bytes(const GstVideoInfo& video, int plane) {
-  const ocellus::PixelFormat format = ocellus::app::pixel_format(video);
-  if (ocellus::has_color(format))
+  const PixelFormat format = app::pixel_format(video);
+  if (has_color(format))
     return static_cast<gsize>(ocellus::row_bytes(format, GST_VIDEO_INFO_WIDTH(&video)));
   // In the formats with planes, component i is the first component of plane i.
   return static_cast<gsize>(GST_VIDEO_INFO_COMP_WIDTH(&video, plane)) *
@@ -104,39 +103,9 @@ gint GstOcellusPicture::rows(const GstVideoInfo& video, int plane) {
   return GST_VIDEO_INFO_COMP_HEIGHT(&video, plane);
 }
 
-ocellus::OverlayImage GstOcellusPicture::overlay(const GstVideoInfo& video) const {
-  using Format = ocellus::OverlayImage::Format;
-  ocellus::OverlayImage image;
-  switch (ocellus::app::pixel_format(video)) {
-    case ocellus::PixelFormat::kGray16:
-      image.format = Format::kGray16;
-      break;
-    case ocellus::PixelFormat::kYuy2:
-      image.format = Format::kYuy2;
-      break;
-    case ocellus::PixelFormat::kUyvy:
-      image.format = Format::kUyvy;
-      break;
-    case ocellus::PixelFormat::kBgr:
-      image.format = Format::kBgr;
-      break;
-    case ocellus::PixelFormat::kRgb:
-      image.format = Format::kRgb;
-      break;
-    case ocellus::PixelFormat::kBgrx:
-      image.format = Format::kBgrx;
-      break;
-    case ocellus::PixelFormat::kRgbx:
-      image.format = Format::kRgbx;
-      break;
-    case ocellus::PixelFormat::kGray8:
-    case ocellus::PixelFormat::kFloat32:
-      if (GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_I420)
-        image.format = Format::kI420;
-      else if (GST_VIDEO_INFO_FORMAT(&video) == GST_VIDEO_FORMAT_NV12)
-        image.format = Format::kNv12;
-      break;
-  }
+OverlayImage GstOcellusPicture::overlay(const GstVideoInfo& video) const {
+  OverlayImage image;
+  image.format = app::video_format(video).overlay;
   image.size = {GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)};
   for (std::size_t i = 0; i < GST_VIDEO_INFO_N_PLANES(&video); ++i) {
     image.planes[i] = data_[i];
@@ -149,8 +118,8 @@ Expected<void> gst_ocellus_copy_picture(GstBuffer* from, GstBuffer* to, const Gs
   const int planes = static_cast<int>(GST_VIDEO_INFO_N_PLANES(&video));
   GstOcellusPicture source;
   GstOcellusPicture target;
-  if (Expected<void> mapped = source.map(from, video, planes, GST_MAP_READ); !mapped) return mapped;
-  if (Expected<void> mapped = target.map(to, video, planes, GST_MAP_WRITE); !mapped) return mapped;
+  OCELLUS_TRY(source.map(from, video, planes, GST_MAP_READ));
+  OCELLUS_TRY(target.map(to, video, planes, GST_MAP_WRITE));
   for (int plane = 0; plane < planes; ++plane) {
     const gsize bytes = GstOcellusPicture::row_bytes(video, plane);
     for (gint row = 0; row < GstOcellusPicture::rows(video, plane); ++row) {

@@ -1,9 +1,8 @@
-#include "base/gstocelluspool.h"
-
 #include <utility>
 #include <vector>
 
 #include "base/gstocellusmeta.h"
+#include "base/gstocelluspoolset.h"
 #include "ocellus/buffer.h"
 #include "ocellus/memory.h"
 
@@ -52,6 +51,9 @@ const GstMetaInfo* parent_meta_info() {
 }
 
 }  // namespace
+
+#define GST_TYPE_OCELLUS_POOL (gst_ocellus_pool_get_type())
+G_DECLARE_FINAL_TYPE(GstOcellusPool, gst_ocellus_pool, GST, OCELLUS_POOL, GstBufferPool)
 
 struct _GstOcellusPool {
   GstBufferPool parent_instance;

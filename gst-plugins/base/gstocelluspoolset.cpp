@@ -7,8 +7,7 @@
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Expected;
-using ocellus::Status;
+using namespace ocellus;
 
 namespace gst_ocellus {
 namespace {
@@ -28,10 +27,10 @@ GstBuffer* acquire(GstBufferPool* pool) {
 
 }  // namespace
 
-Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, GstCaps* caps) {
+Expected<void> PoolSet::create(const Config& config, Engine& engine, GstCaps* caps) {
   config_ = config;
   if (config.result_bytes > G_MAXUINT) {
-    return tl::unexpected(ocellus::make_error(
+    return tl::unexpected(make_error(
         Status::kInvalidArgument,
         "a result of this size has %zu bytes, but GStreamer's pools support at most %u bytes: set "
         "a smaller roi",
@@ -42,7 +41,7 @@ Expected<void> PoolSet::create(const Config& config, ocellus::Engine& engine, Gs
     results_ =
         gst_ocellus_result_pool_new(engine, caps, config.result_bytes, config.pinned_results);
   if (empty_ == nullptr || (results_ == nullptr && !config.produces_video)) {
-    return tl::unexpected(ocellus::make_error(
+    return tl::unexpected(make_error(
         Status::kOutOfMemory, "there is no memory for the pools of results of %zu bytes each",
         config.result_bytes));
   }
@@ -77,7 +76,7 @@ GstBufferPool* PoolSet::new_picture_pool(GstCaps* caps) const {
   }
   GstAllocationParams params;
   gst_allocation_params_init(&params);
-  params.align = ocellus::kMemoryAlignment - 1;
+  params.align = kMemoryAlignment - 1;
   pool = gst_video_buffer_pool_new();
   GstStructure* config = gst_buffer_pool_get_config(pool);
   gst_buffer_pool_config_set_params(config, caps,

@@ -4,16 +4,9 @@
 #include <cstring>
 #include <string>
 
-#include "base/gstocellusmessages.h"
 #include "ocellus/character_draw.h"
 
-using ocellus::FieldRole;
-using ocellus::FieldType;
-using ocellus::PixelFormat;
-using ocellus::PlaneInfo;
-using ocellus::RecordField;
-using ocellus::RecordItems;
-using ocellus::Rect;
+using namespace ocellus;
 
 namespace gst_ocellus {
 namespace {
@@ -30,7 +23,7 @@ GstOcellusType type_of(PixelFormat format) {
 }
 
 void set_value(GstStructure* structure, const RecordField& field, const void* record, int item) {
-  const double value = ocellus::field_value(field, record, item);
+  const double value = field_value(field, record, item);
   std::string name(field.name);
   std::replace(name.begin(), name.end(), '_', '-');  // as in the other fields of messages
   if (field.type == FieldType::kBool)
@@ -50,15 +43,14 @@ void Results::clear() {
   described_ = nullptr;
 }
 
-void Results::begin(const char* operator_name, const ocellus::OperatorInfo& info,
-                    const Rect& region) {
+void Results::begin(const char* operator_name, const OperatorInfo& info, const Rect& region) {
   clear();
   described_ = new_result_info(operator_name, info);
   info_ = info;
   if (info.class_names != nullptr) {
     const auto classes = static_cast<gsize>(info.classes);
-    class_names_ = std::make_unique<ocellus::ClassName[]>(classes);
-    std::copy_n(info.class_names[0], classes * sizeof(ocellus::ClassName), class_names_[0]);
+    class_names_ = std::make_unique<ClassName[]>(classes);
+    std::copy_n(info.class_names[0], classes * sizeof(ClassName), class_names_[0]);
     info_.class_names = class_names_.get();
   }
   region_ = region.empty() ? Rect{0, 0, info.size.width, info.size.height} : region;
@@ -67,12 +59,12 @@ void Results::begin(const char* operator_name, const ocellus::OperatorInfo& info
 
 // Rows and planes begin at multiples of the library's alignment.
 static gsize stride_of(const PlaneInfo& plane) {
-  return GST_ROUND_UP_N(static_cast<gsize>(plane.size.width) *
-                            static_cast<gsize>(ocellus::bytes_per_pixel(plane.format)),
-                        ocellus::kMemoryAlignment);
+  return GST_ROUND_UP_N(
+      static_cast<gsize>(plane.size.width) * static_cast<gsize>(bytes_per_pixel(plane.format)),
+      kMemoryAlignment);
 }
 
-static gsize bytes_before(const ocellus::OperatorInfo& info, int plane) {
+static gsize bytes_before(const OperatorInfo& info, int plane) {
   gsize bytes = 0;
   for (int p = 0; p < plane; ++p) {
     const PlaneInfo& described = info.planes[static_cast<gsize>(p)];
@@ -81,13 +73,13 @@ static gsize bytes_before(const ocellus::OperatorInfo& info, int plane) {
   return bytes;
 }
 
-gsize Results::plane_bytes(const ocellus::OperatorInfo& info) {
+gsize Results::plane_bytes(const OperatorInfo& info) {
   return bytes_before(info, info.plane_count);
 }
 
-ocellus::ImageView Results::plane(guint8* data, int index) const {
+ImageView Results::plane(guint8* data, int index) const {
   const PlaneInfo& described = info_.planes[static_cast<gsize>(index)];
-  ocellus::ImageView plane;
+  ImageView plane;
   plane.data = data + bytes_before(info_, index);
   plane.size = described.size;
   plane.stride = static_cast<std::ptrdiff_t>(stride_of(described));
@@ -99,7 +91,7 @@ void Results::set_planes(GstOcellusMeta* meta, guint8* data) const {
   meta->n_planes = static_cast<guint>(info_.plane_count);
   for (int p = 0; p < info_.plane_count; ++p) {
     const PlaneInfo& described = info_.planes[static_cast<gsize>(p)];
-    const ocellus::ImageView view = plane(data, p);
+    const ImageView view = plane(data, p);
     const bool is_picture = view.size.width == region_.width && view.size.height == region_.height;
     meta->planes[p] = {described.name,
                        type_of(described.format),
@@ -117,15 +109,15 @@ void Results::set_text(GstOcellusMeta* meta) const {
   if (info_.classes == 0) return;
   const auto n_parts = static_cast<guint>(MAX(info_.text_parts, 1));
   // The parts are the string without what stands between them.
-  const gsize length = ocellus::write_text(info_, meta->record, ocellus::kAllParts, {});
+  const gsize length = write_text(info_, meta->record, kAllParts, {});
   gchar* at = gst_ocellus_meta_reserve_text(meta, n_parts, 2 * length);
   const gchar* const end = meta->text + meta->text_bytes;
   const auto add = [&](int part) {
     const gchar* text = at;
-    at += 1 + ocellus::write_text(info_, meta->record, part, {at, static_cast<gsize>(end - at)});
+    at += 1 + write_text(info_, meta->record, part, {at, static_cast<gsize>(end - at)});
     return text;
   };
-  meta->string = add(ocellus::kAllParts);
+  meta->string = add(kAllParts);
   for (guint part = 0; part < n_parts; ++part) meta->parts[part] = add(static_cast<int>(part));
 }
 
@@ -170,7 +162,7 @@ GstStructure* Results::structure_of(const RecordItems& items, const void* record
       gst_structure_set(values, "class", G_TYPE_INT, items.label(item), "name", G_TYPE_STRING,
                         items.name(item), nullptr);
     } else if (field.role == FieldRole::kFlag) {
-      const auto bits = static_cast<guint>(ocellus::field_value(field, record, item));
+      const auto bits = static_cast<guint>(field_value(field, record, item));
       for (gsize bit = 0; bit < field.flags.size(); ++bit)
         gst_structure_set(values, field.flags[bit].name, G_TYPE_BOOLEAN, (bits >> bit & 1U) != 0,
                           nullptr);
@@ -196,8 +188,8 @@ void Results::add_regions(GstBuffer* buffer, const GstOcellusMeta* meta) const {
   }
 }
 
-void Results::draw(const GstOcellusMeta* meta, const ocellus::OverlayImage& image) const {
-  ocellus::draw_items(info_, meta->record, image);
+void Results::draw(const GstOcellusMeta* meta, const OverlayImage& image) const {
+  draw_items(info_, meta->record, image);
 }
 
 void Results::describe(const GstOcellusMeta* meta, GstStructure* message) const {
@@ -228,8 +220,16 @@ void Results::describe(const GstOcellusMeta* meta, GstStructure* message) const 
   const RecordItems items(info_, meta->record);
   GValue array = G_VALUE_INIT;
   gst_value_array_init(&array, meta->n_items);
-  for (int i = 0; i < items.count(); ++i)
-    append_with_box(&array, structure_of(items, meta->record, i), items.box(i));
+  for (int i = 0; i < items.count(); ++i) {
+    GstStructure* values = structure_of(items, meta->record, i);
+    const Rect box = items.box(i);
+    gst_structure_set(values, "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT,
+                      box.width, "height", G_TYPE_INT, box.height, nullptr);
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&value, values);
+    gst_value_array_append_and_take_value(&array, &value);
+  }
   gst_structure_take_value(message, info_.record->items, &array);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/gstocellusbase.h"
 #include "base/gstocelluscontext.h"
@@ -23,6 +24,11 @@ GType gst_ocellus_messages_get_type(void);
 G_END_DECLS
 
 namespace gst_ocellus {
+
+/// Posts the error on the bus.
+void post_error(GstOcellusBase* self, const ocellus::Error& error);
+/// For a buffer that does not match the caps.
+void post_bad_buffer(GstOcellusBase* self, const ocellus::Error& error);
 
 /// The properties that are read with each frame, under the object lock. So copying them takes no
 /// memory.
@@ -69,23 +75,20 @@ class State {
 
   GstOcellusBase* element() const { return element_; }
 
-  /// Sets and reads a member under the object lock.
+  /// Set and read a member under the object lock. `set` returns the value before.
   template <typename Value>
-  void set(Value& member, const Value& value) {
-    GST_OBJECT_LOCK(element_);
-    member = value;
-    GST_OBJECT_UNLOCK(element_);
+  Value set(Value& member, const Value& value) {
+    const GstOcellusLock lock(element_);
+    return std::exchange(member, value);
   }
   template <typename Value>
   Value get(const Value& member) const {
-    GST_OBJECT_LOCK(element_);
-    const Value value = member;
-    GST_OBJECT_UNLOCK(element_);
-    return value;
+    const GstOcellusLock lock(element_);
+    return member;
   }
 
   ocellus::Expected<ocellus::EngineConfig> engine_config() const;
-  void set_active_backend(std::string name);
+  void set_active_backend(const std::string& name);
   std::string active_backend() const { return get(active_backend_); }
   void set_latency(GstClockTime latency);
   /// Whether the element accepts pictures in CUDA memory. Before the start it is derived from the

@@ -6,14 +6,13 @@
 GST_DEBUG_CATEGORY_EXTERN(gst_ocellus_base_debug);
 #define GST_CAT_DEFAULT gst_ocellus_base_debug
 
-using ocellus::Deadline;
-using ocellus::Expected;
+using namespace ocellus;
 
 namespace gst_ocellus {
 
-Stream::Stream(GstOcellusBase* element, const ocellus::OperatorDescription& description)
+Stream::Stream(GstOcellusBase* element, const OperatorDescription& description)
     : state(element, description), element_(element) {
-  ready_.reserve(ocellus::kMaxDepth + 1);
+  ready_.reserve(kMaxDepth + 1);
 }
 
 // ---- one frame
@@ -78,8 +77,8 @@ bool Stream::is_too_late(GstBuffer* picture, GstClockTimeDiff* jitter) const {
   return true;
 }
 
-GstBuffer* Stream::take_oldest_held() {
-  GstBuffer* picture = held_.front().picture;
+OwnedBuffer Stream::take_oldest_held() {
+  OwnedBuffer picture(held_.front().picture);
   held_.erase(held_.begin());
   return picture;
 }
@@ -103,16 +102,16 @@ GstFlowReturn Stream::deliver(const FrameSettings& settings, const FrameTask& ta
   missed = missed || Budget(settings.budget).is_over(elapsed);
   if (result != nullptr) result->late = missed;
 
-  GstBuffer* picture = task.picture;
+  OwnedBuffer picture(task.picture);
   if (hold_ > 0) {
-    held_.push_back({task.picture, task.sequence});
-    picture = held_.size() > hold_ ? take_oldest_held() : nullptr;
+    held_.push_back({picture.release(), task.sequence});
+    if (held_.size() > hold_) picture = take_oldest_held();
   }
-  if (picture != nullptr) measure_latency(picture);
+  if (picture != nullptr) measure_latency(picture.get());
 
   GstClockTimeDiff jitter = 0;
-  const bool late_downstream =
-      picture != nullptr && !task.skipped && frames_kept() > 0 && is_too_late(picture, &jitter);
+  const bool late_downstream = picture != nullptr && !task.skipped && frames_kept() > 0 &&
+                               is_too_late(picture.get(), &jitter);
   const bool drop_missed = missed && settings.on_miss == GST_OCELLUS_ON_MISS_DROP;
   const bool drop = picture != nullptr && (task.skipped || late_downstream || drop_missed);
   state.record_frame(elapsed, missed);
@@ -127,11 +126,10 @@ GstFlowReturn Stream::deliver(const FrameSettings& settings, const FrameTask& ta
              static_cast<GstClockTimeDiff>(taken) - static_cast<GstClockTimeDiff>(settings.budget),
              static_cast<gdouble>(taken) / static_cast<gdouble>(settings.budget));
   }
-  if (late_downstream) post_qos(picture, jitter, 1.0);
+  if (late_downstream) post_qos(picture.get(), jitter, 1.0);
 
   if (picture == nullptr) return GST_FLOW_OK;
   if (drop) {
-    gst_buffer_unref(picture);
     mark_discont_ = true;
     *dropped = true;
     return GST_FLOW_OK;
@@ -141,7 +139,7 @@ GstFlowReturn Stream::deliver(const FrameSettings& settings, const FrameTask& ta
     old = results_.newest();
     if (old.data != nullptr) result = &old;
   }
-  GstBuffer* buffer = wrap_output(picture, result);
+  GstBuffer* buffer = wrap_output(std::move(picture), result);
   if (buffer == nullptr) return GST_FLOW_ERROR;
   ready_.push_back(buffer);
   if (result != nullptr) post_frame(buffer, nanoseconds(elapsed));
@@ -212,33 +210,27 @@ GstFlowReturn Stream::make_room() {
   return GST_FLOW_OK;
 }
 
-GstFlowReturn Stream::take_picture(GstBuffer* picture, bool skipped, Clock::time_point arrival) {
-  if (!op_.exists()) {
-    gst_buffer_unref(picture);
-    return GST_FLOW_NOT_NEGOTIATED;
-  }
+GstFlowReturn Stream::take_picture(OwnedBuffer picture, bool skipped, Clock::time_point arrival) {
+  if (!op_.exists()) return GST_FLOW_NOT_NEGOTIATED;
   if (skipped && !op_.info().keeps_state) {
     state.count(&Counts::dropped);
-    gst_buffer_unref(picture);
+    picture.reset();
     return collect_done(true);
   }
   const GstSegment& segment = GST_BASE_TRANSFORM(element_)->segment;
-  if (sequence_ > 0 && timeline_.breaks_off(segment, caps_.video, picture)) {
+  if (sequence_ > 0 && timeline_.breaks_off(segment, caps_.video, picture.get())) {
     GST_DEBUG_OBJECT(element_, "discontinuity: the temporal state is reset");
-    if (const GstFlowReturn flow = drain(); flow != GST_FLOW_OK) {
-      gst_buffer_unref(picture);
-      return flow;
-    }
+    if (const GstFlowReturn flow = drain(); flow != GST_FLOW_OK) return flow;
   }
   FrameTask task;
-  task.picture = picture;
+  task.picture = picture.get();
   task.sequence = sequence_;
   task.arrival = arrival;
   task.skipped = skipped;
-  timeline_.remember(picture);
+  timeline_.remember(picture.get());
   GstFlowReturn flow = make_room();
   if (flow == GST_FLOW_OK) flow = op_.submit(task);
-  gst_buffer_unref(picture);
+  picture.reset();  // the frame in flight has its own reference
   if (flow != GST_FLOW_OK) return flow;
   ++sequence_;
   return collect_done(false);

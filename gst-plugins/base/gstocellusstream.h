@@ -46,10 +46,10 @@ class Stream {
 
   // ---- frames
 
-  /// Processes a picture and takes ownership of it. Appends the buffers to push to `ready`.
+  /// Processes a picture. Appends the buffers to push to `ready`.
   /// `skipped`: downstream would drop the picture. Returns GST_BASE_TRANSFORM_FLOW_DROPPED if a
   /// picture was dropped and no buffer is to be pushed.
-  GstFlowReturn take_picture(GstBuffer* picture, bool skipped, Clock::time_point arrival);
+  GstFlowReturn take_picture(OwnedBuffer picture, bool skipped, Clock::time_point arrival);
   /// The next buffer to push, or null.
   GstBuffer* take_ready();
 
@@ -99,7 +99,7 @@ class Stream {
 
   Outcome finish_oldest(ocellus::Deadline deadline, FinishedFrame* frame);
   bool is_too_late(GstBuffer* picture, GstClockTimeDiff* jitter) const;
-  GstBuffer* take_oldest_held();
+  OwnedBuffer take_oldest_held();
   void measure_latency(GstBuffer* picture);
   GstFlowReturn deliver(const FrameSettings& settings, const FrameTask& task,
                         GstOcellusResult* result, bool missed, bool* dropped);
@@ -117,11 +117,10 @@ class Stream {
   GstFlowReturn push_held();
   bool is_idle();
 
-  /// Makes an output buffer. Takes `picture`; `result` may be null. Returns null after posting an
-  /// error.
-  GstBuffer* wrap_output(GstBuffer* picture, const GstOcellusResult* result);
-  GstBuffer* make_drawable(GstBuffer* picture);
-  GstBuffer* draw_result(GstBuffer* picture, GstBuffer* buffer);
+  /// Makes an output buffer. `result` may be null. Returns null after posting an error.
+  GstBuffer* wrap_output(OwnedBuffer picture, const GstOcellusResult* result);
+  OwnedBuffer make_drawable(OwnedBuffer picture);
+  OwnedBuffer draw_result(OwnedBuffer picture, GstBuffer* buffer);
   /// For a frame that missed its budget or that downstream would drop.
   void post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
   /// Posts the element message of a frame with a result, if the property `post-messages` or

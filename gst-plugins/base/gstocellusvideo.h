@@ -19,6 +19,12 @@ struct VideoCaps {
   bool cuda = false;  ///< the pictures are in CUDA memory
 };
 
+struct UnrefBuffer {
+  void operator()(GstBuffer* buffer) const { gst_buffer_unref(buffer); }
+};
+/// A reference to a buffer.
+using OwnedBuffer = std::unique_ptr<GstBuffer, UnrefBuffer>;
+
 /// The error for interlaced video of these caps, which says what to do.
 ocellus::Error make_interlaced_error(const GstVideoInfo& video);
 

@@ -122,7 +122,8 @@ Expected<void> check_same(MPI_Comm communicator, const FlowClusterConfig& config
 }
 
 /// Returns the error of the lowest rank that has one, on all ranks.
-Expected<void> agree(MPI_Comm communicator, const Expected<void>& mine) noexcept {
+template <typename T>
+Expected<void> agree(MPI_Comm communicator, const Expected<T>& mine) noexcept {
   int rank = 0, ranks = 1;
   MPI_Comm_rank(communicator, &rank);
   MPI_Comm_size(communicator, &ranks);
@@ -137,12 +138,6 @@ Expected<void> agree(MPI_Comm communicator, const Expected<void>& mine) noexcept
   }
   MPI_Bcast(&error, sizeof(error), MPI_BYTE, first, communicator);
   return tl::unexpected(error);
-}
-
-template <typename T>
-Expected<void> result_of(const Expected<T>& made) noexcept {
-  if (made) return {};
-  return tl::unexpected(made.error());
 }
 
 }  // namespace
@@ -182,14 +177,14 @@ Expected<void> FlowCluster::State::make(MPI_Comm parent, const EngineConfig& eng
     MPI_Barrier(communicator);  // ranks of one host are measured together
     const Expected<double> speed =
         RegionFlow::measure_speed(engine, config, regions[static_cast<std::size_t>(rank)]);
-    OCELLUS_TRY(agree(communicator, result_of(speed)));
+    OCELLUS_TRY(agree(communicator, speed));
     report.speed = *speed;
     MPI_Allgather(&report.speed, 1, MPI_DOUBLE, speeds.data(), 1, MPI_DOUBLE, communicator);
     regions = cut_regions(config.flow.size, columns, ranks / columns, speeds);
   }
   node = tree_node(rank, ranks, config.fan_out);
   auto made = RegionFlow::create(engine, config, RegionPlaces::of(config, regions, rank, node));
-  OCELLUS_TRY(agree(communicator, result_of(made)));
+  OCELLUS_TRY(agree(communicator, made));
   flow = std::move(*made);
   gethostname(report.host, sizeof(report.host) - 1);
   report.region = regions[static_cast<std::size_t>(rank)];

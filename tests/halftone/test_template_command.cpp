@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/input_error.h"
-#include "apps/halftone/template_command.h"
+#include "apps/common/common.h"
 #include "apps/run_command.h"
 #include "ocellus/cell_templates.h"
 #include "support/files.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/common.h"
 #include "apps/optical_flow/kernel_bank_json.h"
-#include "apps/optical_flow/kernels_command.h"
 #include "apps/run_command.h"
 #include "ocellus/kernel_taps.h"
 #include "support/files.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/restoration/command.h"
+#include "apps/common/common.h"
 #include "apps/run_command.h"
 #include "ocellus/restoration_filter.h"
 #include "restoration/blurred_squares.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "apps/common/common.h"
 #include "apps/io/frames.h"
 #include "apps/io/image_io.h"
-#include "apps/restoration/command.h"
 #include "apps/run_command.h"
 #include "support/color_frame.h"
 #include "support/files.h"
