@@ -26,7 +26,7 @@ DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan&
   model.noise = 0.008f;
   model.bend = 4.0f;
   const float variance = rounding_variance(plan.format);
-  const float contrast = plan.pyramid.normalize ? kContrastScale / kContrastFloor : 1.0f;
+  const float contrast = is_variational(plan) ? 1.0f : kContrastScale / kContrastFloor;
   float smoothing = 0.0f;  // gain of the presmoothing along one axis
   for (std::size_t k = 0; k < pyramid.presmoothing.size(); ++k)
     smoothing += (k == 0 ? 1.0f : 2.0f) * pyramid.presmoothing[k] * pyramid.presmoothing[k];

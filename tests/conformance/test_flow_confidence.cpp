@@ -37,11 +37,9 @@ struct Method {
 };
 
 std::vector<Method> methods(ImageSize size, PixelFormat format, bool with_kernels) {
-  OpticalFlowConfig five = OpticalFlowConfig::quality(size);
-  five.pyramid.window_frames = 5;
   std::vector<Method> all = {{"fast", OpticalFlowConfig::fast(size), 0},
                              {"quality", OpticalFlowConfig::quality(size), 0},
-                             {"quality, 5 frames", five, 0}};
+                             {"best", OpticalFlowConfig::best(size), 0}};
   if (with_kernels) {
     all.push_back({"kernels", OpticalFlowConfig::with_kernels(size), 7});
     all.back().config.kernels.nt = 9;
