@@ -100,8 +100,12 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
   const int warp_begin = std::max(0, gradient_begin - kDerivativeReach);
   const int warp_end = std::min(height, gradient_end + kDerivativeReach);
 
+  // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
+  // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   const auto split = [&](const float* from, const ColorRing& to, int y) {
     split_colors_row(from, to.color[0].row(y), to.color[1].row(y), width);
+    for (int color = 0; color < 2; ++color)
+      std::memset(to.color[color].row(y) + (width + 1 - color) / 2, 0, kRowSlack * sizeof(float));
   };
   const auto split_flow = [&](int y) {
     split(in.u.row(y), u_, y);
