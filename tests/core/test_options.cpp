@@ -607,7 +607,6 @@ TEST(Options, TextsReproduceTheConfiguration) {
     // Values of a choice; with the first of them, the others are possible.
     if (description.name == std::string("flow")) {
       setups.push_back({{"method", "pyramid"}});
-      setups.push_back({{"smoothing", "before-warp"}});
       setups.push_back({{"solver", "variational"}});
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
