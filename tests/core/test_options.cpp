@@ -607,6 +607,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
     // Values of a choice; with the first of them, the others are possible.
     if (description.name == std::string("flow")) {
       setups.push_back({{"method", "pyramid"}});
+      setups.push_back({{"levels", "3"}});
       setups.push_back({{"solver", "variational"}});
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
