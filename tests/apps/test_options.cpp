@@ -79,7 +79,7 @@ TEST(ProgramOptions, AreInTheReport) {
   const std::vector<std::vector<std::string>> runs = {
       {"flow"},
       {"flow", "--preset", "quality", "--smoothness", "7.5", "--invalid", "zero", "--roi",
-       "2,3,20,21", "--deviation=true"},
+       "2,3,20,21", "--warps=2"},
       {"flow", "--ridge", "0.25", "--window-weight", "gaussian"},
       {"flow", "--method", "kernels", "--kernels", "foveated", "--fovea-x", "3.5", "--storage",
        "half", "--taps", "5x7x2"},
