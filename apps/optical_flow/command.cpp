@@ -229,7 +229,7 @@ class FlowJob : public FrameJob {
     std::optional<FrameRun> reduced;
     if (support.frames != full().frames) {
       OpticalFlowConfig config = flow();
-      set_temporal_support(config, support.frames);
+      config.kernels.nt = support.frames;
       reduced.emplace(std::vector<EngineConfig>{engine()}, OperatorConfig(config));
     }
     FrameRun& run = reduced ? *reduced : frame_run();
@@ -317,7 +317,7 @@ class FlowJob : public FrameJob {
     const long end = window_.back().number;
     const int frames = std::min<int>(full().frames, static_cast<int>(window_.size()));
     OpticalFlowConfig config = flow();
-    set_temporal_support(config, frames);
+    config.kernels.nt = frames;
     const long number = end - support_of(info_of(OperatorConfig(config))).after();
     note_ = frames == full().frames
                 ? fmt::format(

@@ -4,11 +4,6 @@
 
 namespace ocellus::app {
 
-void set_temporal_support(OpticalFlowConfig& config, int frames) {
-  (config.method == FlowMethod::kPyramid ? config.pyramid.window_frames : config.kernels.nt) =
-      frames;
-}
-
 bool temporal_support_is_fixed(const OpticalFlowConfig& config) {
   return config.method == FlowMethod::kKernels && config.kernels.origin == KernelOrigin::kFile;
 }
@@ -21,7 +16,7 @@ std::optional<Support> choose_support(const OpticalFlowConfig& config, long numb
                                       long last) {
   OpticalFlowConfig shorter = config;
   for (int frames = support_of(info_of(config)).frames; frames >= 2; --frames) {
-    set_temporal_support(shorter, frames);
+    shorter.kernels.nt = frames;
     const Support support = support_of(info_of(shorter));
     if (number - support.before() >= first && number + support.after() <= last) return support;
   }

@@ -8,8 +8,6 @@
 
 namespace ocellus::app {
 
-/// Sets the number of frames from which a result is computed.
-void set_temporal_support(OpticalFlowConfig& config, int frames);
 /// The temporal support of a kernel file cannot be changed.
 bool temporal_support_is_fixed(const OpticalFlowConfig& config);
 
@@ -28,7 +26,7 @@ struct Support {
 Support support_of(const OperatorInfo& info);
 
 /// The largest support around `number` inside first..last of two to as many frames as `config` has,
-/// or nothing.
+/// or nothing. Only that of kernels can be smaller: `kernels.nt`.
 std::optional<Support> choose_support(const OpticalFlowConfig& config, long number, long first,
                                       long last);
 

@@ -32,7 +32,6 @@ constexpr FlowForm kForms[] = {
     {"uniform", {"uniform @", "method=kernels kernels=uniform taps=@"}},
     {"all", {"pyramid fast", "preset=fast"}},
     {"all", {"pyramid quality", "preset=quality"}},
-    {"all", {"pyramid quality, 5 frames", "preset=quality window_frames=5"}},
     {"all", {"pyramid best", "preset=best"}}};
 
 BenchInput read_input(const FlowBenchOptions& o, const std::string& input) {

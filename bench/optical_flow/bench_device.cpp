@@ -134,7 +134,7 @@ class DeviceBench {
     for (long n = input_.number - support->before(); n <= input_.number + support->after(); ++n)
       seen.push_back(&clip.number(n));
     if (support->frames == wanted) return input_.errors(flow_after(run, seen));
-    set_temporal_support(config, support->frames);
+    config.kernels.nt = support->frames;
     DeviceRun shorter(engine_, maker_of<Operator>(config), MemorySpace::kCuda, seen);
     return input_.errors(flow_after(shorter, seen));
   }

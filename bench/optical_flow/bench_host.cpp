@@ -85,7 +85,7 @@ FlowField field_of(const FlowRow& row, const EngineConfig& engine, const Clip& c
   }
   OpticalFlowConfig config = *row.config;
   const auto support = choose_support(config, number, clip.first, clip.last());
-  set_temporal_support(config, support->frames);
+  config.kernels.nt = support->frames;
   FlowRun run(engine, config);
   for (long n = number - support->before(); n <= number + support->after(); ++n)
     run.step(clip.number(n).view(static_cast<std::uint64_t>(n), 0));

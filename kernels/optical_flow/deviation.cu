@@ -67,17 +67,14 @@ __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, i
   const Rect& region = a.pyramid.level.region;
   const float* const reference =
       stored(a.pyramid.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
-  const Partner next = partner(r, 0);
-  const float* const next_frame = stored(a.pyramid.window, level, r, next.age);
+  const float* const next_frame = stored(a.pyramid.window, level, r, 0);
   for (BlockWalk<> at(kMeanColumns, kMeanRows); at.more(); at.next()) {
     const int x = clamp_to(left - kReach + at.column(), a.flow_width);
     const int y = clamp_to(top - kReach + at.row(), a.flow_height);
     const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
     const float here = reference[y * level.stride + x];
     const float warped =
-        a.pyramid.level.cubic
-            ? warped_pixel<true>(next_frame, level, region.x + x, region.y + y, next.offset, flow)
-            : warped_pixel<false>(next_frame, level, region.x + x, region.y + y, next.offset, flow);
+        warped_pixel<true>(next_frame, level, region.x + x, region.y + y, 1.0f, flow);
     mean[at.row() * kMeanColumns + at.column()] = 0.5f * (here + warped);
     const int column = at.column() - kReach;
     const int row = at.row() - kReach;

@@ -68,30 +68,20 @@ struct References {
   int head;
   int count;
   int reference_age;
-  int partners;
 };
 
-__device__ inline References references(const TemporalState* state, const FlowLevel& level) {
-  References r;
-  r.head = state->head;
-  r.count = state->count;
-  r.reference_age = min(level.delay, r.count);
-  r.partners = level.all_frames ? max(r.count, 1) : 1;
-  return r;
+/// As long as only one frame has come, it is both the reference frame and the next one.
+__device__ inline References references(const TemporalState* state, const FlowLevel&) {
+  return {state->head, state->count, min(1, state->count)};
 }
 
 struct Partner {
   int age;
-  float offset;  ///< frames after the reference frame
 };
 
-/// Partner k of the reference frame: first the next newer frame, then the others, newest first. The
-/// very first frame is its own partner, which gives no motion.
-__device__ inline Partner partner(const References& r, int k) {
-  if (r.count == 0) return {0, 1.0f};
-  if (k == 0) return {r.reference_age - 1, 1.0f};
-  const int age = k - 1 < r.reference_age - 1 ? k - 1 : k + 1;
-  return {age, static_cast<float>(r.reference_age - age)};
+/// The frame after the reference frame.
+__device__ inline Partner partner(const References&, int) {
+  return {0};
 }
 
 /// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.

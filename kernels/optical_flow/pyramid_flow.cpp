@@ -61,7 +61,6 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
   };
   if (plan.deviation) texture_ = add_plane();
   if (is_variational(plan_)) guide_ = add_plane();
-  partner_plane_ = std::int64_t{flow_[0].stride} * pyramid_.region[0].height;
 }
 
 void PyramidFlow::layout(LayoutBuilder& device) noexcept {
@@ -83,11 +82,6 @@ void PyramidFlow::layout(LayoutBuilder& device) noexcept {
     system_ = {device.take<float4>(most), device.take<float4>(most), 0};
     for (float2*& plane : swept_) plane = device.take<float2>(most);
     residual_ = device.take<float>(most);
-  }
-  if (plan_.frames > 2) {
-    const std::size_t pixels = at(plan_.frames - 1) * static_cast<std::size_t>(partner_plane_);
-    warped_ = device.take<float>(pixels);
-    fit_ = device.take<float>(pixels);
   }
 }
 
@@ -118,12 +112,9 @@ Expected<void> PyramidFlow::record_method(Scope& cuda, int slot, cudaStream_t st
 
 Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
   OCELLUS_TRY(record_frame(frame));
-  const PyramidConfig& pyramid = plan_.pyramid;
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const PyramidStep& step = pyramid_.steps[s];
-    const auto next_is = [&](int steps, Kind kind) {
-      return s + steps < pyramid_.step_count && pyramid_.steps[s + steps].kind == kind;
-    };
+    const bool finish = s + 1 < pyramid_.step_count && pyramid_.steps[s + 1].kind == Kind::kFinish;
     Expected<void> done;
     switch (step.kind) {
       case Kind::kIngest:
@@ -137,27 +128,12 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
         frame.plane = 0;
         break;
       case Kind::kSmooth:
-        done = record_refine(frame, step.level, FlowSmoothing::kBeforeWarp, 0, false);
+        done = record_smooth(frame, step.level);
         break;
-      case Kind::kWarp:  // the solve kernel warps if there is only one partner
-        if (step.all_frames) done = record_warp(frame, step.level);
-        break;
-      case Kind::kFit:
-        done = record_fit(frame, step.level);
+      case Kind::kWarp:  // done by the kernel after it
         break;
       case Kind::kSolve:
-        done = record_solve(frame, step, next_is(1, Kind::kFinish));
-        break;
-      case Kind::kConfidenceSmooth: {
-        const bool median = next_is(1, Kind::kMedian);
-        if (median) ++s;
-        done = record_refine(frame, step.level, FlowSmoothing::kConfidence,
-                             median ? pyramid.median : 0, next_is(1, Kind::kFinish));
-        break;
-      }
-      case Kind::kMedian:
-        done = record_refine(frame, step.level, FlowSmoothing::kNone, pyramid.median,
-                             next_is(1, Kind::kFinish));
+        done = record_solve(frame, step.level, finish);
         break;
       case Kind::kCandidates:
         done = record_candidates(frame, step.level);
@@ -166,7 +142,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
         done = record_warp_and_sweeps(frame, step);
         break;
       case Kind::kGuidedMedian:
-        done = record_guided_median(frame, step.level, next_is(1, Kind::kFinish));
+        done = record_guided_median(frame, step.level, finish);
         break;
       case Kind::kFinish:  // without deviation, the previous kernel does it
         if (plan_.deviation) done = record_deviation(frame);
@@ -214,7 +190,7 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
   a.smoothed_levels = is_variational(plan_) ? 1 : plan_.levels;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
-  return add(frame, prepare_kernel(plan_.format, plan_.pyramid.normalize), dim3(blocks), 0, a);
+  return add(frame, prepare_kernel(plan_.format, !is_variational(plan_)), dim3(blocks), 0, a);
 }
 
 FlowSource PyramidFlow::expanded(int level, const FlowSource& above) const noexcept {
@@ -260,89 +236,45 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
   return target;
 }
 
-FlowLevel PyramidFlow::flow_level(int level, bool all_frames) const noexcept {
-  return {stored_[at(level)], pyramid_.region[at(level)], static_cast<int>(plan_.delay_frames),
-          all_frames, plan_.pyramid.interpolation == Interpolation::kCubic};
+FlowLevel PyramidFlow::flow_level(int level) const noexcept {
+  return {stored_[at(level)], pyramid_.region[at(level)]};
 }
 
-Expected<void> PyramidFlow::record_warp(Recording& frame, int level) noexcept {
-  WarpArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level, true);
+Expected<void> PyramidFlow::record_smooth(Recording& frame, int level) noexcept {
+  SmoothArguments a{};
+  a.region = pyramid_.region[at(level)];
   a.source = frame.source;
-  a.warped = warped_;
-  a.stride = flow_[at(level)].stride;
-  a.plane = partner_plane_;
-  dim3 grid = grid_of(a.level.region.width, a.level.region.height, kWarpTileHeight);
-  grid.z = static_cast<unsigned>(plan_.frames - 1);
-  return add(frame, warp_kernel(), grid, 0, a);
+  a.target = next_target(frame, level, false);
+  a.radius = plan_.pyramid.smoothing_size / 2;
+  return add(frame, smooth_kernel(a), grid_of(a.region.width, a.region.height, kSmoothTileHeight),
+             smooth_shared_bytes(a.radius), a);
 }
 
-Expected<void> PyramidFlow::record_fit(Recording& frame, int level) noexcept {
-  FitArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level, true);
-  a.warped = warped_;
-  a.fit = fit_;
-  a.stride = flow_[at(level)].stride;
-  a.plane = partner_plane_;
-  return add(frame, fit_kernel(),
-             grid_of(a.level.region.width, a.level.region.height, kFitTileHeight), 0, a);
-}
-
-Expected<void> PyramidFlow::record_solve(Recording& frame, const PyramidStep& step,
-                                         bool finish) noexcept {
-  const PyramidConfig& pyramid = plan_.pyramid;
+Expected<void> PyramidFlow::record_solve(Recording& frame, int level, bool finish) noexcept {
   SolveArguments a{};
   a.frame = params(frame.slot);
   a.state = state();
   a.window = window();
-  a.level = flow_level(step.level, step.all_frames);
+  a.level = flow_level(level);
   a.source = frame.source;
-  a.target = next_target(frame, step.level, finish);
+  a.target = next_target(frame, level, finish);
   a.target.confidence = finish ? nullptr : confidence_;
-  a.warped = warped_;
-  a.fit = fit_;
-  a.stride = flow_[at(step.level)].stride;
-  a.plane = partner_plane_;
   a.radius = plan_.radius;
   for (int k = -a.radius; k <= a.radius; ++k)
     a.weight[3 + a.radius + k] = plan_.weight[at(std::abs(k))];
-  if (step.last && pyramid.robust > 0.0f)
-    a.inverse_robust2 = 1.0f / (pyramid.robust * pyramid.robust);
-  a.inverse_border = 1.0f / pyramid_.border;
-  a.gradient_floor = pyramid.gradient_floor;
-  a.ridge = pyramid.ridge;
+  a.ridge = plan_.pyramid.ridge;
   const dim3 grid = grid_of(a.target.width, a.target.height, solve_tile_height(a.radius));
   const int threads =
-      solve_threads(a, static_cast<int>(grid.x * grid.y), device().traits().multiprocessors);
-  return add(frame, solve_kernel(a, threads), grid, solve_shared_bytes(a.radius, threads), a,
+      solve_threads(a.radius, static_cast<int>(grid.x * grid.y), device().traits().multiprocessors);
+  return add(frame, solve_kernel(a.radius, threads), grid, solve_shared_bytes(a.radius, threads), a,
              threads);
-}
-
-Expected<void> PyramidFlow::record_refine(Recording& frame, int level, FlowSmoothing smoothing,
-                                          int median, bool finish) noexcept {
-  RefineArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.region = pyramid_.region[at(level)];
-  a.source = frame.source;
-  a.confidence = confidence_;
-  a.stride = flow_[at(level)].stride;
-  a.target = next_target(frame, level, finish);
-  a.radius = smoothing == FlowSmoothing::kNone ? 0 : plan_.smoothing_radius;
-  return add(frame, refine_kernel(smoothing, median, a),
-             grid_of(a.target.width, a.target.height, kRefineTileHeight),
-             refine_shared_bytes(smoothing, a.radius, median), a);
 }
 
 Expected<void> PyramidFlow::record_candidates(Recording& frame, int level) noexcept {
   CandidateArguments a{};
   a.state = state();
   a.window = window();
-  a.level = flow_level(level, false);
+  a.level = flow_level(level);
   a.source = frame.source;
   a.target = next_target(frame, level, false);
   return add(frame, candidate_kernel(),
@@ -355,7 +287,7 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   SystemArguments a{};
   a.state = state();
   a.window = window();
-  a.level = flow_level(level, false);
+  a.level = flow_level(level);
   a.guide = guide_of(level);
   a.source = frame.source;
   a.system = system_;
@@ -409,7 +341,7 @@ Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
   a.frame = params(frame.slot);
   a.state = state();
   a.window = window();
-  a.level = flow_level(level, false);
+  a.level = flow_level(level);
   a.guide = guide_of(level);
   a.source = frame.source;
   a.target = next_target(frame, level, finish);
@@ -428,8 +360,7 @@ Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
   DeviationArguments a = deviation_arguments(frame.slot, pyramid_.region[0]);
   a.threshold = plan_.confidence_threshold;
   a.model = detail::pyramid_deviation(plan_, pyramid_);
-  a.pyramid = {window(),          flow_level(0, false), texture_,
-               frame.source.flow, confidence_,          flow_[0].stride};
+  a.pyramid = {window(), flow_level(0), texture_, frame.source.flow, confidence_, flow_[0].stride};
   return add(frame, deviation_kernel(FlowMethod::kPyramid),
              grid_of(a.width, a.height, kDeviationTileHeight), deviation_shared_bytes(), a);
 }

@@ -1,4 +1,4 @@
-// PyramidFlow on CUDA: coarse-to-fine flow over a window of stored frames. The steps are
+// PyramidFlow on CUDA: coarse-to-fine flow from one stored frame to the next. The steps are
 // those of PyramidPlan. A kernel may execute several steps.
 #pragma once
 
@@ -40,12 +40,8 @@ class PyramidFlow final : public FlowOperator {
   /// Records or loads all kernels of a frame in order.
   Expected<void> walk(Recording& frame) noexcept;
   Expected<void> record_frame(Recording& frame) noexcept;
-  Expected<void> record_warp(Recording& frame, int level) noexcept;
-  Expected<void> record_fit(Recording& frame, int level) noexcept;
-  Expected<void> record_solve(Recording& frame, const detail::PyramidStep& step,
-                              bool finish) noexcept;
-  Expected<void> record_refine(Recording& frame, int level, FlowSmoothing smoothing, int median,
-                               bool finish) noexcept;
+  Expected<void> record_smooth(Recording& frame, int level) noexcept;
+  Expected<void> record_solve(Recording& frame, int level, bool finish) noexcept;
   Expected<void> record_candidates(Recording& frame, int level) noexcept;
   Expected<void> record_warp_and_sweeps(Recording& frame, const detail::PyramidStep& step) noexcept;
   Expected<void> record_guided_median(Recording& frame, int level, bool finish) noexcept;
@@ -56,7 +52,7 @@ class PyramidFlow final : public FlowOperator {
   /// The target of the next kernel of a level. Its output becomes the source of the kernel after
   /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
-  FlowLevel flow_level(int level, bool all_frames) const noexcept;
+  FlowLevel flow_level(int level) const noexcept;
   /// The reference frame before it was smoothed.
   const StoredLevel& guide_of(int level) const noexcept {
     return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];
@@ -74,10 +70,6 @@ class PyramidFlow final : public FlowOperator {
   std::array<LevelFlow, detail::kMaxPyramidLevels> flow_{};
   float* confidence_ = nullptr;  // shared by all levels; its stride is that of their flow
   float2* zeros_ = nullptr;      // one row, the initial flow of the coarsest level
-  // For level 0 with more than two frames: one plane for each frame other than the reference.
-  float* warped_ = nullptr;
-  float* fit_ = nullptr;
-  std::int64_t partner_plane_ = 0;  // floats
   // kVariational: shared by all levels, with the stride of level 0.
   SystemPlanes system_{};
   float2* swept_[2] = {};  // between the launches of a warp

@@ -45,7 +45,7 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of all stored frames, and their textures: `frames` times `frame_floats` floats.
+/// All levels of both stored frames, and their textures: `frames` times `frame_floats` floats.
 struct Window {
   float* base;
   std::int64_t frame_floats;
@@ -115,38 +115,9 @@ struct FlowTarget {
 struct FlowLevel {
   StoredLevel stored;
   Rect region;
-  int delay;        ///< frames from the reference to the newest frame, if that many have come
-  bool all_frames;  ///< true: all partners of the reference; false: only the next frame
-  bool cubic;
 };
 
-/// Warps all frames of the window back to the reference frame; only for `all_frames`.
-struct WarpArguments {
-  const TemporalState* state;
-  Window window;
-  FlowLevel level;
-  FlowSource source;
-  float* warped;  ///< one plane for each partner
-  int stride;
-  std::int64_t plane;
-};
-inline constexpr int kWarpTileHeight = 8;
-Kernel<WarpArguments> warp_kernel() noexcept;
-
-/// Computes how well each warped frame fits, compared with the frame that fits best.
-struct FitArguments {
-  const TemporalState* state;
-  Window window;
-  FlowLevel level;
-  const float* warped;
-  float* fit;  ///< one plane for each partner
-  int stride;
-  std::int64_t plane;
-};
-inline constexpr int kFitTileHeight = 16;
-Kernel<FitArguments> fit_kernel() noexcept;
-
-/// Warps the next frame (unless `all_frames`) and solves for the remaining motion.
+/// Warps the next frame and solves for the remaining motion.
 struct SolveArguments {
   const FrameParams* frame;
   TemporalState* state;
@@ -154,57 +125,36 @@ struct SolveArguments {
   FlowLevel level;
   FlowSource source;
   FlowTarget target;
-  // for `all_frames`
-  const float* warped;
-  const float* fit;
-  int stride;
-  std::int64_t plane;
-
   int radius;
   /// Weights of the window along one axis, with three zeros before and after them, because four
   /// neighboring pixels read the same values.
   float weight[2 * (detail::kMaxWindow / 2) + 1 + 6];
-  float inverse_robust2;  ///< 1 / robust^2, or 0 if off
-  float inverse_border;
-  float gradient_floor;
   float ridge;
 };
+/// Radius of the window of the preset `fast`, for which there are kernels of their own.
+inline constexpr int kUsualWindowRadius = 5;
 /// Number of rows of a tile. The pixels that a tile reads should occupy the threads well, and the
 /// tile must fit in the shared memory of all devices.
 inline constexpr int solve_tile_height(int radius) {
-  switch (radius) {
-    case 3:
-      return 14;
-    case 5:
-      return 18;
-    case 7:
-      return 22;
-    default:
-      return radius <= 12 ? 16 : 8;
-  }
+  return radius == kUsualWindowRadius ? 18 : radius <= 12 ? 16 : 8;
 }
 /// Number of threads of a block if a level has at most two tiles for each multiprocessor. With more
 /// threads, a tile takes less time.
 inline constexpr int kSolveThreadsMany = 512;
-int solve_threads(const SolveArguments& arguments, int blocks, int multiprocessors) noexcept;
-Kernel<SolveArguments> solve_kernel(const SolveArguments& arguments, int threads) noexcept;
+int solve_threads(int radius, int blocks, int multiprocessors) noexcept;
+Kernel<SolveArguments> solve_kernel(int radius, int threads) noexcept;
 std::size_t solve_shared_bytes(int radius, int threads) noexcept;
 
-/// Computes the box mean of the flow, optionally weighted by the confidence, and then the median.
-struct RefineArguments {
-  const FrameParams* frame;
-  TemporalState* state;
+/// Computes the box mean of the flow.
+struct SmoothArguments {
   Rect region;
   FlowSource source;
-  const float* confidence;
-  int stride;  ///< stride of `confidence`
   FlowTarget target;
-  int radius;  ///< radius of the box
+  int radius;  ///< of the box
 };
-inline constexpr int kRefineTileHeight = 16;
-/// Of `arguments`, it uses the radius and whether the source is coarse (kBeforeWarp only).
-Kernel<RefineArguments> refine_kernel(FlowSmoothing smoothing, int median,
-                                      const RefineArguments& arguments) noexcept;
-std::size_t refine_shared_bytes(FlowSmoothing smoothing, int radius, int median) noexcept;
+inline constexpr int kSmoothTileHeight = 16;
+/// Of `arguments`, it uses the radius and whether the source is coarse.
+Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& arguments) noexcept;
+std::size_t smooth_shared_bytes(int radius) noexcept;
 
 }  // namespace ocellus::cuda

@@ -1,6 +1,4 @@
-// Solves equation (3) for the remaining difference between the warped frames and the reference.
-#include <type_traits>
-
+// Solves equation (3) for the remaining difference between the warped and the reference frame.
 #include "kernels/optical_flow/pyramid.cuh"
 #include "optical_flow/plan.h"
 
@@ -8,105 +6,6 @@ namespace ocellus::cuda {
 namespace {
 
 constexpr int kWidth = kPyramidTileWidth;
-
-// ---- frames beyond the next one
-
-__global__ void __launch_bounds__(kPyramidThreads) warp(const __grid_constant__ WarpArguments a) {
-  let_next_begin();
-  const References r = references(a.state, a.level);
-  wait_for_kernels_before();
-  const int k = blockIdx.z;
-  const int x = blockIdx.x * kWidth + threadIdx.x % kWidth;
-  const int y = blockIdx.y * kWarpTileHeight + threadIdx.x / kWidth;
-  const Rect& region = a.level.region;
-  if (k >= r.partners || x >= region.width || y >= region.height) return;
-  const Partner from = partner(r, k);
-  const float2 flow = flow_at<SourceKind::kEither>(a.source, x, y);
-  const float* const pixels = stored(a.window, a.level.stored, r, from.age);
-  const auto warped = [&](auto cubic) {
-    return warped_pixel<cubic.value>(pixels, a.level.stored, region.x + x, region.y + y,
-                                     from.offset, flow);
-  };
-  a.warped[k * a.plane + y * a.stride + x] =
-      a.level.cubic ? warped(std::true_type{}) : warped(std::false_type{});
-}
-static_assert(kPyramidThreads == kWidth * kWarpTileHeight);
-
-__global__ void __launch_bounds__(kPyramidThreads) fit(const __grid_constant__ FitArguments a) {
-  constexpr int kRadius = detail::kFitRadius;
-  constexpr int kColumns = kWidth + 2 * kRadius;
-  constexpr int kRows = kFitTileHeight + 2 * kRadius;
-  constexpr int kAcross = 4;
-  constexpr int kDown = kWidth * kFitTileHeight / kPyramidThreads;
-  constexpr float kShare = 1.0f / (2 * kRadius + 1);
-  __shared__ float squared[kRows][kColumns + 1];
-  __shared__ float filtered[kRows][kWidth + 1];
-  let_next_begin();
-  const References r = references(a.state, a.level);
-  wait_for_kernels_before();
-  const Rect& region = a.level.region;
-  const float* const reference = stored(a.window, a.level.stored, r, r.reference_age) +
-                                 region.y * a.level.stored.stride + region.x;
-  const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * kFitTileHeight;
-  const int column = threadIdx.x % kWidth;
-  const int row = threadIdx.x / kWidth * kDown;
-  float error[detail::kMaxPyramidPartners][kDown];
-  float least[kDown];
-#pragma unroll
-  for (int k = 0; k < detail::kMaxPyramidPartners; ++k) {
-    if (k >= r.partners) break;
-    const float* const warped = a.warped + k * a.plane;
-    copy_block<4>(
-        kColumns, kRows,
-        [&](int at_column, int at_row) {
-          const int x = clamp_to(x0 - kRadius + at_column, region.width);
-          const int y = clamp_to(y0 - kRadius + at_row, region.height);
-          return warped[y * a.stride + x] - reference[y * a.level.stored.stride + x];
-        },
-        [&](int at_column, int at_row, float residual) {
-          squared[at_row][at_column] = residual * residual;
-        });
-    __syncthreads();
-    for (BlockWalk<> at(kRows, kWidth / kAcross); at.more(); at.next()) {
-      const float* in = &squared[at.column()][at.row() * kAcross];
-      float sum[kAcross] = {};
-#pragma unroll
-      for (int j = 0; j < 2 * kRadius + kAcross; ++j) {
-        const float value = in[j];
-#pragma unroll
-        for (int o = 0; o < kAcross; ++o)
-          if (j >= o && j - o <= 2 * kRadius) sum[o] += value;
-      }
-      for (int o = 0; o < kAcross; ++o)
-        filtered[at.column()][at.row() * kAcross + o] = kShare * sum[o];
-    }
-    __syncthreads();
-#pragma unroll
-    for (int o = 0; o < kDown; ++o) {
-      float sum = 0.0f;
-#pragma unroll
-      for (int j = 0; j <= 2 * kRadius; ++j) sum += filtered[row + o + j][column];
-      error[k][o] = kShare * sum;
-      least[o] = k == 0 ? error[k][o] : fminf(least[o], error[k][o]);
-    }
-  }
-  const int x = x0 + column;
-  if (x >= region.width) return;
-#pragma unroll
-  for (int k = 0; k < detail::kMaxPyramidPartners; ++k) {
-    if (k >= r.partners) break;
-#pragma unroll
-    for (int o = 0; o < kDown; ++o) {
-      const int y = y0 + row + o;
-      if (y >= region.height) continue;
-      const float q = quick_ratio(least[o] + detail::kFitFloor, error[k][o] + detail::kFitFloor);
-      a.fit[k * a.plane + y * a.stride + x] = q * q * q;
-    }
-  }
-}
-
-// ---- solution
 
 constexpr int kProducts = 5;
 constexpr int kFilteredStride = kWidth + 1;  // odd, because lanes read along rows and along columns
@@ -121,18 +20,17 @@ __host__ __device__ constexpr int data_stride(int radius) {
 
 /// Weight of a residual, by the distance of the pixel and of its warped position from the edges of
 /// the image.
-__device__ float edge_ramp(const FlowLevel& level, int x, int y, float offset, float2 flow,
-                           float inverse_border) {
+__device__ float edge_ramp(const FlowLevel& level, int x, int y, float2 flow) {
   const float right = static_cast<float>(level.stored.width - 1);
   const float bottom = static_cast<float>(level.stored.height - 1);
   const float here_x = static_cast<float>(x);
   const float here_y = static_cast<float>(y);
-  const float there_x = fmaf(offset, flow.x, here_x);
-  const float there_y = fmaf(offset, flow.y, here_y);
+  const float there_x = here_x + flow.x;
+  const float there_y = here_y + flow.y;
   const float here = fminf(fminf(here_x, right - here_x), fminf(here_y, bottom - here_y));
   const float there = fminf(fminf(there_x, right - there_x), fminf(there_y, bottom - there_y));
   const float distance = fminf(here, there) + 0.5f;
-  return fminf(1.0f, fmaxf(detail::kLeastRamp, distance * inverse_border));
+  return fminf(1.0f, fmaxf(detail::kLeastRamp, distance * (1.0f / detail::kBorderRamp)));
 }
 
 /// Number of rows that a thread solves.
@@ -154,18 +52,19 @@ struct SolveTile {
   int plane;   ///< of `filtered`
   int left;    ///< column in the region of the first column of `mean`
   int top;
-  float4* data;     ///< x and y derivatives and the two weighted sums, [rows][stride]
+  float4* data;     ///< x and y derivatives, weight and weighted residual, [rows][stride]
   float* filtered;  ///< [kProducts][plane]
-  float* mean;      ///< image of all frames, [rows + 2 kReach][mean_columns()], in `filtered`
+  float* mean;      ///< image of both frames, [rows + 2 kReach][mean_columns()], in `filtered`
 
   __device__ int mean_columns() const { return columns + 2 * kReach; }
   __device__ int mean_rows() const { return rows + 2 * kReach; }
 };
 
 /// The steps of `solve`. If kRadius is 0, the radius of the window is an argument.
-template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
+template <int kHeight, int kRadius, int kThreads>
 struct SolveSteps {
   static constexpr int kDown = rows_of_thread(kHeight, kThreads);
+  static constexpr int kBatch = 3;
 
   __device__ static SolveTile tile(const SolveArguments& a, float4* shared) {
     SolveTile tile;
@@ -182,18 +81,17 @@ struct SolveSteps {
     return tile;
   }
 
-  /// The mean of the reference and the warped frames, and the two weighted sums of their
-  /// differences. Pixels are processed in batches. A thread thus waits once per batch for their
-  /// flow and once for the neighbors of their warped positions.
+  /// The mean of the reference and the warped frame, the weight of their difference and the
+  /// weighted difference. Pixels are processed in batches, of a size that keeps their number small
+  /// and the last one nearly full. A thread thus waits once per batch for their flow and once for
+  /// the neighbors of their warped positions.
   __device__ static __forceinline__ void load(const SolveArguments& a, const SolveTile& tile) {
     const References r = references(a.state, a.level);
     const StoredLevel& level = a.level.stored;
     const Rect& region = a.level.region;
     const float* const reference =
         stored(a.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
-    const Partner next = partner(r, 0);
-    const float* const next_frame = stored(a.window, level, r, next.age);
-    const float share = 1.0f / static_cast<float>(r.partners + 1);
+    const float* const next_frame = stored(a.window, level, r, 0);
     wait_for_kernels_before();
 
     for (BlockWalk<kThreads> at(tile.mean_columns(), tile.mean_rows()); at.more();) {
@@ -215,55 +113,27 @@ struct SolveSteps {
         const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(tile.rows) &&
                             static_cast<unsigned>(column) < static_cast<unsigned>(tile.columns);
         at_data[b] = inside ? row * tile.stride + column : -1;
-        flow[b] = flow_at<kSource>(a.source, x[b], y[b]);
+        flow[b] = flow_at<SourceKind::kPlane>(a.source, x[b], y[b]);
         here[b] = reference[y[b] * level.stride + x[b]];
       }
-      if constexpr (!kAllFrames) {
-        const auto warp_all = [&](auto cubic) {
 #pragma unroll
-          for (int b = 0; b < kBatch; ++b)
-            warped[b] = warped_pixel<cubic.value>(next_frame, level, region.x + x[b],
-                                                  region.y + y[b], next.offset, flow[b]);
-        };
-        if (a.level.cubic) {
-          warp_all(std::true_type{});
-        } else {
-          warp_all(std::false_type{});
-        }
-      }
+      for (int b = 0; b < kBatch; ++b)
+        warped[b] =
+            warped_pixel<true>(next_frame, level, region.x + x[b], region.y + y[b], 1.0f, flow[b]);
 #pragma unroll
       for (int b = 0; b < kBatch; ++b) {
-        float sum = here[b];
-        float s2 = 0.0f;
-        float st = 0.0f;
-        const auto add = [&](float value, float offset, float fit) {
-          sum += value;
-          const float residual = value - here[b];
-          const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], offset, flow[b],
-                                       a.inverse_border);
-          const float weight =
-              quick_ratio(ramp * ramp * fit, fmaf(residual * residual, a.inverse_robust2, 1.0f));
-          s2 += weight * offset * offset;
-          st += weight * offset * residual;
-        };
-        if constexpr (kAllFrames) {
-          const int at_pixel = y[b] * a.stride + x[b];
-          for (int k = 0; k < r.partners; ++k)
-            add(a.warped[k * a.plane + at_pixel], partner(r, k).offset,
-                a.fit[k * a.plane + at_pixel]);
-        } else {
-          add(warped[b], next.offset, 1.0f);
-        }
-        if (at_mean[b] >= 0) tile.mean[at_mean[b]] = share * sum;
+        const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], flow[b]);
+        const float weight = ramp * ramp;
+        if (at_mean[b] >= 0) tile.mean[at_mean[b]] = 0.5f * (here[b] + warped[b]);
         if (at_data[b] >= 0)
-          *reinterpret_cast<float2*>(&tile.data[at_data[b]].z) = make_float2(s2, st);
+          *reinterpret_cast<float2*>(&tile.data[at_data[b]].z) =
+              make_float2(weight, weight * (warped[b] - here[b]));
       }
     }
   }
 
   __device__ static __forceinline__ void derive(const SolveArguments& a, const SolveTile& tile) {
     const Rect& region = a.level.region;
-    const float floor2 = a.gradient_floor * a.gradient_floor;
     copy_block<kBatch, kThreads>(
         tile.columns, tile.rows,
         [&](int column, int row) {
@@ -280,10 +150,8 @@ struct SolveSteps {
         },
         [&](int column, int row, float2 gradient) {
           float4& point = tile.data[row * tile.stride + column];
-          float even = 1.0f;
-          if (floor2 > 0.0f)
-            even = quick_ratio(1.0f, gradient.x * gradient.x + gradient.y * gradient.y + floor2);
-          point = make_float4(gradient.x, gradient.y, even * point.z, even * point.w);
+          point.x = gradient.x;
+          point.y = gradient.y;
         });
   }
 
@@ -380,10 +248,10 @@ struct SolveSteps {
   }
 };
 
-template <int kHeight, int kRadius, int kThreads, int kBatch, bool kAllFrames, SourceKind kSource>
+template <int kHeight, int kRadius, int kThreads>
 __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
   extern __shared__ __align__(16) float4 shared[];
-  using Steps = SolveSteps<kHeight, kRadius, kThreads, kBatch, kAllFrames, kSource>;
+  using Steps = SolveSteps<kHeight, kRadius, kThreads>;
   const SolveTile tile = Steps::tile(a, shared);
   let_next_begin();
   Steps::load(a, tile);
@@ -402,7 +270,7 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
     const int x = static_cast<int>(blockIdx.x) * kWidth + column;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
     if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
-    float2 flow = flow_at<kSource>(a.source, a.target.x + x, a.target.y + y);
+    float2 flow = flow_at<SourceKind::kPlane>(a.source, a.target.x + x, a.target.y + y);
     float smaller;
     Steps::refine(a, sum[o], flow, smaller);
     write_flow(a.target, frame, x, y, flow, smaller);
@@ -410,52 +278,20 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
   end_target(a.target, a.state);
 }
 
-template <int kRadius, int kThreads, int kBatch, int kHeight = solve_tile_height(kRadius)>
-Kernel<SolveArguments> solve_next(const SolveArguments& a) noexcept {
-  return a.source.coarse ? solve<kHeight, kRadius, kThreads, kBatch, false, SourceKind::kCoarse>
-                         : solve<kHeight, kRadius, kThreads, kBatch, false, SourceKind::kPlane>;
-}
-template <int kRadius, int kHeight = solve_tile_height(kRadius)>
-Kernel<SolveArguments> solve_all() noexcept {
-  return solve<kHeight, kRadius, kPyramidThreads, 1, true, SourceKind::kEither>;
-}
-
 }  // namespace
 
-Kernel<WarpArguments> warp_kernel() noexcept {
-  return warp;
-}
-Kernel<FitArguments> fit_kernel() noexcept {
-  return fit;
-}
-Kernel<SolveArguments> solve_kernel(const SolveArguments& a, int threads) noexcept {
-  constexpr int kFew = kPyramidThreads;
-  constexpr int kMany = kSolveThreadsMany;
-  const bool many = threads == kMany;
-  // Specialized kernels for the windows of the presets and the default. The batch sizes keep the
-  // number of batches of a tile small and the last batch nearly full.
-  switch (a.radius) {
-    case 3:
-      if (a.level.all_frames) return solve_all<3>();
-      return many ? solve_next<3, kMany, 2>(a) : solve_next<3, kFew, 4>(a);
-    case 5:
-      if (a.level.all_frames) return solve_all<5>();
-      return many ? solve_next<5, kMany, 3>(a) : solve_next<5, kFew, 3>(a);
-    case 7:
-      if (a.level.all_frames) return solve_all<7>();
-      return many ? solve_next<7, kMany, 4>(a) : solve_next<7, kFew, 4>(a);
-    default:
-      break;
-  }
-  if (solve_tile_height(a.radius) == 16)
-    return a.level.all_frames ? solve_all<0, 16>() : solve_next<0, kFew, 3, 16>(a);
-  return a.level.all_frames ? solve_all<0, 8>() : solve_next<0, kFew, 3, 8>(a);
+Kernel<SolveArguments> solve_kernel(int radius, int threads) noexcept {
+  if (radius != kUsualWindowRadius)
+    return solve_tile_height(radius) == 16 ? solve<16, 0, kPyramidThreads>
+                                           : solve<8, 0, kPyramidThreads>;
+  constexpr int kHeight = solve_tile_height(kUsualWindowRadius);
+  return threads == kSolveThreadsMany ? solve<kHeight, kUsualWindowRadius, kSolveThreadsMany>
+                                      : solve<kHeight, kUsualWindowRadius, kPyramidThreads>;
 }
 
-int solve_threads(const SolveArguments& a, int blocks, int multiprocessors) noexcept {
-  const bool made = a.radius == 3 || a.radius == 5 || a.radius == 7;
-  return made && !a.level.all_frames && blocks <= 2 * multiprocessors ? kSolveThreadsMany
-                                                                      : kPyramidThreads;
+int solve_threads(int radius, int blocks, int multiprocessors) noexcept {
+  return radius == kUsualWindowRadius && blocks <= 2 * multiprocessors ? kSolveThreadsMany
+                                                                       : kPyramidThreads;
 }
 
 std::size_t solve_shared_bytes(int radius, int threads) noexcept {

@@ -21,8 +21,6 @@ class FrameHistory {
   int ring_index(int age) const noexcept {
     return (head_ - std::min(age, count_) + frames_) % frames_;
   }
-  /// Number of frames so far, including the newest one, at most `frames`.
-  int seen() const noexcept { return count_ + 1; }
   /// True if fewer frames than the temporal support have come, including the newest one.
   bool warming_up() const noexcept { return count_ + 1 < frames_; }
 

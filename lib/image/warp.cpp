@@ -42,11 +42,10 @@ struct CubicWeights {
 
 template <bool kCubic>
 HWY_INLINE void warp(const WarpSource& source, int x, int y, const float* HWY_RESTRICT u,
-                     const float* HWY_RESTRICT v, float scale, float* HWY_RESTRICT out, int width) {
+                     const float* HWY_RESTRICT v, float* HWY_RESTRICT out, int width) {
   const D d;
   const DI di;
   const int lanes = static_cast<int>(hn::Lanes(d));
-  const V factor = hn::Set(d, scale);
   const V right = hn::Set(d, static_cast<float>(source.width - 1));
   const V bottom = hn::Set(d, static_cast<float>(source.height - 1));
   const V row = hn::Set(d, static_cast<float>(y));
@@ -54,9 +53,9 @@ HWY_INLINE void warp(const WarpSource& source, int x, int y, const float* HWY_RE
   const int line = static_cast<int>(source.stride);
   const float* base = source.pixels;
   for (int i = 0; i < width; i += lanes) {
-    const V at_x = hold(
-        hn::MulAdd(factor, hn::LoadU(d, u + i), hn::Iota(d, static_cast<float>(x + i))), right);
-    const V at_y = hold(hn::MulAdd(factor, hn::LoadU(d, v + i), row), bottom);
+    const V at_x =
+        hold(hn::Add(hn::LoadU(d, u + i), hn::Iota(d, static_cast<float>(x + i))), right);
+    const V at_y = hold(hn::Add(hn::LoadU(d, v + i), row), bottom);
     const VI column = hn::ConvertTo(di, at_x);
     const VI line_number = hn::ConvertTo(di, at_y);
     const V tx = hn::Sub(at_x, hn::ConvertTo(d, column));
@@ -95,12 +94,12 @@ HWY_INLINE void warp(const WarpSource& source, int x, int y, const float* HWY_RE
 }
 
 void warp_row_cubic(const WarpSource& source, int x, int y, const float* u, const float* v,
-                    float scale, float* out, int width) {
-  warp<true>(source, x, y, u, v, scale, out, width);
+                    float* out, int width) {
+  warp<true>(source, x, y, u, v, out, width);
 }
 void warp_row_linear(const WarpSource& source, int x, int y, const float* u, const float* v,
-                     float scale, float* out, int width) {
-  warp<false>(source, x, y, u, v, scale, out, width);
+                     float* out, int width) {
+  warp<false>(source, x, y, u, v, out, width);
 }
 
 }  // namespace
@@ -113,12 +112,12 @@ namespace ocellus::detail {
 HWY_EXPORT(warp_row_cubic);
 HWY_EXPORT(warp_row_linear);
 
-void warp_row(const WarpSource& source, int x, int y, const float* u, const float* v, float scale,
-              bool cubic, float* out, int width) noexcept {
+void warp_row(const WarpSource& source, int x, int y, const float* u, const float* v, bool cubic,
+              float* out, int width) noexcept {
   if (cubic) {
-    HWY_DYNAMIC_DISPATCH(warp_row_cubic)(source, x, y, u, v, scale, out, width);
+    HWY_DYNAMIC_DISPATCH(warp_row_cubic)(source, x, y, u, v, out, width);
   } else {
-    HWY_DYNAMIC_DISPATCH(warp_row_linear)(source, x, y, u, v, scale, out, width);
+    HWY_DYNAMIC_DISPATCH(warp_row_linear)(source, x, y, u, v, out, width);
   }
 }
 

@@ -17,10 +17,10 @@ struct WarpSource {
   int height;
 };
 
-/// out[i] = source at (x + i + scale u[i], y + scale v[i]), with the position clamped to the image.
+/// out[i] = source at (x + i + u[i], y + v[i]), with the position clamped to the image.
 /// Interpolation is Catmull-Rom (cubic) or bilinear. A NaN position counts as 0. Reads up to
 /// kRowSlack floats of u and v beyond `width`.
-void warp_row(const WarpSource& source, int x, int y, const float* u, const float* v, float scale,
-              bool cubic, float* out, int width) noexcept;
+void warp_row(const WarpSource& source, int x, int y, const float* u, const float* v, bool cubic,
+              float* out, int width) noexcept;
 
 }  // namespace ocellus::detail

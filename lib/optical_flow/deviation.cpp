@@ -21,12 +21,13 @@ void KernelNoise::add(const OpticalFlowPlan& plan, int convolution, int term, co
 
 DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan& pyramid) noexcept {
   DeviationModel model{};
+  const bool variational = is_variational(plan);
   model.gradient_floor = 10.0f;
-  model.least = 0.047f;
-  model.noise = 0.008f;
-  model.bend = 4.0f;
+  model.least = variational ? 0.05f : 0.047f;
+  model.noise = variational ? 0.02f : 0.008f;
+  model.bend = variational ? 1.0f : 4.0f;
   const float variance = rounding_variance(plan.format);
-  const float contrast = plan.pyramid.normalize ? kContrastScale / kContrastFloor : 1.0f;
+  const float contrast = variational ? 1.0f : kContrastScale / kContrastFloor;
   float smoothing = 0.0f;  // gain of the presmoothing along one axis
   for (std::size_t k = 0; k < pyramid.presmoothing.size(); ++k)
     smoothing += (k == 0 ? 1.0f : 2.0f) * pyramid.presmoothing[k] * pyramid.presmoothing[k];

@@ -112,8 +112,7 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   if (variational)
     std::snprintf(solver, sizeof(solver), "variational, %d sweeps", p.sweeps);
   else
-    std::snprintf(solver, sizeof(solver), "%swindow %d", p.robust > 0.0f ? "robust, " : "",
-                  2 * plan.radius + 1);
+    std::snprintf(solver, sizeof(solver), "window %d", 2 * plan.radius + 1);
   std::snprintf(info.summary, sizeof(info.summary),
                 "pyramid of %d %s%s, %d frames, %d%s %s a level, %s", plan.levels,
                 plan.levels == 1 ? "level" : "levels", left_out, plan.frames, p.warps, coarse,
@@ -122,14 +121,13 @@ void describe_pyramid(const OpticalFlowPlan& plan, OperatorInfo& info) {
   double level_pixels = 0.0;
   double scale = 1.0;
   for (int level = 0; level < plan.levels; ++level, scale *= 0.25) level_pixels += pixels * scale;
-  // A warp takes four products per frame, derivatives of two taps along each axis, then the sums
-  // and the solution.
+  // A warp takes four products, derivatives of two taps along each axis, then the sums and the
+  // solution.
   const double solution =
       variational ? variational_flops(p.sweeps) : solution_flops(2 * plan.radius + 1);
-  const double warp = 2.0 * (4.0 * (plan.frames - 1) + 2.0 + 2.0 + plan.frames) + solution;
-  info.least_bytes =
-      pixels * (bytes_per_pixel(plan.input_format) +
-                (plan.frames - 1) * bytes_per_pixel(plan.format) + 4.0 * info.plane_count);
+  const double warp = 2.0 * (4.0 + 2.0 + 2.0 + 2.0) + solution;
+  info.least_bytes = pixels * (bytes_per_pixel(plan.input_format) + bytes_per_pixel(plan.format) +
+                               4.0 * info.plane_count);
   // Plus the reduction of the new frame with two passes of five taps.
   info.least_flops = level_pixels * p.warps * warp + pixels * 2.0 * 10.0;
   if (variational) info.least_flops += level_pixels * guided_flops(p.reweightings);

@@ -15,9 +15,9 @@ namespace {
 
 constexpr OptionChoice kPresets[] = {
     {"fast", static_cast<int>(FlowPreset::kFast),
-     "no robust weights and no median, for live video on few cores"},
+     "Lucas-Kanade: the shortest time, for live video on few cores"},
     {"quality", static_cast<int>(FlowPreset::kQuality),
-     "robust weights and a median; takes about twice the time"},
+     "the variational solver with few warps; takes about twice the time of fast"},
     {"best", static_cast<int>(FlowPreset::kBest),
      "the variational solver: the smallest error, in about four times the time of fast"},
 };
@@ -37,21 +37,6 @@ constexpr OptionChoice kStorages[] = {
     {"float", static_cast<int>(CoefficientStorage::kFloat), "32-bit floats"},
     {"half", static_cast<int>(CoefficientStorage::kHalf),
      "16-bit floats: half the memory traffic, slightly less accurate"},
-};
-constexpr OptionChoice kSmoothings[] = {
-    {"none", static_cast<int>(FlowSmoothing::kNone), "no smoothing"},
-    {"before-warp", static_cast<int>(FlowSmoothing::kBeforeWarp), "a box mean before each warp"},
-    {"confidence", static_cast<int>(FlowSmoothing::kConfidence),
-     "a box mean weighted by the confidence after each solution"},
-};
-constexpr OptionChoice kInterpolations[] = {
-    {"linear", static_cast<int>(Interpolation::kLinear), "bilinear interpolation"},
-    {"cubic", static_cast<int>(Interpolation::kCubic), "Catmull-Rom splines"},
-};
-constexpr OptionChoice kMedians[] = {
-    {"none", 0, "no median"},
-    {"3x3", 3, "median of 3x3 pixels"},
-    {"5x5", 5, "median of 5x5 pixels"},
 };
 constexpr OptionChoice kWeights[] = {
     {"box", static_cast<int>(WindowWeight::kBox), "all pixels have the same weight"},
@@ -239,7 +224,7 @@ void begin_with_preset(OpticalFlowConfig& config, int preset) {
            : preset == static_cast<int>(FlowPreset::kQuality) ? OpticalFlowConfig::quality({})
                                                               : OpticalFlowConfig::fast({});
   keep_stream(before, config);
-  // The unit of the confidence is the same for both presets.
+  // No preset has a threshold of its own.
   config.confidence_threshold = before.confidence_threshold;
 }
 
@@ -287,9 +272,6 @@ constexpr std::array kOtherFlowOptions = {
         "solver", kSolvers, "How the flow of a level is determined")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.levels; }>(
         "levels", 1, detail::kMaxPyramidLevels, "", "Number of levels of the pyramid")),
-    lucas_kanade(Flow::integer<[](auto& c) { return &c.pyramid.window_frames; }>(
-        "window_frames", 2, detail::kMaxPyramidFrames, "frames",
-        "Number of frames from which a result is computed")),
     pyramid(Flow::integer<[](auto& c) { return &c.pyramid.warps; }>(
         "warps", 1, 10, "",
         "Number of warps, each with a solution, on the two finest levels; with "
@@ -299,29 +281,11 @@ constexpr std::array kOtherFlowOptions = {
             "coarse_warps", 1, 10, "",
             "Number of warps, each with a solution, on the coarser levels"),
         "method=pyramid and 3 levels or more"),
-    lucas_kanade(Flow::flag<[](auto& c) { return &c.pyramid.normalize; }>(
-        "normalize", "Divide the frames by their local contrast first")),
-    lucas_kanade(Flow::choice<[](auto& c) { return &c.pyramid.interpolation; }>(
-        "interpolation", kInterpolations, "Interpolation between pixels when a frame is warped")),
-    lucas_kanade(Flow::real<[](auto& c) { return &c.pyramid.gradient_floor; }>(
-        "gradient_floor", 0.0, 1e6, "gray levels per pixel",
-        "Gradient above which the weight of edges is reduced; 0 = off")),
-    lucas_kanade(Flow::real<[](auto& c) { return &c.pyramid.robust; }>(
-        "robust", 0.0, 1e6, "gray levels",
-        "Residual at which a pixel has half the weight in the last solution; 0 = off")),
-    lucas_kanade(Flow::choice<[](auto& c) { return &c.pyramid.median; }>(
-        "median", kMedians, "Median filter of the flow at the end of each level")),
     lucas_kanade(Flow::real<[](auto& c) { return &c.pyramid.ridge; }>(
         "ridge", 0.0, 1e9, "", "Number that is added to the diagonal of the structure tensor")),
-    lucas_kanade(Flow::choice<[](auto& c) { return &c.pyramid.smoothing; }>(
-        "smoothing", kSmoothings, "Smoothing of the flow")),
-    pyramid<[](const OpticalFlowConfig& c) {
-      return c.pyramid.solver == FlowSolver::kLucasKanade &&
-             c.pyramid.smoothing != FlowSmoothing::kNone;
-    }>(
-        Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
-            "smoothing_size", 3, detail::kMaxWindow, "pixels", "Side of the box for smoothing")),
-        "method=pyramid and a smoothing"),
+    lucas_kanade(Flow::odd(Flow::integer<[](auto& c) { return &c.pyramid.smoothing_size; }>(
+        "smoothing_size", 3, detail::kMaxWindow, "pixels",
+        "Side of the box over which the flow is averaged before each warp"))),
     variational(Flow::real<[](auto& c) { return &c.pyramid.smoothness; }>(
         "smoothness", 0.01, 100.0, "", "Weight of the smoothness term")),
     variational(Flow::integer<[](auto& c) { return &c.pyramid.sweeps; }>(
@@ -393,17 +357,11 @@ OpticalFlowConfig OpticalFlowConfig::fast(ImageSize size) noexcept {
 }
 
 OpticalFlowConfig OpticalFlowConfig::quality(ImageSize size) noexcept {
-  OpticalFlowConfig config;
-  config.size = size;
+  OpticalFlowConfig config = best(size);
   config.preset = FlowPreset::kQuality;
-  config.window = 7;
-  config.pyramid.warps = 2;
-  config.pyramid.gradient_floor = 10.0f;
-  config.pyramid.robust = 4.0f;
-  config.pyramid.median = 3;
-  config.pyramid.ridge = 0.01f;
-  config.pyramid.smoothing = FlowSmoothing::kConfidence;
-  config.pyramid.smoothing_size = 11;
+  config.pyramid.warps = 1;
+  config.pyramid.coarse_warps = 3;
+  config.pyramid.reweightings = 1;
   return config;
 }
 

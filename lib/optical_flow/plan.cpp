@@ -104,19 +104,9 @@ void set_window(const Config& config, OpticalFlowPlan& plan) noexcept {
 
 void set_pyramid(const OpticalFlowConfig& config, OpticalFlowPlan& plan) noexcept {
   const PyramidConfig& pyramid = config.pyramid;
-  plan.smoothing_radius =
-      pyramid.smoothing == FlowSmoothing::kNone ? 0 : pyramid.smoothing_size / 2;
   plan.pyramid = pyramid;
-  if (is_variational(plan)) {
-    // The steps that both solvers share read these options of the other one.
-    plan.pyramid.window_frames = 2;
-    plan.pyramid.normalize = false;
-    plan.smoothing_radius = 0;
-  }
-  plan.frames = plan.pyramid.window_frames;
-  // With two frames, the flow is that of the older one. With more, it is that of the middle one, or
-  // of the newer of the two middle ones.
-  plan.delay_frames = static_cast<float>(std::max(1, (plan.frames - 1) / 2));
+  plan.frames = kPyramidFrames;
+  plan.delay_frames = 1.0f;  // the flow is that of the older frame
   constexpr int kSmallestSide = 24;
   plan.levels = 1;
   plan.level_size[0] = config.size;

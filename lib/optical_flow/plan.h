@@ -15,7 +15,7 @@ namespace ocellus::detail {
 
 inline constexpr int kMaxWindow = 31;
 inline constexpr int kMaxPyramidLevels = 6;
-inline constexpr int kMaxPyramidFrames = 7;
+inline constexpr int kPyramidFrames = 2;  ///< the reference frame and the next one
 
 /// Which vectors of a field are motion. Drawing and the search for objects share it.
 struct MotionThreshold {
@@ -68,7 +68,6 @@ struct OpticalFlowPlan {
 
   // kPyramid
   PyramidConfig pyramid;
-  int smoothing_radius = 0;  ///< 0: no smoothing
   int levels = 0;
   std::array<ImageSize, kMaxPyramidLevels> level_size{};
 

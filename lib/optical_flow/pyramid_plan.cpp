@@ -19,16 +19,13 @@ int warps_of(const OpticalFlowPlan& plan, int level) {
 
 /// Pixels around a result of the level on which it depends.
 int reach_of(const OpticalFlowPlan& plan, int level) {
-  const PyramidConfig& pyramid = plan.pyramid;
   const int warps = warps_of(plan, level);
   if (is_variational(plan)) {
     const int median = 1;
-    return warps * (half_sweeps(pyramid, level) + 2 * kGradientReach + median) + kGuidedReach + 1 +
-           kCandidateDistance + 1;
+    return warps * (half_sweeps(plan.pyramid, level) + 2 * kGradientReach + median) + kGuidedReach +
+           1 + kCandidateDistance + 1;
   }
-  return warps * (std::max(kGradientReach, pyramid.window_frames > 2 ? kFitRadius : 0) +
-                  plan.radius + plan.smoothing_radius) +
-         pyramid.median / 2;
+  return warps * (kGradientReach + plan.radius + plan.pyramid.smoothing_size / 2);
 }
 
 }  // namespace
@@ -44,9 +41,6 @@ PyramidPlan::PyramidPlan(const OpticalFlowPlan& plan) noexcept {
     sum += (k == 0 ? 1.0 : 2.0) * static_cast<double>(weight);
   }
   for (float& weight : presmoothing) weight = static_cast<float>(static_cast<double>(weight) / sum);
-  // Normalization changes more pixels near the border, where a part of the 7x7 window is outside
-  // the image.
-  border = plan.pyramid.normalize ? 5.0f : 1.0f;
   plan_steps(plan);
   plan_regions(plan);
 }
@@ -60,10 +54,9 @@ PyramidStep& PyramidPlan::add_step(PyramidStepKind kind, int level) noexcept {
 
 void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
   using Kind = PyramidStepKind;
-  const PyramidConfig& pyramid = plan.pyramid;
   add_step(Kind::kIngest, 0);
   for (int l = 1; l < plan.levels; ++l) add_step(Kind::kReduce, l);
-  if (pyramid.normalize) {
+  if (!is_variational(plan)) {
     add_step(Kind::kHighpass, 0);
     add_step(Kind::kNormalize, 0);
   }
@@ -92,24 +85,12 @@ PyramidStep& PyramidPlan::add_flip(PyramidStepKind kind, int level, int& now) no
 
 int PyramidPlan::plan_lucas_kanade(const OpticalFlowPlan& plan, int level) noexcept {
   using Kind = PyramidStepKind;
-  const PyramidConfig& pyramid = plan.pyramid;
   int now = 0;
-  const int warps = warps_of(plan, level);
-  for (int w = 0; w < warps; ++w) {
-    const bool last = w == warps - 1;
-    const bool all_frames = last && level == 0 && pyramid.window_frames > 2;
-    if (pyramid.smoothing == FlowSmoothing::kBeforeWarp) add_flip(Kind::kSmooth, level, now);
-    PyramidStep& warp = add_step(Kind::kWarp, level);
-    warp.from = now;
-    warp.all_frames = all_frames;
-    if (all_frames) add_step(Kind::kFit, level).all_frames = true;
-    PyramidStep& solve = add_flip(Kind::kSolve, level, now);
-    solve.all_frames = all_frames;
-    solve.last = last;
-    if (pyramid.smoothing == FlowSmoothing::kConfidence)
-      add_step(Kind::kConfidenceSmooth, level).to = now;
+  for (int w = 0; w < warps_of(plan, level); ++w) {
+    add_flip(Kind::kSmooth, level, now);
+    add_step(Kind::kWarp, level).from = now;
+    add_flip(Kind::kSolve, level, now);
   }
-  if (pyramid.median > 0) add_flip(Kind::kMedian, level, now);
   return now;
 }
 

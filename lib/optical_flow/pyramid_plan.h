@@ -14,29 +14,23 @@ inline constexpr float kContrastFloor = 3.0f;  ///< gray levels; lower contrast 
 inline constexpr float kContrastScale = 20.0f;  ///< scale of the normalized image
 inline constexpr int kPresmoothingRadius = 2;   ///< sigma 0.8 pixels
 inline constexpr int kGradientReach = 2;  ///< radius of the derivative filter (1 -8 0 8 -1) / 12
-inline constexpr int kFitRadius = 4;      ///< the fit of a frame is measured over 9x9 pixels
-/// Squared residual below which all frames fit equally well.
-inline constexpr float kFitFloor = 0.3f;
+/// Pixels over which the weight of a residual decreases toward the edges of the image. There, a
+/// part of the 7x7 window of the normalization is outside.
+inline constexpr float kBorderRamp = 5.0f;
 inline constexpr float kLeastRamp = 0.02f;  ///< smallest weight at the edges of the image
-/// Added, so that flow with confidence 0 is averaged, too.
-inline constexpr float kLeastConfidence = 1e-3f;
 inline constexpr int kMaxPyramidWarps = 10;
-inline constexpr int kMaxPyramidPartners = kMaxPyramidFrames - 1;
 
 /// Kinds of steps.
 enum class PyramidStepKind : std::uint8_t {
-  kIngest,     ///< converts camera pixels to floats
-  kReduce,     ///< reduces level - 1 to level
-  kHighpass,   ///< all levels: subtracts the local mean
-  kNormalize,  ///< all levels: divides by the local deviation
-  kPresmooth,  ///< all levels: smooths into the window of frames
-  kExpand,     ///< expands the flow of level + 1, or sets it to zero on the coarsest level
-  kSmooth,     ///< box mean of the flow
-  kWarp,       ///< warps frames back to the reference frame
-  kFit,        ///< computes how well each frame fits
-  kSolve,      ///< solves equation (3) for the remaining motion
-  kConfidenceSmooth,
-  kMedian,
+  kIngest,        ///< converts camera pixels to floats
+  kReduce,        ///< reduces level - 1 to level
+  kHighpass,      ///< all levels: subtracts the local mean
+  kNormalize,     ///< all levels: divides by the local deviation
+  kPresmooth,     ///< all levels: smooths into the window of frames
+  kExpand,        ///< expands the flow of level + 1, or sets it to zero on the coarsest level
+  kSmooth,        ///< box mean of the flow
+  kWarp,          ///< warps the next frame back to the reference frame
+  kSolve,         ///< solves equation (3) for the remaining motion
   kCandidates,    ///< variational: takes the flow of neighbors that fit better
   kRefine,        ///< variational: one warp and its solution
   kGuidedMedian,  ///< variational
@@ -46,15 +40,14 @@ enum class PyramidStepKind : std::uint8_t {
 struct PyramidStep {
   PyramidStepKind kind = PyramidStepKind::kIngest;
   int level = 0;
-  int from = 0;  ///< index of the flow buffer that is read, 0 or 1
-  int to = 0;    ///< index of the flow buffer that is written
-  bool all_frames = false;
-  bool last = false;           ///< true for the last solution of the level
+  int from = 0;                ///< index of the flow buffer that is read, 0 or 1
+  int to = 0;                  ///< index of the flow buffer that is written
+  bool last = false;           ///< kRefine: the last one of the level
   bool for_deviation = false;  ///< kWarp: only the deviation needs the result
 };
 
 struct PyramidPlan {
-  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 4 * kMaxPyramidWarps);
+  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 3 * kMaxPyramidWarps);
 
   /// `plan.method` must be kPyramid.
   explicit PyramidPlan(const OpticalFlowPlan& plan) noexcept;
@@ -64,8 +57,6 @@ struct PyramidPlan {
   std::array<Rect, kMaxPyramidLevels> region{};  ///< region of each level in which flow is computed
   /// Weights of the light smoothing, by distance from the center.
   std::array<float, kPresmoothingRadius + 1> presmoothing{};
-  /// Pixels over which the weight of a residual decreases to 0 toward the edges of the image.
-  float border = 1.0f;
 
  private:
   PyramidStep& add_step(PyramidStepKind kind, int level) noexcept;

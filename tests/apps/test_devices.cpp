@@ -108,7 +108,8 @@ TEST(Devices, MayBeOne) {
   EXPECT_EQ(listed["config"]["depth"], 1);
   EXPECT_EQ(comparable(listed), comparable(one));
   // With fields of less temporal support at both ends.
-  const std::vector<std::string> flow = {"flow", "test:48x40,frames=7", "--window-frames", "5"};
+  const std::vector<std::string> flow = {
+      "flow", "test:48x40,frames=7", "--method", "kernels", "--taps", "7x7x5"};
   const json fields = json_of(plus(flow, {"--devices", "cpu", "--threads", "1"}));
   EXPECT_EQ(fields["frames"].size(), 6u);
   EXPECT_EQ(comparable(fields), comparable(json_of(plus(flow, kOne))));

@@ -78,9 +78,9 @@ TEST(ProgramOptions, AreInTheReport) {
   const TemporaryFolder folder;
   const std::vector<std::vector<std::string>> runs = {
       {"flow"},
-      {"flow", "--preset", "quality", "--gradient-floor", "7.5", "--interpolation", "linear",
-       "--normalize=false", "--invalid", "zero", "--roi", "2,3,20,21", "--window-weight",
-       "gaussian"},
+      {"flow", "--preset", "quality", "--smoothness", "7.5", "--invalid", "zero", "--roi",
+       "2,3,20,21", "--warps=2"},
+      {"flow", "--ridge", "0.25", "--window-weight", "gaussian"},
       {"flow", "--method", "kernels", "--kernels", "foveated", "--fovea-x", "3.5", "--storage",
        "half", "--taps", "5x7x2"},
       {"halftone"},
@@ -138,8 +138,8 @@ TEST(ProgramOptions, CanComeFromAFile) {
     return plus(plus(command_of("flow"), {"--config", path}), more);
   };
   EXPECT_EQ(json_of(with(R"({"window": 9, "window-weight": "gaussian"})"))["config"]["window"], 9);
-  EXPECT_EQ(json_of(with(R"({"window": 9, "preset": "quality"})",
-                         {"--window", "13"}))["config"]["window"],
+  EXPECT_EQ(json_of(with(R"({"sweeps": 9, "preset": "quality"})",
+                         {"--sweeps", "13"}))["config"]["sweeps"],
             13);
   expect_error(with("{"), {"c.json", "JSON"});
   expect_error(with("[1]"), {"c.json", "object"});

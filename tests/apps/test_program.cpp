@@ -243,11 +243,13 @@ TEST(Program, FlowOfOneFrameIsTheScenesMotion) {
     const json report = json_of(arguments);
     ASSERT_EQ(report["frames"].size(), 1u);
     EXPECT_EQ(report["frames"][0]["frame"], 11);
-    EXPECT_NEAR(report["frames"][0]["mean_u"].get<double>(), 0.75, 0.05);
-    EXPECT_NEAR(report["frames"][0]["mean_v"].get<double>(), -0.5, 0.05);
+    // The smoothness of `quality` acts on a scene that has no detail.
+    const double tolerance = !options.empty() && options.back() == "quality" ? 0.1 : 0.05;
+    EXPECT_NEAR(report["frames"][0]["mean_u"].get<double>(), 0.75, tolerance);
+    EXPECT_NEAR(report["frames"][0]["mean_v"].get<double>(), -0.5, tolerance);
     app::write_flo(folder / "t.flo", app::TestScene::parse(scene).truth());
     const json errors = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12"});
-    EXPECT_LT(errors["epe"]["mean"].get<double>(), 0.05)
+    EXPECT_LT(errors["epe"]["mean"].get<double>(), tolerance)
         << (options.empty() ? "default" : options.back());
     EXPECT_EQ(errors["density"], 1.0);
     const json confident = json_of({"compare", "flow", out, folder / "t.flo", "--border", "12",
@@ -277,7 +279,7 @@ TEST(Program, FlowUsesTheLargestSupportThatFits) {
 TEST(Program, FieldsOfAllFramesEqualThoseOfSingleFrames) {
   const TemporaryFolder folder;
   for (const std::vector<std::string>& options : std::vector<std::vector<std::string>>{
-           {}, {"--method", "kernels"}, {"--window-frames", "3"}, {"--window-frames", "4"}}) {
+           {}, {"--method", "kernels"}, {"--method", "kernels", "--taps", "15x15x4"}}) {
     // At a fixed position, the brightness changes from frame to frame. The motion would change only
     // if it were affine about a moving point.
     const std::string scene = "test:48x40,frames=26";
@@ -297,25 +299,6 @@ TEST(Program, FieldsOfAllFramesEqualThoseOfSingleFrames) {
       EXPECT_LT(errors["epe"]["mean"].get<double>(), 1e-4) << "frame " << n;
     }
   }
-}
-
-// Example failure: with a support that does not fit, the program writes the field of another frame
-// than that of --frame. The error of 5 frames on Sintel's alley is then 0.49 instead of 0.3 pixels.
-TEST(Program, FurtherFramesDescribeTheSameFrame) {
-  if (data_folder().empty()) GTEST_SKIP() << "OCELLUS_TEST_DATA is not set: no ground truth";
-  const std::string alley = data_folder() + "/flow/sintel_alley";
-  if (!std::filesystem::exists(alley + "/flow_0002.flo"))
-    GTEST_SKIP() << "no flow data in " << data_folder();
-  const TemporaryFolder folder;
-  const auto error = [&](int frames) {
-    json_of({"flow", alley + "/frame_%04d.pgm", "--frame", "2", "--preset", "quality",
-             "--window-frames", std::to_string(frames), "-o", folder / "o.flo"});
-    return json_of({"compare", "flow", folder / "o.flo", alley + "/flow_0002.flo"})["epe"]["mean"]
-        .get<double>();
-  };
-  const double two = error(2);
-  for (int frames = 3; frames <= 7; ++frames)
-    EXPECT_LE(error(frames), 1.03 * two) << frames << " frames";
 }
 
 // Example failure: without --frame, a single file has the field of the first frame, or the report
@@ -641,10 +624,12 @@ TEST(Program, RefusesOptionsWithoutEffect) {
       {flow, {"--frame", "1", "--limit", "3", "-o", out}, "--limit"},
       {flow, {"--storage", "float"}, "--storage"},
       {flow, {"--method", "kernels", "--storage", "float"}, "--storage"},
-      {flow, {"--method", "kernels", "--median", "3x3"}, "--median"},
+      {flow, {"--method", "kernels", "--ridge", "3"}, "--ridge"},
       {flow, {"--window-sigma", "3"}, "--window-sigma"},
       {pyramid, {"--sigma-time", "3"}, "--sigma-time"},
-      {pyramid, {"--smoothing", "none", "--smoothing-size", "5"}, "--smoothing-size"},
+      {flow, {"--preset", "quality", "--smoothing-size", "5"}, "--smoothing-size"},
+      {flow, {"--preset", "quality", "--window", "5"}, "--window"},
+      {pyramid, {"--sweeps", "5"}, "--sweeps"},
       {pyramid, {"--levels", "2", "--coarse-warps", "3"}, "--coarse-warps"},
       {pyramid, {"--method", "kernels"}, "--preset"},
       {{"latency"}, {"--input", "test:", "--size", "9x9"}, "--size"},
@@ -692,9 +677,8 @@ TEST(Program, RefusesOptionsWithoutEffect) {
   }
   EXPECT_TRUE(files_in(folder / "").empty());
   // The same options where they have an effect.
-  json_of({"flow", "test:32x32,frames=4", "--preset", "fast", "--smoothing", "confidence",
-           "--smoothing-size", "5", "--levels", "3", "--coarse-warps", "3", "--max-motion", "2",
-           "-o", folder / "p_%d.png"});
+  json_of({"flow", "test:32x32,frames=4", "--preset", "fast", "--smoothing-size", "5", "--levels",
+           "3", "--coarse-warps", "3", "--max-motion", "2", "-o", folder / "p_%d.png"});
   json_of({"bench", "flow", "--size", "32x32", "--border", "3", "--frames", "1", "--no-peers",
            "--form", "uniform"});
 }
@@ -914,7 +898,7 @@ TEST(SlowProgram, BenchFlowRowsAreCompleteAndConsistent) {
   EXPECT_GT(bench["machine"]["read_gb_per_s"], 0.5);
   EXPECT_LT(bench["machine"]["read_gb_per_s"], 5000.0);
   EXPECT_GT(bench["machine"]["gflops"], 0.5);
-  const std::size_t expected = std::getenv("OCELLUS_HAS_OPENCV") != nullptr ? 11 : 7;
+  const std::size_t expected = std::getenv("OCELLUS_HAS_OPENCV") != nullptr ? 10 : 6;
   ASSERT_EQ(bench["rows"].size(), expected);
   for (const json& row : bench["rows"]) {
     EXPECT_GT(row["median_ms"], 0.0) << row["name"];

@@ -203,12 +203,6 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
        {"invalid is 4", "0 (nan)", "1 (zero)"}},
       {"levels 0", pyramid([](auto& c) { c.pyramid.levels = 0; }), {"levels is 0", "1", "6"}},
       {"levels 7", pyramid([](auto& c) { c.pyramid.levels = 7; }), {"levels is 7", "6"}},
-      {"frames 1",
-       pyramid([](auto& c) { c.pyramid.window_frames = 1; }),
-       {"window_frames is 1", "2", "7"}},
-      {"frames 8",
-       pyramid([](auto& c) { c.pyramid.window_frames = 8; }),
-       {"window_frames is 8", "7"}},
       {"warps 0", pyramid([](auto& c) { c.pyramid.warps = 0; }), {"warps is 0", "1", "10"}},
       {"warps 11", pyramid([](auto& c) { c.pyramid.warps = 11; }), {"warps is 11", "10"}},
       {"coarse_warps 0",
@@ -217,24 +211,6 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
       {"coarse_warps 11",
        pyramid([](auto& c) { c.pyramid.coarse_warps = 11; }),
        {"coarse_warps is 11", "10"}},
-      {"gradient_floor negative",
-       pyramid([](auto& c) { c.pyramid.gradient_floor = -2.0f; }),
-       {"gradient_floor is -2", "0"}},
-      {"gradient_floor NaN",
-       pyramid([=](auto& c) { c.pyramid.gradient_floor = nan; }),
-       {"gradient_floor is nan"}},
-      {"robust negative",
-       pyramid([](auto& c) { c.pyramid.robust = -1.0f; }),
-       {"robust is -1", "0"}},
-      {"robust infinite",
-       pyramid([=](auto& c) { c.pyramid.robust = infinity; }),
-       {"robust is inf"}},
-      {"smoothing",
-       pyramid([](auto& c) { c.pyramid.smoothing = static_cast<FlowSmoothing>(3); }),
-       {"smoothing is 3", "0 (none)", "1 (before-warp)", "2 (confidence)"}},
-      {"interpolation",
-       pyramid([](auto& c) { c.pyramid.interpolation = static_cast<Interpolation>(2); }),
-       {"interpolation is 2", "0 (linear)", "1 (cubic)"}},
       {"preset",
        pyramid([](auto& c) { c.preset = static_cast<FlowPreset>(3); }),
        {"preset is 3", "0 (fast)", "1 (quality)", "2 (best)"}},
@@ -260,9 +236,6 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
       {"smoothing_size 33",
        pyramid([](auto& c) { c.pyramid.smoothing_size = 33; }),
        {"smoothing_size is 33", "31"}},
-      {"median 4",
-       pyramid([](auto& c) { c.pyramid.median = 4; }),
-       {"median is 4", "0 (none)", "3 (3x3)", "5 (5x5)"}},
       {"ridge negative", pyramid([](auto& c) { c.pyramid.ridge = -0.5f; }), {"ridge is -0.5", "0"}},
       {"ridge NaN", pyramid([=](auto& c) { c.pyramid.ridge = nan; }), {"ridge is nan"}},
       {"ridge infinite", pyramid([=](auto& c) { c.pyramid.ridge = infinity; }), {"ridge is inf"}},
@@ -414,22 +387,24 @@ TEST_P(Configurations, TheLargestKernelsDoNotOverflow) {
   expect_words(made.error(), Status::kOutOfMemory, {std::to_string(needs.*kind)});
 }
 
-// Fails when `create` refuses a preset of flow, or when `fast` has the expensive steps of
-// `quality`.
+// Fails when `create` refuses a preset of flow, or when a preset has more steps than one that is
+// more accurate.
 TEST_P(Configurations, Presets) {
   const OpticalFlowConfig fast = OpticalFlowConfig::fast({320, 240});
   const OpticalFlowConfig quality = OpticalFlowConfig::quality({320, 240});
+  const OpticalFlowConfig best = OpticalFlowConfig::best({320, 240});
   EXPECT_EQ(fast.size, (ImageSize{320, 240}));
-  EXPECT_EQ(fast.method, FlowMethod::kPyramid);
-  EXPECT_EQ(fast.pyramid.window_frames, 2);
-  EXPECT_EQ(fast.pyramid.robust, 0.0f);
-  EXPECT_EQ(fast.pyramid.median, 0);
-  EXPECT_EQ(quality.method, FlowMethod::kPyramid);
-  EXPECT_GT(quality.pyramid.robust, 0.0f);
-  EXPECT_GT(quality.pyramid.median, 0);
-  EXPECT_GT(quality.pyramid.ridge, 0.0f);
-  (void)this->rig<OpticalFlow>(fast);
-  (void)this->rig<OpticalFlow>(quality);
+  EXPECT_EQ(fast.pyramid.solver, FlowSolver::kLucasKanade);
+  EXPECT_EQ(quality.pyramid.solver, FlowSolver::kVariational);
+  EXPECT_EQ(best.pyramid.solver, FlowSolver::kVariational);
+  EXPECT_LT(quality.pyramid.warps, best.pyramid.warps);
+  EXPECT_LT(quality.pyramid.coarse_warps, best.pyramid.coarse_warps);
+  EXPECT_LT(quality.pyramid.reweightings, best.pyramid.reweightings);
+  EXPECT_LE(quality.pyramid.sweeps, best.pyramid.sweeps);
+  for (const OpticalFlowConfig& preset : {fast, quality, best}) {
+    EXPECT_EQ(preset.method, FlowMethod::kPyramid);
+    (void)this->rig<OpticalFlow>(preset);
+  }
 }
 
 }  // namespace

@@ -243,35 +243,19 @@ TEST_P(KernelDeviation, BadFramesHaveNone) {
   EXPECT_EQ(got.planes[6][3].data, good.planes[5][3].data);
 }
 
-// Fails when the reference frame, the warp or a term is wrong, for each setting that changes them.
+// Fails when the reference frame, the warp or a term is wrong, for either solver.
 TEST_P(PyramidDeviation, MatchesTheReference) {
-  struct Case {
-    const char* name;
-    std::function<void(OpticalFlowConfig&)> change;
-    bool fast = false;
-  };
-  const Case cases[] = {
-      {"quality", [](auto&) {}},
-      {"fast", [](auto&) {}, true},
-      {"five frames", [](auto& c) { c.pyramid.window_frames = 5; }},
-      {"four frames", [](auto& c) { c.pyramid.window_frames = 4; }},
-      {"linear", [](auto& c) { c.pyramid.interpolation = Interpolation::kLinear; }},
-      {"not normalized", [](auto& c) { c.pyramid.normalize = false; }},
-      {"no median", [](auto& c) { c.pyramid.median = 0; }},
-      {"no smoothing", [](auto& c) { c.pyramid.smoothing = FlowSmoothing::kNone; }},
-  };
   for (const ImageSize size : {ImageSize{73, 62}, {25, 24}, {40, 3}, {1, 1}}) {
-    for (const Case& one : cases) {
-      SCOPED_TRACE(std::string(one.name) + " " + std::to_string(size.width) + "x" +
+    for (const bool quality : {false, true}) {
+      SCOPED_TRACE(std::string(quality ? "quality " : "fast ") + std::to_string(size.width) + "x" +
                    std::to_string(size.height));
       OpticalFlowConfig config =
-          one.fast ? OpticalFlowConfig::fast(size) : OpticalFlowConfig::quality(size);
+          quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
       config.deviation = true;
-      one.change(config);
-      const auto frames = moving_frames(size, PixelFormat::kGray8, 7);
+      const auto frames = moving_frames(size, PixelFormat::kGray8, 3);
       const Results got = results(config, frames);
       const std::vector<PlaneD> values = test::values_of(frames);
-      for (const std::size_t f : {std::size_t{0}, std::size_t{1}, std::size_t{6}}) {
+      for (const std::size_t f : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
         ASSERT_EQ(got.planes[f].size(), 4u);
         const std::vector<PlaneD> past(values.begin(),
                                        values.begin() + static_cast<std::ptrdiff_t>(f) + 1);

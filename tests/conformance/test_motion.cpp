@@ -109,9 +109,17 @@ TEST_P(Motion, KernelsEstimateAffineMotion) {
   }
 }
 
+struct Preset {
+  const char* name;
+  OpticalFlowConfig (*make)(ImageSize) noexcept;
+};
+constexpr Preset kPresets[] = {{"fast", &OpticalFlowConfig::fast},
+                               {"quality", &OpticalFlowConfig::quality},
+                               {"best", &OpticalFlowConfig::best}};
+
 // Fails when the error on a motion of up to 6 pixels exceeds 0.02 pixels inside the border. With
-// either preset and any number of frames the result is the displacement from the described frame to
-// the next.
+// any preset the result is the displacement from the described frame to the next. The variational
+// solver may be wrong by 0.03 pixels: its smoothness term holds the flow back where it changes.
 TEST_P(Motion, ThePyramidEstimatesFastMotion) {
   const ImageSize size{160, 128};
   const AffineMotion motions[] = {
@@ -122,26 +130,20 @@ TEST_P(Motion, ThePyramidEstimatesFastMotion) {
       AffineMotion::about(79.5, 63.5, -1.7, 0.8, 0.0025, 0.001, -0.001, -0.0025),
       AffineMotion::about(79.5, 63.5, 1.0, 0.6, 0.0, -0.003, 0.003, 0.0),
   };
-  for (const int window_frames : {2, 3, 5, 7}) {
-    for (std::size_t m = 0; m < std::size(motions); ++m) {
-      const AffineMotion& motion = motions[m];
-      for (const bool quality : {false, true}) {
-        SCOPED_TRACE("frames " + std::to_string(window_frames) + ", motion " + std::to_string(m) +
-                     (quality ? ", quality" : ", fast"));
-        OpticalFlowConfig config =
-            quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size);
-        config.format = PixelFormat::kGray16;
-        config.pyramid.window_frames = window_frames;
-        config.pyramid.warps = config.pyramid.coarse_warps = 4;
-        const int described = window_frames - 1 - std::max(1, (window_frames - 1) / 2);
-        const auto frames = sequence(Texture(9, 8.0, 16.0), motion, size, window_frames, described);
-        const Results got = results(config, frames);
-        const auto last = static_cast<std::size_t>(window_frames - 1);
-        EXPECT_EQ(got.infos[last].described_sequence, static_cast<std::uint64_t>(described));
-        const Errors errors = errors_of(got.planes[last], 20,
-                                        [&](int x, int y) { return motion.displacement(x, y); });
-        EXPECT_LE(errors.worst, 0.02) << "mean " << errors.mean;
-      }
+  for (std::size_t m = 0; m < std::size(motions); ++m) {
+    const AffineMotion& motion = motions[m];
+    const auto frames = sequence(Texture(9, 8.0, 16.0), motion, size, 2, 0);
+    for (const Preset& preset : kPresets) {
+      SCOPED_TRACE(std::string(preset.name) + ", motion " + std::to_string(m));
+      OpticalFlowConfig config = preset.make(size);
+      config.format = PixelFormat::kGray16;
+      config.pyramid.warps = config.pyramid.coarse_warps = 4;
+      const Results got = results(config, frames);
+      EXPECT_EQ(got.infos[1].described_sequence, 0u);
+      const Errors errors =
+          errors_of(got.planes[1], 20, [&](int x, int y) { return motion.displacement(x, y); });
+      const bool variational = config.pyramid.solver == FlowSolver::kVariational;
+      EXPECT_LE(errors.worst, variational ? 0.03 : 0.02) << "mean " << errors.mean;
     }
   }
 }
@@ -160,19 +162,15 @@ TEST_P(Motion, TheFlowBelongsToTheDescribedMoment) {
                           {FlowMethod::kKernels, 3},
                           {FlowMethod::kKernels, 6},
                           {FlowMethod::kKernels, 9},
-                          {FlowMethod::kPyramid, 2},
-                          {FlowMethod::kPyramid, 3},
-                          {FlowMethod::kPyramid, 4},
-                          {FlowMethod::kPyramid, 5},
-                          {FlowMethod::kPyramid, 7}}) {
+                          {FlowMethod::kPyramid, 2}}) {
     const bool pyramid = one.method == FlowMethod::kPyramid;
     SCOPED_TRACE((pyramid ? "pyramid " : "kernels ") + std::to_string(one.frames));
     // A smoother texture for the kernels, whose derivatives over a few frames are coarse.
     const Texture texture(7, pyramid ? 8.0 : 16.0, pyramid ? 16.0 : 32.0);
-    OpticalFlowConfig config = OpticalFlowConfig::quality(size);
+    OpticalFlowConfig config = OpticalFlowConfig::fast(size);
     config.format = PixelFormat::kGray16;
     config.method = one.method;
-    config.pyramid.window_frames = config.kernels.nt = one.frames;
+    config.kernels.nt = one.frames;
     if (!pyramid) config.window = 11;
     // More frames than the window, so that the oldest frames have left it.
     std::vector<FrameBuffer> frames;
@@ -203,13 +201,11 @@ TEST_P(Motion, TheFlowBelongsToTheDescribedMoment) {
 TEST_P(Motion, AStillSceneHasNoMotion) {
   const ImageSize size{64, 48};
   const auto frames = sequence(Texture(4), AffineMotion(0, 0, 0, 0, 0, 0), size, 8, 0.0);
-  for (const bool pyramid : {false, true}) {
-    OpticalFlowConfig config = OpticalFlowConfig::quality(size);
+  OpticalFlowConfig kernels = OpticalFlowConfig::with_kernels(size);
+  kernels.kernels.nt = 5;
+  for (OpticalFlowConfig config :
+       {kernels, OpticalFlowConfig::fast(size), OpticalFlowConfig::quality(size)}) {
     config.format = PixelFormat::kGray16;
-    if (!pyramid) {
-      config.method = FlowMethod::kKernels;
-      config.kernels.nt = 5;
-    }
     const Results got = results(config, frames);
     const Errors errors = errors_of(got.planes[7], 0, [](int, int) {
       return std::array<double, 2>{0.0, 0.0};
@@ -303,42 +299,35 @@ TEST_P(Motion, YosemiteWithoutSky) {
   }
 }
 
-// Fails when the error of a preset on two frames of RubberWhale exceeds its documented value: 0.15
-// pixels and 4.9 degrees for `quality`, 0.2 pixels and 6.5 degrees for `fast`.
-TEST_P(Motion, RubberWhaleOnTwoFrames) {
-  const std::string folder = test::data_folder() + "/flow/RubberWhale/";
-  const auto truth = test::read_flo(folder + "flow10.flo");
-  if (!truth) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA (" << folder << ")";
-  const auto frames = load(folder, "frame%02d.pgm", 10, 11);
-  ASSERT_EQ(frames.size(), 2u);
-  for (const bool quality : {true, false}) {
-    const ImageSize size{584, 388};
-    const Results got =
-        results(quality ? OpticalFlowConfig::quality(size) : OpticalFlowConfig::fast(size), frames);
-    const Score result = score(got.planes[1], *truth, 0, nullptr);
-    print(quality ? "RubberWhale, quality" : "RubberWhale, fast", result);
-    EXPECT_LE(result.end_point, quality ? 0.15 : 0.2);
-    EXPECT_LE(result.angle, quality ? 4.9 : 6.5);
-  }
-}
-
-// Fails when the error of the preset `best` on two frames exceeds its documented value by more than
-// 2 percent.
-TEST_P(Motion, BestOnTwoFrames) {
-  const double documented[] = {0.083, 0.171, 0.131, 0.160, 0.109};
+// Fails when the end-point or the angular error of a preset exceeds its documented value by more
+// than 2 percent.
+TEST_P(Motion, PresetsOnTwoFrames) {
+  struct Documented {
+    double end_point;
+    double angle;
+  };
+  // In the order of kPresets and of kFlowSequences.
+  constexpr Documented kDocumented[][5] = {
+      {{0.195, 6.36}, {0.280, 2.72}, {0.255, 3.63}, {0.373, 3.94}, {0.173, 3.81}},
+      {{0.107, 3.46}, {0.183, 2.18}, {0.159, 2.40}, {0.193, 2.44}, {0.110, 2.28}},
+      {{0.083, 2.70}, {0.171, 2.08}, {0.131, 1.94}, {0.160, 1.89}, {0.109, 2.21}}};
   int compared = 0;
-  for (std::size_t i = 0; i < std::size(documented); ++i) {
+  for (std::size_t i = 0; i < std::size(kDocumented[0]); ++i) {
     const test::FlowSequence& sequence = test::kFlowSequences[i];
     const std::string folder = test::data_folder() + "/";
     const auto truth = test::read_flo(folder + sequence.truth);
     if (!truth) continue;
+    ++compared;
     const auto frames = load(folder, sequence.frames, sequence.described, sequence.described + 1);
     ASSERT_EQ(frames.size(), 2u);
-    const Results got = results(OpticalFlowConfig::best(truth->u.size()), frames);
-    const Score result = score(got.planes[1], *truth, 0, nullptr);
-    print(sequence.name, result);
-    EXPECT_LE(result.end_point, 1.02 * documented[i]) << sequence.name;
-    ++compared;
+    for (std::size_t p = 0; p < std::size(kPresets); ++p) {
+      SCOPED_TRACE(std::string(sequence.name) + ", " + kPresets[p].name);
+      const Results got = results(kPresets[p].make(truth->u.size()), frames);
+      const Score result = score(got.planes[1], *truth, 0, nullptr);
+      print((std::string(sequence.name) + ", " + kPresets[p].name).c_str(), result);
+      EXPECT_LE(result.end_point, 1.02 * kDocumented[p][i].end_point);
+      EXPECT_LE(result.angle, 1.02 * kDocumented[p][i].angle);
+    }
   }
   if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
 }
@@ -351,34 +340,6 @@ std::vector<FrameBuffer> frames_for(const test::FlowSequence& sequence,
   return load(test::data_folder() + "/", sequence.frames,
               std::max(sequence.first, last + 1 - info.support_frames),
               std::min(sequence.last, last));
-}
-
-// Fails when frames beyond the next one make `quality` worse by more than 3 percent on a sequence
-// of the test data: when frames that do not fit, for example after a change of speed, are not left
-// out.
-TEST_P(Motion, FurtherFramesDoNotHarmQuality) {
-  int compared = 0;
-  for (const test::FlowSequence& sequence : test::kFlowSequences) {
-    const auto truth = test::read_flo(test::data_folder() + "/" + sequence.truth);
-    if (!truth) continue;
-    ++compared;
-    double two = 0.0;
-    for (int count = 2; count <= 7; ++count) {
-      OpticalFlowConfig config = OpticalFlowConfig::quality(truth->u.size());
-      config.pyramid.window_frames = count;
-      // Without the newest frame of its support, an operator describes another frame.
-      if (sequence.described + std::max(1, (count - 1) / 2) > sequence.last) continue;
-      const auto frames = frames_for(sequence, config);
-      ASSERT_GE(frames.size(), 2u);
-      const Score result = score(results(config, frames).planes[frames.size() - 1], *truth,
-                                 sequence.border, nullptr);
-      print((std::string(sequence.name) + ", " + std::to_string(count) + " frames").c_str(),
-            result);
-      if (count == 2) two = result.end_point;
-      EXPECT_LE(result.end_point, 1.03 * two) << sequence.name << ", " << count << " frames";
-    }
-  }
-  if (compared == 0) GTEST_SKIP() << "no ground truth in OCELLUS_TEST_DATA";
 }
 
 /// Reduces the temporal support of kernels to the frames that exist around the described one.
@@ -403,11 +364,9 @@ TEST_P(Motion, DeviationIsCalibrated) {
     OpticalFlowConfig config;
     double least_density;  ///< share of the pixels whose deviation must be below 0.56 pixels
   };
-  OpticalFlowConfig five = OpticalFlowConfig::quality({});
-  five.pyramid.window_frames = 5;
   const Method methods[] = {{"fast", OpticalFlowConfig::fast({}), 0.85},
                             {"quality", OpticalFlowConfig::quality({}), 0.85},
-                            {"quality, 5 frames", five, 0.85},
+                            {"best", OpticalFlowConfig::best({}), 0.85},
                             {"kernels", OpticalFlowConfig::with_kernels(), 0.1}};
   std::string json;
   int compared = 0;

@@ -178,5 +178,19 @@ TEST_P(VariationalFlow, WarmsUpAndLeavesOutBadFrames) {
   EXPECT_EQ(got.planes[2][0].data, good.planes[1][0].data);
 }
 
+// Fails when what earlier frames left in memory changes a result.
+TEST_P(VariationalFlow, EarlierFramesLeaveNothing) {
+  for (const OpticalFlowConfig& config :
+       {OpticalFlowConfig::quality({320, 240}), OpticalFlowConfig::best({151, 96})}) {
+    std::vector<FrameBuffer> frames = test::noise_frames(config.size, config.format, 4, 3);
+    const std::vector<FrameBuffer> moving = layered_frames(config.size, config.format, 2);
+    frames.insert(frames.end(), moving.begin(), moving.end());
+    const Results alone = results(config, moving);
+    const Results after = results(config, frames);
+    for (std::size_t p = 0; p < 3; ++p)
+      EXPECT_EQ(after.planes.back()[p].data, alone.planes.back()[p].data) << "plane " << p;
+  }
+}
+
 }  // namespace
 }  // namespace ocellus

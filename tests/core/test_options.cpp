@@ -106,7 +106,6 @@ const std::vector<Meaning>& meanings() {
   static const std::vector<Meaning> all = [] {
     std::vector<Meaning> list = {
         {"flow", "coarse_warps", {}, {{"levels", "2"}}},
-        {"flow", "smoothing_size", {}, {{"smoothing", "none"}}},
         {"flow", "window_sigma", {{"window_weight", "gaussian"}}, {}},
         {"flow", "storage", {{"method", "kernels"}, {"kernels", "per-pixel"}}, {}},
         {"flow", "storage", {{"method", "kernels"}, {"kernels", "foveated"}}, kKernels},
@@ -120,9 +119,8 @@ const std::vector<Meaning>& meanings() {
         {"cnn", "color_spacing", {{"update", "colors"}}, {{"update", "raster"}}},
         {"cnn", "color_spacing", {}, {{"update", "synchronous"}}},
     };
-    for (const char* option : {"preset", "levels", "window_frames", "warps", "coarse_warps",
-                               "normalize", "interpolation", "gradient_floor", "robust", "median",
-                               "ridge", "smoothing", "smoothing_size"})
+    for (const char* option :
+         {"preset", "solver", "levels", "warps", "coarse_warps", "ridge", "smoothing_size"})
       list.push_back({"flow", option, {}, kKernels});
     for (const char* option : {"kernels", "taps", "sigma_space", "sigma_time"})
       list.push_back({"flow", option, kKernels, {}});
@@ -389,17 +387,17 @@ TEST(Options, OptionsThatDoNotApplyAreRefused) {
 // Fails when the order of the settings matters, or when an option that is not set has a different
 // value than in the preset.
 TEST(Options, APresetIsAppliedBeforeOtherOptions) {
-  const std::vector<Settings> orders = {{{"preset", "quality"}, {"window", "21"}, {"warps", "5"}},
-                                        {{"warps", "5"}, {"window", "21"}, {"preset", "quality"}},
-                                        {{"window", "21"}, {"preset", "quality"}, {"warps", "5"}}};
+  const std::vector<Settings> orders = {{{"preset", "quality"}, {"levels", "2"}, {"warps", "5"}},
+                                        {{"warps", "5"}, {"levels", "2"}, {"preset", "quality"}},
+                                        {{"levels", "2"}, {"preset", "quality"}, {"warps", "5"}}};
   for (const Settings& settings : orders) {
     const OperatorConfig config = made(*find_operator("flow"), settings);
     const auto* const flow = config.get_if<OpticalFlowConfig>();
     ASSERT_NE(flow, nullptr);
     OpticalFlowConfig expected = OpticalFlowConfig::quality({64, 48});
     expected.pyramid.warps = 5;
+    expected.pyramid.levels = 2;
     EXPECT_EQ(flow->pyramid, expected.pyramid);
-    EXPECT_EQ(flow->window, 21);
     EXPECT_EQ(flow->window_weight, expected.window_weight);
     EXPECT_EQ(flow->preset, FlowPreset::kQuality);
     EXPECT_EQ(flow->size, (ImageSize{64, 48}));
@@ -609,7 +607,7 @@ TEST(Options, TextsReproduceTheConfiguration) {
     // Values of a choice; with the first of them, the others are possible.
     if (description.name == std::string("flow")) {
       setups.push_back({{"method", "pyramid"}});
-      setups.push_back({{"smoothing", "before-warp"}});
+      setups.push_back({{"levels", "3"}});
       setups.push_back({{"solver", "variational"}});
     }
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});

@@ -146,16 +146,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow.min_area = numbers.integer();
   PyramidConfig& pyramid = flow.pyramid;
   pyramid.levels = numbers.integer();
-  pyramid.window_frames = numbers.integer();
   pyramid.warps = numbers.integer();
   pyramid.coarse_warps = numbers.integer();
-  pyramid.normalize = numbers.byte() % 2 == 1;
-  pyramid.interpolation = numbers.choice<Interpolation>();
-  pyramid.gradient_floor = numbers.real();
-  pyramid.robust = numbers.real();
-  pyramid.median = numbers.integer();
   pyramid.ridge = numbers.real();
-  pyramid.smoothing = numbers.choice<FlowSmoothing>();
   pyramid.smoothing_size = numbers.integer();
   pyramid.solver = numbers.choice<FlowSolver>();
   pyramid.smoothness = numbers.real();

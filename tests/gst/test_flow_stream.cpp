@@ -17,7 +17,7 @@ bool flagged(GstBuffer* buffer, GstOcellusMetaFlags flag) {
 // Fails when the flow differs from the motion, or when the direction or scale of an axis is wrong.
 TEST(Values, MotionOfATextureIsMeasured) {
   for (const char* properties :
-       {"", "preset=quality", "window-frames=5", "levels=2", "method=kernels taps=15x15x9",
+       {"", "preset=quality", "preset=best", "levels=2", "method=kernels taps=15x15x9",
         "method=kernels taps=7x7x3 sigma-time=0.8", "method=kernels kernels=foveated taps=15x15x7",
         "method=kernels kernels=foveated taps=15x15x7 storage=half"}) {
     for (const auto& [u, v] : {std::pair{1.0, 0.0}, std::pair{-0.5, 0.75}}) {
@@ -389,7 +389,7 @@ TEST(Latency, EqualsTheHeldFrames) {
              {GST_VIDEO_FORMAT_GRAY8, 64, 48, 50, 1},
              20 * GST_MSECOND},
         Case{"", {GST_VIDEO_FORMAT_GRAY8, 64, 48, 20, 1}, 50 * GST_MSECOND},
-        Case{"window-frames=7",
+        Case{"method=kernels taps=15x15x7",
              {GST_VIDEO_FORMAT_GRAY8, 64, 48, 30000, 1001},
              3 * GST_SECOND * 1001 / 30000}}) {
     Harness harness(item.properties, item.video);
@@ -776,11 +776,11 @@ TEST(Properties, RangesAndDefaults) {
   };
   keeps("levels", 7);
   keeps("levels", 0);
-  keeps("window-frames", 8);
-  keeps("window-frames", 1);
+  keeps("sweeps", 29);
+  keeps("sweeps", 0);
   keeps("window", 33);
   keeps("window", 1);
-  keeps("median", 1);
+  keeps("solver", 2);
   keeps("threads", 65);
   keeps("threads", -1);
   keeps("warps", 11);
@@ -801,7 +801,7 @@ TEST(Properties, InvalidSettingsPreventTheStart) {
         Case{"roi=4294967296,0,8,16", {"roi", "4294967296,0,8,16"}},
         Case{"window=4", {"window is 4", "odd, 3 to 31"}},
         Case{"window-sigma=2", {"window-sigma", "window-weight=gaussian"}},
-        Case{"smoothing=none smoothing-size=5", {"smoothing-size", "a smoothing"}},
+        Case{"preset=quality smoothing-size=5", {"smoothing-size", "solver=lucas-kanade"}},
         Case{"levels=2 coarse-warps=1", {"coarse-warps", "3 levels"}},
         Case{"method=kernels levels=3", {"levels", "method=pyramid"}},
         Case{"method=kernels preset=quality", {"preset", "method=pyramid"}},

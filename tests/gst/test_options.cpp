@@ -154,11 +154,11 @@ TEST(Options, PresetsDetermineUnsetOptions) {
   GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
   ASSERT_NE(element, nullptr);
   set_properties(element, "warps=3 preset=quality");
-  EXPECT_EQ(text_of(element, "window"), "7");
-  EXPECT_EQ(text_of(element, "median"), "3x3");
+  EXPECT_EQ(text_of(element, "levels"), "5");
+  EXPECT_EQ(text_of(element, "solver"), "variational");
   EXPECT_EQ(text_of(element, "warps"), "3");
   set_properties(element, "preset=fast");
-  EXPECT_EQ(text_of(element, "window"), "11");
+  EXPECT_EQ(text_of(element, "levels"), "4");
   EXPECT_EQ(text_of(element, "warps"), "3");
   gst_object_unref(element);
 
@@ -357,9 +357,9 @@ TEST_F(Config, PropertiesTakePrecedence) {
 TEST_F(Config, FileIsReadAtEveryStart) {
   const std::string path = write(R"({"preset": "quality"})");
   Harness harness("config=" + path, {});
-  EXPECT_EQ(text_of(harness.element(), "window"), "7");
+  EXPECT_EQ(text_of(harness.element(), "levels"), "5");
   gst_element_set_state(harness.element(), GST_STATE_READY);
-  EXPECT_EQ(text_of(harness.element(), "window"), "11");
+  EXPECT_EQ(text_of(harness.element(), "levels"), "4");
   write(R"({"window": 13})");
   gst_element_set_state(harness.element(), GST_STATE_PLAYING);
   EXPECT_EQ(text_of(harness.element(), "window"), "13");
@@ -382,7 +382,7 @@ TEST_F(Config, ErrorsNameTheCause) {
                 R"({"windw": 9})",
                 {"config", "options.json", "\"windw\"", "nearest is window"}},
            Case{"ocellusflow", R"({"window": 4})", {"window is 4", "odd, 3 to 31"}},
-           Case{"ocellusflow", R"({"window_frames": 1})", {"window-frames is 1", "2 to 7"}},
+           Case{"ocellusflow", R"({"smoothing_size": 1})", {"smoothing-size is 1", "3 to 31"}},
            Case{"ocellusflow", R"({"levels": [4]})", {"config", "options.json", "levels"}},
            Case{"ocellusflow", R"({"operator": "cnn"})", {"config", "cnn", "flow"}},
            Case{"ocellusflow", "[1]", {"config", "options.json", "JSON object"}},

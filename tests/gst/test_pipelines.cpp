@@ -123,7 +123,7 @@ TEST(Pipelines, DrawingDoesNotChangeOtherBranches) {
 TEST(Pipelines, EightConcurrentPipelines) {
   const auto sum_of_run = [](int which) {
     const char* properties[] = {"", "preset=quality", "method=kernels taps=15x15x7",
-                                "window-frames=3 threads=1"};
+                                "preset=best threads=1"};
     Pipeline pipeline("videotestsrc pattern=ball num-buffers=30 ! video/x-raw,format=GRAY8,width=" +
                       std::to_string(96 + 16 * (which % 4)) + ",height=80 ! ocellusflow " +
                       properties[which % 4] + " ! " + kSink);

@@ -28,7 +28,6 @@ struct Geometry {
   ImageSize size;
   Rect region;
   Rect roi;
-  bool cubic;
 };
 
 detail::DeviationModel model_of(const reference::DeviationConstants& constants) {
@@ -94,7 +93,7 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   a.frames = 2;
   a.threshold = threshold;
   a.invalid = 0.0f;
-  a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, true));
+  a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade));
   a.x = setup.roi.x - setup.region.x;
   a.y = setup.roi.y - setup.region.y;
   a.width = setup.roi.width;
@@ -104,7 +103,7 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
                                     setup.size.width, setup.size.height};
   a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats), 2},
-               {stored, setup.region, 1, false, setup.cubic},
+               {stored, setup.region},
                {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
                 setup.size.height},
                flow.data(),
@@ -127,14 +126,12 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
 // Fails when the kernel warps another frame, or a derivative, a sum, a border or the region of
 // interest is wrong.
 TEST(DeviationKernel, OfThePyramidMatchesTheReference) {
-  const Geometry setups[] = {{{70, 45}, {0, 0, 70, 45}, {0, 0, 70, 45}, true},
-                             {{70, 45}, {0, 0, 70, 45}, {0, 0, 70, 45}, false},
-                             {{40, 3}, {0, 0, 40, 3}, {0, 0, 40, 3}, true},
-                             {{1, 1}, {0, 0, 1, 1}, {0, 0, 1, 1}, true},
-                             {{90, 70}, {6, 4, 70, 60}, {15, 13, 40, 33}, true}};
+  const Geometry setups[] = {{{70, 45}, {0, 0, 70, 45}, {0, 0, 70, 45}},
+                             {{40, 3}, {0, 0, 40, 3}, {0, 0, 40, 3}},
+                             {{1, 1}, {0, 0, 1, 1}, {0, 0, 1, 1}},
+                             {{90, 70}, {6, 4, 70, 60}, {15, 13, 40, 33}}};
   for (const Geometry& setup : setups) {
-    SCOPED_TRACE(std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height) +
-                 (setup.cubic ? " cubic" : " linear"));
+    SCOPED_TRACE(std::to_string(setup.size.width) + "x" + std::to_string(setup.size.height));
     const int width = setup.size.width;
     const int height = setup.size.height;
     const PlaneD here = test::noise(setup.size, 1);
@@ -153,8 +150,7 @@ TEST(DeviationKernel, OfThePyramidMatchesTheReference) {
         v.at(x, y) = std::round(64.0 * 2.0 * std::cos(0.15 * x - 0.3 * y)) / 64.0;
         const double at_x = x + u.at(x, y);
         const double at_y = y + v.at(x, y);
-        warped.at(x, y) = setup.cubic ? reference::bicubic(next, at_x, at_y)
-                                      : reference::bilinear(next, at_x, at_y);
+        warped.at(x, y) = reference::bicubic(next, at_x, at_y);
         mean.at(x, y) = 0.5 * (here.at(x, y) + warped.at(x, y));
         residual.at(x, y) = warped.at(x, y) - here.at(x, y);
       }
@@ -174,7 +170,8 @@ TEST(DeviationKernel, OfThePyramidMatchesTheReference) {
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x) texture.at(x, y) = (x * 5 + y * 3) % 20;
     const reference::DeviationRange expected = reference::deviation(
-        reference::pyramid_constants(PixelFormat::kGray8, true), ix, iy, residual, texture, u, v);
+        reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade), ix, iy,
+        residual, texture, u, v);
     constexpr float kThreshold = 0.1f;
     const std::vector<PlaneF> got = run_kernel(setup, here, next, texture, u, v, kThreshold);
     for (int y = 0; y < setup.roi.height; ++y) {

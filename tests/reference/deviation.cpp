@@ -30,12 +30,20 @@ double squares(const std::vector<double>& taps) {
 
 }  // namespace
 
-DeviationConstants pyramid_constants(PixelFormat format, bool normalize) {
+DeviationConstants pyramid_constants(PixelFormat format, FlowSolver solver) {
   const double variance = rounding_variance(format);
-  const double contrast = normalize ? 20.0 / 3.0 : 1.0;
-  const double smoothing = std::pow(squares(window_weights(5, 0.8)), 2.0);
+  const bool normalized = solver == FlowSolver::kLucasKanade;
+  const double contrast = normalized ? 20.0 / 3.0 : 1.0;
+  const double smoothing = std::pow(squares(window_weights(5, normalized ? 0.8 : 0.65)), 2.0);
   const double rounding = 2.0 * variance * contrast * contrast * smoothing;
-  return {10.0, 0.047, 0.008, 4.0, rounding, 0.3 * rounding, variance, 24.0 * variance};
+  DeviationConstants constants = {10.0,     0.047,          0.008,    4.0,
+                                  rounding, 0.3 * rounding, variance, 24.0 * variance};
+  if (!normalized) {
+    constants.least = 0.05;
+    constants.noise = 0.02;
+    constants.bend = 1.0;
+  }
+  return constants;
 }
 
 DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels) {

@@ -19,7 +19,7 @@ struct DeviationConstants {
   double pixel_rounding;     ///< variance of the values whose differences are the texture
   double texture_noise;      ///< mean texture of a flat image
 };
-DeviationConstants pyramid_constants(PixelFormat format, bool normalize);
+DeviationConstants pyramid_constants(PixelFormat format, FlowSolver solver);
 /// The kernels must be the same at all pixels.
 DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels);
 

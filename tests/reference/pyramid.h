@@ -1,5 +1,5 @@
-// FlowMethod::kPyramid in double precision, plane by plane over whole images: coarse-to-fine
-// Lucas-Kanade as described in docs/optical_flow_method.md.
+// FlowMethod::kPyramid with FlowSolver::kLucasKanade in double precision, plane by plane over whole
+// images, as described in docs/optical_flow_method.md.
 #pragma once
 
 #include <vector>
@@ -21,8 +21,8 @@ struct PyramidResult {
 PyramidResult pyramid_flow(const std::vector<test::PlaneD>& frames,
                            const OpticalFlowConfig& config);
 
-/// The standard deviation of this flow, from the flow after all steps (the whole image, NaN where
-/// it is invalid).
+/// The standard deviation of the flow of either solver, from the flow after all steps (the whole
+/// image, NaN where it is invalid).
 DeviationRange pyramid_deviation(const std::vector<test::PlaneD>& frames,
                                  const OpticalFlowConfig& config, const test::PlaneD& u,
                                  const test::PlaneD& v);

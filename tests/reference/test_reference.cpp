@@ -207,21 +207,16 @@ TEST(Reference, ThePyramidFindsAKnownMotion) {
   const ImageSize size{80, 72};
   const test::Texture texture(9, 8.0, 16.0);
   const auto motion = test::AffineMotion::about(40, 36, 2.3, -1.1, 0.004, 0.0, 0.0, 0.0);
-  for (const int count : {2, 5}) {
-    std::vector<PlaneD> frames;
-    const int described = count == 2 ? 0 : 2;
-    for (int f = 0; f < count; ++f)
-      frames.push_back(test::render(texture, motion, size, f - described));
-    OpticalFlowConfig config = OpticalFlowConfig::quality(size);
-    config.pyramid.window_frames = count;
-    config.pyramid.warps = config.pyramid.coarse_warps = 4;
-    const auto flow = reference::pyramid_flow(frames, config);
-    for (int y = 20; y < size.height - 20; ++y) {
-      for (int x = 20; x < size.width - 20; ++x) {
-        const auto expected = motion.displacement(x, y);
-        ASSERT_NEAR(flow.u.at(x, y), expected[0], 0.02) << count << " frames, " << x << ", " << y;
-        ASSERT_NEAR(flow.v.at(x, y), expected[1], 0.02) << count << " frames, " << x << ", " << y;
-      }
+  std::vector<PlaneD> frames;
+  for (int f = 0; f < 2; ++f) frames.push_back(test::render(texture, motion, size, f));
+  OpticalFlowConfig config = OpticalFlowConfig::fast(size);
+  config.pyramid.warps = config.pyramid.coarse_warps = 4;
+  const auto flow = reference::pyramid_flow(frames, config);
+  for (int y = 20; y < size.height - 20; ++y) {
+    for (int x = 20; x < size.width - 20; ++x) {
+      const auto expected = motion.displacement(x, y);
+      ASSERT_NEAR(flow.u.at(x, y), expected[0], 0.02) << x << ", " << y;
+      ASSERT_NEAR(flow.v.at(x, y), expected[1], 0.02) << x << ", " << y;
     }
   }
 }

@@ -90,7 +90,7 @@ inline void fit_boxes(OperatorConfig& config, ImageSize size) {
 
 inline const std::vector<OperatorPath>& operator_paths() {
   static const std::vector<OperatorPath> paths = {
-      {"flow", "quality", {{"preset", "quality"}, {"window_frames", "5"}}},
+      {"flow", "quality", {{"preset", "quality"}}},
       {"flow", "best", {{"preset", "best"}, {"deviation", "true"}}},
       {"flow",
        "uniform",

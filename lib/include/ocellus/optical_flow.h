@@ -1,5 +1,6 @@
-// OpticalFlow: dense Lucas-Kanade optical flow with confidence, on derivatives by spatio-temporal
-// kernels or coarse to fine over an image pyramid.
+// OpticalFlow: dense optical flow with confidence, by Lucas-Kanade on derivatives by
+// spatio-temporal kernels, or coarse to fine over an image pyramid, by Lucas-Kanade or a
+// variational solver.
 //
 // Sources: Ohmura et al., "Multi-GPU Acceleration of Optical Flow Computation in Visual Functional
 // Simulation", 2011: equation (2), the spatio-temporal convolution, and (3), the weighted 2x2
@@ -34,17 +35,16 @@ enum class FlowMethod : std::uint8_t {
   /// One Lucas-Kanade solution on the spatio-temporal derivatives of `kernels`, as in the paper.
   /// Suitable for motion up to about 2 pixels per frame.
   kKernels,
-  /// Coarse-to-fine over a pyramid with warping between the levels, on a window of
-  /// `pyramid.window_frames` frames. It computes its own derivatives and ignores `kernels` and
-  /// `storage`.
+  /// Coarse-to-fine over a pyramid with warping between the levels, from one frame to the next. It
+  /// computes its own derivatives and ignores `kernels` and `storage`.
   kPyramid,
 };
 
 /// Balance of speed and accuracy of kPyramid.
 enum class FlowPreset : std::uint8_t {
-  kFast,  ///< two frames, plain Lucas-Kanade: the cheapest configuration that follows fast motion
-  kQuality,  ///< two frames, with robust weights, a median filter and a small ridge
-  kBest,     ///< two frames, kVariational: the smallest error
+  kFast,     ///< kLucasKanade: the shortest time
+  kQuality,  ///< kVariational with few warps: a smaller error in about twice the time
+  kBest,     ///< kVariational: the smallest error
 };
 
 /// How kPyramid determines the flow on a level.
@@ -53,19 +53,6 @@ enum class FlowSolver : std::uint8_t {
   /// Smooth motion that may change at image edges: a robust energy over the whole image, solved by
   /// successive over-relaxation.
   kVariational,
-};
-
-/// How kPyramid smooths the flow where the window alone does not determine it.
-enum class FlowSmoothing : std::uint8_t {
-  kNone,
-  kBeforeWarp,  ///< box mean of the flow before each warp; does not change affine motion
-  kConfidence,  ///< box mean weighted by the confidence, after each solution
-};
-
-/// How kPyramid interpolates a frame between pixels.
-enum class Interpolation : std::uint8_t {
-  kLinear,
-  kCubic,  ///< Catmull-Rom
 };
 
 /// Weights of the pixels in the Lucas-Kanade window.
@@ -81,30 +68,16 @@ struct PyramidConfig {
   /// 1 to 6; levels whose shorter side would be below 24 pixels are left out. One level follows
   /// about 5 pixels of motion; each further level doubles this.
   int levels = 4;
-  /// Number of frames used, 2 to 7. The result describes the frame max(1, (frames-1)/2) back. All
-  /// warps use the next newer frame. Further frames take part in the last solution only, each
-  /// weighted by how well it fits.
-  /// kVariational uses two.
-  int window_frames = 2;
   /// Warps and solutions on each of the two finest levels, 1 to 10. With kVariational, on the
   /// finest level only; the second one has the mean of this and `coarse_warps`, rounded up.
   int warps = 1;
   int coarse_warps = 2;  ///< the same on each coarser level, 1 to 10
 
   // kLucasKanade
-  /// Divide by the local contrast (7x7) first. The flow then does not depend on illumination, and
-  /// the confidence has no unit.
-  bool normalize = true;
-  Interpolation interpolation = Interpolation::kCubic;
-  /// Weight 1 / (|gradient|^2 + floor^2), so that strong edges do not dominate; 0: off.
-  float gradient_floor = 0.0f;
-  /// Weight 1 / (1 + (residual / robust)^2) in the last solution of each level; 0: off.
-  float robust = 0.0f;
-  /// Size of the median filter of the flow at the end of each level, 3 or 5 pixels square; 0: off.
-  int median = 0;
   float ridge = 1.0f;  ///< added to the diagonal of the structure tensor, >= 0
-  FlowSmoothing smoothing = FlowSmoothing::kBeforeWarp;
-  int smoothing_size = 15;  ///< odd, 3 to 31 pixels
+  /// Side of the box over which the flow is averaged before each warp, odd, 3 to 31 pixels. It does
+  /// not change affine motion.
+  int smoothing_size = 15;
 
   // kVariational
   float smoothness = 1.2f;  ///< weight of the smoothness term, 0.01 to 100
@@ -163,8 +136,7 @@ struct OpticalFlowConfig {
 
   /// Pyramid, preset kFast.
   static OpticalFlowConfig fast(ImageSize size) noexcept;
-  /// Pyramid, preset kQuality. `pyramid.window_frames = 5` is more accurate, with two frames of
-  /// delay.
+  /// Pyramid, preset kQuality.
   static OpticalFlowConfig quality(ImageSize size) noexcept;
   /// Pyramid, preset kBest.
   static OpticalFlowConfig best(ImageSize size) noexcept;
@@ -196,8 +168,9 @@ struct MovingObjectsRecord {
 struct FlowOutput {
   ImageView u{};  ///< motion to the right, pixels per frame
   ImageView v{};  ///< motion down, pixels per frame
-  /// May be left out; smaller eigenvalue of the structure tensor, (gray levels per pixel)^2 unless
-  /// normalized. With kVariational, that of the matrix of the data term, without a unit.
+  /// May be left out; smaller eigenvalue of the structure tensor, (gray levels per pixel)^2 with
+  /// kKernels and without a unit with kPyramid. With kVariational, that of the matrix of the data
+  /// term, without a unit.
   ImageView confidence{};
   /// Only with OpticalFlowConfig::deviation, and may be left out; standard deviation of the flow in
   /// pixels per frame. At least 68 % of the end-point errors are below it, and 95 % below its
@@ -222,8 +195,8 @@ struct FlowOutput {
 ///
 /// Image borders: pixels outside the image, and outside the planes that the window sums, repeat the
 /// nearest pixel inside. Before the first frame, the first frame is repeated (kWarmingUp).
-/// OperatorInfo::delay_frames is (nt-1)/2 for kernels of nt frames, and max(1, (frames-1)/2 rounded
-/// down) for the pyramid. `footprint` does not open a kernel file.
+/// OperatorInfo::delay_frames is (nt-1)/2 for kernels of nt frames, and 1 for the pyramid.
+/// `footprint` does not open a kernel file.
 class OpticalFlow : public Operator<OpticalFlow, OpticalFlowConfig> {};
 
 }  // namespace ocellus

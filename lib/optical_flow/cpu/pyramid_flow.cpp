@@ -4,7 +4,6 @@
 #include <cstring>
 #include <iterator>
 
-#include "image/median.h"
 #include "image/pixel_rows.h"
 #include "image/pyramid.h"
 #include "optical_flow/cpu/flow_rows.h"
@@ -12,7 +11,7 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr int kSweepPlanes = 3;  // of the filters other than those of the deviation
+constexpr int kSweepPlanes = 2;  // of the filters other than those of the deviation
 /// Pixels beyond the ends of a stored row, for warps and the guided median.
 constexpr int kStoredReach = std::max(kWarpAfter, kGuidedReach);
 
@@ -26,8 +25,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
                          const KernelConfig* kernels) noexcept
     : FlowOperator(plan, workers, kernels), pyramid_(plan), levels_(plan.levels) {
   contrast_box_.set_box(kContrastRadius);
-  fit_box_.set_box(kFitRadius);
-  if (plan.smoothing_radius > 0) smoothing_.set_box(plan.smoothing_radius);
+  smoothing_.set_box(plan.pyramid.smoothing_size / 2);
   presmoothing_.set(kPresmoothingRadius, pyramid_.presmoothing.data());
   for (int l = 0; l < levels_; ++l) {
     const auto i = floats(l);
@@ -55,12 +53,11 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
     raw_[i] = take_plane(builder, size.width, size.height, false);
-    if (plan_.pyramid.normalize) {
+    if (!is_variational(plan_)) {
       highpass_[i] = take_plane(builder, size.width, size.height, false);
       normalized_[i] = take_plane(builder, size.width, size.height, false);
     }
-    for (int f = 0; f < plan_.pyramid.window_frames; ++f)
-      window_[floats(f)][i] = take_plane(builder, size.width, size.height, true);
+    for (auto& frame : window_) frame[i] = take_plane(builder, size.width, size.height, true);
     for (FlowPlanes& flow : flow_[i]) {
       flow.u = take_plane(builder, pyramid_.region[i].width, pyramid_.region[i].height, false);
       flow.v = take_plane(builder, pyramid_.region[i].width, pyramid_.region[i].height, false);
@@ -69,22 +66,15 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
-  for (int f = 0; is_variational(plan_) && f < plan_.pyramid.window_frames; ++f)
-    guide_[floats(f)] = work_plane();
-  if (is_variational(plan_)) flow_residual_ = work_plane();
-  for (int f = 0; plan_.deviation && f < plan_.pyramid.window_frames; ++f)
-    texture_[floats(f)] = work_plane();
-  const int partners = plan_.pyramid.window_frames - 1;
-  for (int k = 0; k < partners; ++k) {
-    warped_[floats(k)] = work_plane();
-    if (partners > 1) fit_[floats(k)] = work_plane();
+  if (is_variational(plan_)) {
+    for (Plane& guide : guide_) guide = work_plane();
+    flow_residual_ = work_plane();
   }
+  if (plan_.deviation)
+    for (Plane& texture : texture_) texture = work_plane();
+  warped_ = work_plane();
   confidence_ = work_plane();
-  if (!is_variational(plan_) && plan_.pyramid.smoothing == FlowSmoothing::kConfidence) {
-    weight_ = work_plane();
-    weighted_ = {work_plane(), work_plane()};
-  }
-  const int radius = std::max({kContrastRadius, kFitRadius, plan_.smoothing_radius});
+  const int radius = std::max(kContrastRadius, plan_.pyramid.smoothing_size / 2);
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
     layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1, scratch.window);
@@ -93,8 +83,6 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
     if (is_variational(plan_)) scratch.variational.layout(builder, plan_.size.width, plan_.pyramid);
     scratch.mean_stride = row_stride(plan_.size.width + 2 * kMargin);
     scratch.mean = builder.take<float>(5 * scratch.mean_stride);
-    scratch.s2 = builder.take<float>(row_stride(plan_.size.width));
-    scratch.st = builder.take<float>(row_stride(plan_.size.width));
     scratch.row = builder.take<float>(2 * scratch.mean_stride);
   }
 }
@@ -130,22 +118,12 @@ void PyramidFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
 
 void PyramidFlow::run(void* context, int part, int worker) noexcept {
   // In the order of PyramidStepKind.
-  static constexpr StepFunction kFunctions[] = {&PyramidFlow::ingest,
-                                                &PyramidFlow::reduce,
-                                                &PyramidFlow::highpass,
-                                                &PyramidFlow::normalize,
-                                                &PyramidFlow::presmooth,
-                                                &PyramidFlow::expand,
-                                                &PyramidFlow::smooth,
-                                                &PyramidFlow::warp,
-                                                &PyramidFlow::fit,
-                                                &PyramidFlow::solve,
-                                                &PyramidFlow::confidence_smooth,
-                                                &PyramidFlow::median,
-                                                &PyramidFlow::candidates,
-                                                &PyramidFlow::refine,
-                                                &PyramidFlow::guided_median,
-                                                &PyramidFlow::finish};
+  static constexpr StepFunction kFunctions[] = {
+      &PyramidFlow::ingest,     &PyramidFlow::reduce,    &PyramidFlow::highpass,
+      &PyramidFlow::normalize,  &PyramidFlow::presmooth, &PyramidFlow::expand,
+      &PyramidFlow::smooth,     &PyramidFlow::warp,      &PyramidFlow::solve,
+      &PyramidFlow::candidates, &PyramidFlow::refine,    &PyramidFlow::guided_median,
+      &PyramidFlow::finish};
   static_assert(std::size(kFunctions) == static_cast<std::size_t>(StepKind::kFinish) + 1);
   const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
@@ -222,7 +200,7 @@ void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
                             const Scratch& scratch) noexcept {
   const ImageSize size = plan_.level_size[floats(step.level)];
   const Plane& in =
-      plan_.pyramid.normalize ? normalized_[floats(step.level)] : raw_[floats(step.level)];
+      is_variational(plan_) ? raw_[floats(step.level)] : normalized_[floats(step.level)];
   const Plane& out = window_[floats(history_.head())][floats(step.level)];
   const auto keep = [&](int y, const float* row) {
     std::memcpy(out.row(y), row, floats(size.width) * sizeof(float));
@@ -258,26 +236,6 @@ void PyramidFlow::texture(int begin, int end) noexcept {
 }
 
 // ---- the flow of the reference frame
-
-PyramidFlow::Partners PyramidFlow::partners(bool all_frames) const noexcept {
-  Partners result;
-  const int seen = history_.seen();
-  result.reference_age = std::min(static_cast<int>(plan_.delay_frames), seen - 1);
-  const auto add = [&](int age, float offset) {
-    result.list[floats(result.count++)] = {age, offset};
-  };
-  if (seen == 1) {
-    add(0, 1.0f);  // the frame with itself: no motion
-    return result;
-  }
-  // The next newer frame comes first, because the result is the motion toward it.
-  add(result.reference_age - 1, 1.0f);
-  for (int age = 0; all_frames && age < seen; ++age) {
-    if (age != result.reference_age && age != result.reference_age - 1)
-      add(age, static_cast<float>(result.reference_age - age));
-  }
-  return result;
-}
 
 const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept {
   return window_[floats(history_.ring_index(age))][floats(level)];
@@ -351,39 +309,11 @@ void PyramidFlow::warp(FrameJob& frame, const Step& step, int begin, int end,
   const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
   const FlowPlanes& flow = flow_[level][floats(step.from)];
-  const Partners with = partners(step.all_frames);
-  for (int k = 0; k < with.count; ++k) {
-    const Partner& partner = with.list[floats(k)];
-    const Plane& source = stored(partner.age, step.level);
-    const WarpSource from = {source.origin, source.stride, size.width, size.height};
-    for (int y = begin; y < end; ++y) {
-      warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), partner.offset,
-               plan_.pyramid.interpolation == Interpolation::kCubic, warped_[floats(k)].row(y),
-               region.width);
-    }
-  }
-}
-
-void PyramidFlow::fit(FrameJob&, const Step& step, int begin, int end,
-                      const Scratch& scratch) noexcept {
-  const Rect& region = pyramid_.region[floats(step.level)];
-  const Partners with = partners(step.all_frames);
-  for (int k = 0; k < with.count; ++k) {
-    sweep_separable(
-        region.width, region.height, begin, end, 1, fit_box_, scratch.sweep,
-        [&](int y, int, float* row) {
-          squared_difference_row(warped_[floats(k)].row(y),
-                                 stored_row(with.reference_age, step.level, y), row, region.width);
-        },
-        [&](int y, float* const* error) {
-          std::memcpy(fit_[floats(k)].row(y), error[0], floats(region.width) * sizeof(float));
-        });
-  }
+  const Plane& source = stored(kNext, step.level);
+  const WarpSource from = {source.origin, source.stride, size.width, size.height};
   for (int y = begin; y < end; ++y) {
-    for (int k = 0; k < with.count; ++k)
-      minimum_row(fit_[floats(k)].row(y), k == 0, scratch.s2, region.width);
-    for (int k = 0; k < with.count; ++k)
-      fit_row(scratch.s2, fit_[floats(k)].row(y), kFitFloor, fit_[floats(k)].row(y), region.width);
+    warp_row(from, region.x, region.y + y, flow.u.row(y), flow.v.row(y), true, warped_.row(y),
+             region.width);
   }
 }
 
@@ -392,122 +322,61 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
-  const PyramidConfig& pyramid = plan_.pyramid;
   const FlowPlanes& in = flow_[level][floats(step.from)];
   const FlowPlanes& out = flow_[level][floats(step.to)];
-  const Partners with = partners(step.all_frames);
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
-  const auto mean_row = [&](int y) {
+  const auto mean = [&](int y) {
     return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin;
   };
 
   SolveRow row = begin_solve(plan_, scratch.window, region.width, region.width);
-  row.ridge = pyramid.ridge;
-
-  ResidualRow residual;
-  residual.robust = step.last ? pyramid.robust : 0.0f;
-  residual.border = pyramid_.border;
-  residual.x = region.x;
-  residual.image_width = size.width;
-  residual.image_height = size.height;
+  row.ridge = plan_.pyramid.ridge;
 
   int next = clamp_row(begin - plan_.radius - kGradientReach);
   const auto products = [&](int y, float* const* to) {
-    const int first = clamp_row(y - kGradientReach);
-    next = std::max(next, first);
-    for (; next <= clamp_row(y + kGradientReach); ++next) {
-      float* mean = mean_row(next);
-      const float* sum = stored_row(with.reference_age, step.level, next);
-      for (int k = 0; k < with.count; ++k) {
-        const float scale = k == with.count - 1 ? 1.0f / static_cast<float>(with.count + 1) : 1.0f;
-        add_scaled_row(sum, warped_[floats(k)].row(next), scale, mean, region.width);
-        sum = mean;
-      }
-      replicate_edges(mean, region.width, kGradientReach, kGradientReach);
-    }
-    residual.reference = stored_row(with.reference_age, step.level, y);
+    next = std::max(next, clamp_row(y - kGradientReach));
+    for (; next <= clamp_row(y + kGradientReach); ++next)
+      mean_of_frames(step.level, next, mean(next));
+    ResidualRow residual;
+    for (int k = 0; k < 5; ++k) residual.mean[k] = mean(clamp_row(y + k - kGradientReach));
+    residual.reference = stored_row(kReference, step.level, y);
+    residual.warped = warped_.row(y);
     residual.u = in.u.row(y);
     residual.v = in.v.row(y);
+    residual.x = region.x;
     residual.y = region.y + y;
-    for (int k = 0; k < with.count; ++k) {
-      residual.warped = warped_[floats(k)].row(y);
-      residual.fit = step.all_frames ? fit_[floats(k)].row(y) : nullptr;
-      residual.offset = with.list[floats(k)].offset;
-      accumulate_residual_row(residual, k == 0, scratch.s2, scratch.st, region.width);
-    }
-    const float* mean[5];
-    for (int k = 0; k < 5; ++k) mean[k] = mean_row(clamp_row(y + k - 2));
-    weighted_products_row(mean, scratch.s2, scratch.st, pyramid.gradient_floor, to, region.width);
+    residual.image_width = size.width;
+    residual.image_height = size.height;
+    weighted_products_row(residual, to, region.width);
   };
-  const bool confidence_smoothing = pyramid.smoothing == FlowSmoothing::kConfidence;
   const auto emit = [&](int y) {
     add_increment_row(row.u, in.u.row(y), out.u.row(y), region.width);
     add_increment_row(row.v, in.v.row(y), out.v.row(y), region.width);
-    replicate_edges(out.u.row(y), region.width, pyramid.median / 2, pyramid.median / 2);
-    replicate_edges(out.v.row(y), region.width, pyramid.median / 2, pyramid.median / 2);
     std::memcpy(confidence_.row(y), row.confidence, floats(region.width) * sizeof(float));
-    if (confidence_smoothing) {
-      weigh_flow_row(out.u.row(y), out.v.row(y), row.confidence, kLeastConfidence, weight_.row(y),
-                     weighted_.u.row(y), weighted_.v.row(y), region.width);
-    }
   };
   sweep_window(plan_, region.width, region.height, {0, 0, region.width, region.height},
                scratch.window, begin, end, row, products, emit);
 }
 
-void PyramidFlow::confidence_smooth(FrameJob&, const Step& step, int begin, int end,
-                                    const Scratch& scratch) noexcept {
-  const auto level = floats(step.level);
-  const Rect& region = pyramid_.region[level];
-  const FlowPlanes& out = flow_[level][floats(step.to)];
-  const int margin = plan_.pyramid.median / 2;
-  sweep_separable(
-      region.width, region.height, begin, end, 3, smoothing_, scratch.sweep,
-      [&](int y, int p, float* row) {
-        const Plane& plane = p == 0 ? weight_ : p == 1 ? weighted_.u : weighted_.v;
-        std::memcpy(row, plane.row(y), floats(region.width) * sizeof(float));
-      },
-      [&](int y, float* const* rows) {
-        divide_row(rows[1], rows[0], out.u.row(y), region.width);
-        divide_row(rows[2], rows[0], out.v.row(y), region.width);
-        replicate_edges(out.u.row(y), region.width, margin, margin);
-        replicate_edges(out.v.row(y), region.width, margin, margin);
-      });
-}
-
-void PyramidFlow::median(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
-  const auto level = floats(step.level);
-  const Rect& region = pyramid_.region[level];
-  const int size = plan_.pyramid.median;
-  const FlowPlanes& in = flow_[level][floats(step.from)];
-  const FlowPlanes& out = flow_[level][floats(step.to)];
-  const auto one = [&](const Plane& from, const Plane& to, int y) {
-    const float* rows[5];
-    for (int k = 0; k < size; ++k)
-      rows[k] = from.row(std::clamp(y + k - size / 2, 0, region.height - 1));
-    median_row(rows, size, to.row(y), region.width);
-  };
-  for (int y = begin; y < end; ++y) {
-    one(in.u, out.u, y);
-    one(in.v, out.v, y);
-  }
+void PyramidFlow::mean_of_frames(int level, int y, float* to) const noexcept {
+  const int width = pyramid_.region[floats(level)].width;
+  mean_row(stored_row(kReference, level, y), warped_.row(y), to, width);
+  replicate_edges(to, width, kGradientReach, kGradientReach);
 }
 
 VariationalLevel PyramidFlow::variational_level(int level) const noexcept {
   const auto l = floats(level);
   const Rect& region = pyramid_.region[l];
   const ImageSize size = plan_.level_size[l];
-  const Partners with = partners(false);
-  const Plane& next = stored(with.list[0].age, level);
+  const Plane& next = stored(kNext, level);
   const auto part = [&](Plane plane) {
     plane.origin = plane.row(region.y) + region.x;
     return plane;
   };
   VariationalLevel to;
   to.next = {next.origin, next.stride, size.width, size.height};
-  to.reference = part(stored(with.reference_age, level));
-  to.guide =
-      level == 0 ? part(guide_[floats(history_.ring_index(with.reference_age))]) : to.reference;
+  to.reference = part(stored(kReference, level));
+  to.guide = level == 0 ? part(guide_[floats(history_.ring_index(kReference))]) : to.reference;
   to.residual = flow_residual_;
   if (level == 0) to.confidence = confidence_;
   to.x = region.x;
@@ -571,24 +440,19 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int left = plan_.roi.x - region.x;
   const int top = plan_.roi.y - region.y;
-  const int reference = partners(false).reference_age;
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
-  const auto mean_row = [&](int y) {
+  const auto mean = [&](int y) {
     return scratch.mean + floats(y % 5) * scratch.mean_stride + kMargin;
   };
   int next = clamp_row(top + begin - kDeviationReach);
   const auto derive = [&](int y, float* ix, float* iy, float* residual) {
-    for (; next <= clamp_row(y + kGradientReach); ++next) {
-      add_scaled_row(stored_row(reference, 0, next), warped_[0].row(next), 0.5f, mean_row(next),
-                     region.width);
-      replicate_edges(mean_row(next), region.width, kGradientReach, kGradientReach);
-    }
-    const float* mean[5];
-    for (int k = 0; k < 5; ++k) mean[k] = mean_row(clamp_row(y + k - kGradientReach));
-    gradient_row(mean, ix, iy, region.width);
-    subtract_row(warped_[0].row(y), stored_row(reference, 0, y), residual, region.width);
+    for (; next <= clamp_row(y + kGradientReach); ++next) mean_of_frames(0, next, mean(next));
+    const float* rows[5];
+    for (int k = 0; k < 5; ++k) rows[k] = mean(clamp_row(y + k - kGradientReach));
+    gradient_row(rows, ix, iy, region.width);
+    subtract_row(warped_.row(y), stored_row(kReference, 0, y), residual, region.width);
   };
-  const Plane& texture = texture_[floats(history_.ring_index(reference))];
+  const Plane& texture = texture_[floats(history_.ring_index(kReference))];
   sweep_deviation(
       deviation_, region.width, region.height, top + begin, top + end, scratch.deviation, derive,
       [&](int y, int component) { return (component == 0 ? flow.u : flow.v).row(y); },

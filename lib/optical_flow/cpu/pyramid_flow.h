@@ -1,4 +1,4 @@
-// PyramidFlow: coarse-to-fine flow on the CPU, over a window of stored frames.
+// PyramidFlow: coarse-to-fine flow on the CPU, from one stored frame to the next.
 //
 // Each frame is prepared once, on arrival: pyramid, local normalization, light smoothing. The flow
 // of the reference frame is then computed from the coarsest level to the finest. On each level, the
@@ -29,23 +29,15 @@ class PyramidFlow final : public FlowOperator {
   using Step = PyramidStep;
   using StepKind = PyramidStepKind;
 
-  /// A frame of the window other than the reference frame.
-  struct Partner {
-    int age;
-    float offset;  // frames after the reference frame
-  };
-  struct Partners {
-    int reference_age = 0;
-    int count = 0;
-    std::array<Partner, kMaxPyramidPartners> list{};
-  };
+  // Ages of the two frames. As long as only one has come, it is both.
+  static constexpr int kNext = 0;
+  static constexpr int kReference = 1;
+
   struct Scratch {
     WindowScratch window;
     SweepScratch sweep;
     float* mean = nullptr;  // 5 rows with margins
-    float* s2 = nullptr;
-    float* st = nullptr;
-    float* row = nullptr;  // with margins
+    float* row = nullptr;   // with margins
     std::size_t mean_stride = 0;
     DeviationScratch deviation;  // if the plan has it
     VariationalSolver variational;
@@ -59,7 +51,6 @@ class PyramidFlow final : public FlowOperator {
   Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
-  Partners partners(bool all_frames) const noexcept;
   const Bands& bands_of(StepKind kind, int level) const noexcept;
   static bool is_of_all_levels(StepKind kind) noexcept;
 
@@ -74,10 +65,7 @@ class PyramidFlow final : public FlowOperator {
   void expand(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void warp(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void fit(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void confidence_smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void candidates(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void refine(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void guided_median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
@@ -90,6 +78,8 @@ class PyramidFlow final : public FlowOperator {
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
+  /// Writes row y of the mean of the reference and the warped frame, with its ends repeated.
+  void mean_of_frames(int level, int y, float* to) const noexcept;
 
   PyramidPlan pyramid_;
   int levels_;
@@ -102,26 +92,21 @@ class PyramidFlow final : public FlowOperator {
 
   SymmetricTaps contrast_box_;
   SymmetricTaps presmoothing_;
-  SymmetricTaps fit_box_;
   SymmetricTaps smoothing_;
 
   std::array<Plane, kMaxPyramidLevels> raw_{};
   std::array<Plane, kMaxPyramidLevels> highpass_{};
   std::array<Plane, kMaxPyramidLevels> normalized_{};
-  std::array<std::array<Plane, kMaxPyramidLevels>, kMaxPyramidFrames> window_{};
+  std::array<std::array<Plane, kMaxPyramidLevels>, kPyramidFrames> window_{};
   // If the plan has the deviation.
   DeviationModel deviation_{};
-  std::array<Plane, kMaxPyramidFrames> texture_{};
+  std::array<Plane, kPyramidFrames> texture_{};
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
   // Shared by all levels, which run one after the other.
-  std::array<Plane, kMaxPyramidPartners> warped_{};
-  std::array<Plane, kMaxPyramidPartners> fit_{};
+  Plane warped_;
   Plane confidence_;
-  // kLucasKanade
-  Plane weight_;
-  FlowPlanes weighted_;
   // kVariational
-  std::array<Plane, kMaxPyramidFrames> guide_{};  // the frames before they are smoothed
+  std::array<Plane, kPyramidFrames> guide_{};  // the frames before they are smoothed
   Plane flow_residual_;
   std::array<Scratch, kMaxWorkers> scratch_;
 };

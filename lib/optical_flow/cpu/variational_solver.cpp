@@ -58,8 +58,8 @@ void VariationalSolver::candidates(const VariationalLevel& level, const FlowPlan
       for (int c = 0; c < kCandidates; ++c) {
         float* const warped = line_[0] + kLineMargin;
         float* const match = match_[c].row(next);
-        warp_row(level.next, level.x, level.y + next, at(in.u, next, c), at(in.v, next, c), 1.0f,
-                 false, warped, level.width);
+        warp_row(level.next, level.x, level.y + next, at(in.u, next, c), at(in.v, next, c), false,
+                 warped, level.width);
         match_row(warped, level.reference.row(next), match, level.width);
         replicate_edges(match, level.width, 1, 1);
       }
@@ -96,8 +96,12 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
   const int warp_begin = std::max(0, gradient_begin - kDerivativeReach);
   const int warp_end = std::min(height, gradient_end + kDerivativeReach);
 
+  // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
+  // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   const auto split = [&](const float* from, const ColorRing& to, int y) {
     split_colors_row(from, to.color[0].row(y), to.color[1].row(y), width);
+    for (int color = 0; color < 2; ++color)
+      std::memset(to.color[color].row(y) + (width + 1 - color) / 2, 0, kRowSlack * sizeof(float));
   };
   const auto split_flow = [&](int y) {
     split(in.u.row(y), u_, y);
@@ -107,7 +111,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     float* const warped = line_[0] + kLineMargin;
     float* const residual = residual_.row(y);
     float* const mean = mean_.row(y);
-    warp_row(level.next, level.x, level.y + y, in.u.row(y), in.v.row(y), 1.0f, true, warped, width);
+    warp_row(level.next, level.x, level.y + y, in.u.row(y), in.v.row(y), true, warped, width);
     warp_difference_row(warped, level.reference.row(y), residual, mean, width);
     replicate_edges(residual, width, kDerivativeReach, kDerivativeReach);
     replicate_edges(mean, width, kDerivativeReach, kDerivativeReach);
@@ -207,7 +211,7 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     const auto one = [&](const Ring& from, float* to) {
       const float* rows[3];
       for (int k = 0; k < 3; ++k) rows[k] = from.row(clamp_row(y + k - 1));
-      median_row(rows, 3, to, width);
+      median_row(rows, to, width);
       replicate_edges(to, width, kGuidedReach, kGuidedReach);
     };
     one(joined_[0], out.u.row(y));

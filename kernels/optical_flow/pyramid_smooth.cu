@@ -1,0 +1,132 @@
+// Smoothing of the pyramid's flow by box means.
+#include "kernels/optical_flow/pyramid.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+constexpr int kWidth = kPyramidTileWidth;
+constexpr int kHeight = kSmoothTileHeight;
+constexpr int kAcross = 4;  // neighboring sums that a thread computes along a row
+constexpr int kDown = 2;    // neighboring sums that a thread computes along a column
+
+constexpr int kFilteredStride = kWidth + 1;
+// Odd, because lanes read along columns as well.
+__host__ __device__ constexpr int source_stride(int radius) {
+  return (kWidth + 2 * radius) | 1;
+}
+static_assert(kWidth % kAcross == 0 && kHeight % kDown == 0);
+
+/// Computes kOut neighboring sums of 2 radius + 1 values (radius > 0), each in the order of the
+/// values.
+template <int kOut, typename Load>
+__device__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
+#pragma unroll
+  for (int o = 0; o < kOut; ++o) sum[o] = 0.0f;
+#pragma unroll
+  for (int j = 0; j < kOut - 1; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o <= j; ++o) sum[o] += value;
+  }
+#pragma unroll 4
+  for (int j = kOut - 1; j <= 2 * radius; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) sum[o] += value;
+  }
+#pragma unroll
+  for (int j = 1; j < kOut; ++j) {
+    const float value = load(2 * radius + j);
+#pragma unroll
+    for (int o = j; o < kOut; ++o) sum[o] += value;
+  }
+}
+
+/// If kRadius is 0, the radius of the box is an argument.
+template <int kRadius, SourceKind kSource>
+__global__ void __launch_bounds__(kPyramidThreads)
+    smooth(const __grid_constant__ SmoothArguments a) {
+  extern __shared__ float flat[];
+  constexpr int kPlanes = 2;
+  const int radius = kRadius > 0 ? kRadius : a.radius;
+  const int columns = kWidth + 2 * radius;
+  const int rows = kHeight + 2 * radius;
+  const int stride = source_stride(radius);
+  float* const source = flat;                              // [kPlanes][rows][stride]
+  float* const filtered = flat + kPlanes * rows * stride;  // [kPlanes][rows][kFilteredStride]
+
+  let_next_begin();
+  wait_for_kernels_before();
+  const int x0 = static_cast<int>(blockIdx.x) * kWidth;
+  const int y0 = static_cast<int>(blockIdx.y) * kHeight;
+  constexpr int kBatch =
+      kRadius == 0 ? 4
+                   : ((kWidth + 2 * kRadius) * (kHeight + 2 * kRadius) + kPyramidThreads - 1) /
+                         kPyramidThreads;
+  copy_block<kBatch>(
+      columns, rows,
+      [&](int column, int row) {
+        return flow_at<kSource>(a.source, clamp_to(x0 - radius + column, a.region.width),
+                                clamp_to(y0 - radius + row, a.region.height));
+      },
+      [&](int column, int row, float2 flow) {
+        float* const to = source + row * stride + column;
+        to[0] = flow.x;
+        to[rows * stride] = flow.y;
+      });
+  __syncthreads();
+
+  const float share = 1.0f / static_cast<float>(2 * radius + 1);
+  for (BlockWalk<> at(rows, kWidth / kAcross); at.more(); at.next()) {
+    const int row = at.column();
+    const int column = at.row() * kAcross;
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      const float* const in = source + (p * rows + row) * stride + column;
+      float sum[kAcross];
+      box_sums(
+          radius, [&](int j) { return in[j]; }, sum);
+#pragma unroll
+      for (int o = 0; o < kAcross; ++o)
+        filtered[(p * rows + row) * kFilteredStride + column + o] = share * sum[o];
+    }
+  }
+  __syncthreads();
+  for (BlockWalk<> at(kWidth, kHeight / kDown); at.more(); at.next()) {
+    const int row = at.row() * kDown;
+    float sum[kPlanes][kDown];
+#pragma unroll
+    for (int p = 0; p < kPlanes; ++p) {
+      const float* const in = filtered + (p * rows + row) * kFilteredStride + at.column();
+      box_sums(
+          radius, [&](int j) { return in[j * kFilteredStride]; }, sum[p]);
+    }
+    const int x = x0 + at.column();
+#pragma unroll
+    for (int o = 0; o < kDown; ++o) {
+      const int y = y0 + row + o;
+      if (x < a.region.width && y < a.region.height)
+        a.target.flow[y * a.target.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
+    }
+  }
+}
+
+template <int kRadius>
+Kernel<SmoothArguments> smooth_of(bool coarse) noexcept {
+  return coarse ? smooth<kRadius, SourceKind::kCoarse> : smooth<kRadius, SourceKind::kPlane>;
+}
+
+}  // namespace
+
+Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& a) noexcept {
+  // Specialized kernels for the box of the preset `fast`.
+  return a.radius == 7 ? smooth_of<7>(a.source.coarse) : smooth_of<0>(a.source.coarse);
+}
+
+std::size_t smooth_shared_bytes(int radius) noexcept {
+  return static_cast<std::size_t>(2 * (kHeight + 2 * radius) *
+                                  (source_stride(radius) + kFilteredStride)) *
+         sizeof(float);
+}
+
+}  // namespace ocellus::cuda
