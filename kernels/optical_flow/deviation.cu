@@ -62,7 +62,7 @@ __device__ inline void store_terms(const DeviationArguments& a, float ix, float 
 /// memory of the filtered terms.
 __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, int top,
                                         float* terms, float* mean) {
-  const References r = references(a.state, a.pyramid.level);
+  const References r = references(a.state);
   const StoredLevel& level = a.pyramid.level.stored;
   const Rect& region = a.pyramid.level.region;
   const float* const reference =
@@ -73,8 +73,7 @@ __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, i
     const int y = clamp_to(top - kReach + at.row(), a.flow_height);
     const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
     const float here = reference[y * level.stride + x];
-    const float warped =
-        warped_pixel<true>(next_frame, level, region.x + x, region.y + y, 1.0f, flow);
+    const float warped = warped_pixel<true>(next_frame, level, region.x + x, region.y + y, flow);
     mean[at.row() * kMeanColumns + at.column()] = 0.5f * (here + warped);
     const int column = at.column() - kReach;
     const int row = at.row() - kReach;
@@ -116,7 +115,7 @@ __device__ inline void terms_of_kernels(const DeviationArguments& a, int left, i
 template <FlowMethod kMethod>
 __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    const References r = references(a.state, a.pyramid.level);
+    const References r = references(a.state);
     const Rect& region = a.pyramid.level.region;
     return stored(a.pyramid.window, a.pyramid.texture, r,
                   r.reference_age)[(region.y + y) * a.pyramid.texture.stride + region.x + x];

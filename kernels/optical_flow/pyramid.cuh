@@ -71,17 +71,8 @@ struct References {
 };
 
 /// As long as only one frame has come, it is both the reference frame and the next one.
-__device__ inline References references(const TemporalState* state, const FlowLevel&) {
+__device__ inline References references(const TemporalState* state) {
   return {state->head, state->count, min(1, state->count)};
-}
-
-struct Partner {
-  int age;
-};
-
-/// The frame after the reference frame.
-__device__ inline Partner partner(const References&, int) {
-  return {0};
 }
 
 /// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.
@@ -96,17 +87,17 @@ __device__ inline float quick_ratio(float a, float b) {
   return __fdividef(a, b);
 }
 
-/// Samples the frame at (x + offset u, y + offset v), with the position clamped to the image. A NaN
-/// position counts as 0.
+/// Samples the frame at (x + u, y + v), with the position clamped to the image. A NaN position
+/// counts as 0.
 template <bool kCubic>
 __device__ inline float warped_pixel(const float* pixels, const StoredLevel& level, int x, int y,
-                                     float offset, float2 flow) {
+                                     float2 flow) {
   const auto hold = [](float position, int size) {
     // fmaxf returns the other argument if one is NaN.
     return fminf(fmaxf(position, 0.0f), static_cast<float>(size - 1));
   };
-  const float at_x = hold(fmaf(offset, flow.x, static_cast<float>(x)), level.width);
-  const float at_y = hold(fmaf(offset, flow.y, static_cast<float>(y)), level.height);
+  const float at_x = hold(static_cast<float>(x) + flow.x, level.width);
+  const float at_y = hold(static_cast<float>(y) + flow.y, level.height);
   const int column = static_cast<int>(at_x);
   const int row = static_cast<int>(at_y);
   const float tx = at_x - static_cast<float>(column);

@@ -86,7 +86,7 @@ struct SolveSteps {
   /// and the last one nearly full. A thread thus waits once per batch for their flow and once for
   /// the neighbors of their warped positions.
   __device__ static __forceinline__ void load(const SolveArguments& a, const SolveTile& tile) {
-    const References r = references(a.state, a.level);
+    const References r = references(a.state);
     const StoredLevel& level = a.level.stored;
     const Rect& region = a.level.region;
     const float* const reference =
@@ -119,7 +119,7 @@ struct SolveSteps {
 #pragma unroll
       for (int b = 0; b < kBatch; ++b)
         warped[b] =
-            warped_pixel<true>(next_frame, level, region.x + x[b], region.y + y[b], 1.0f, flow[b]);
+            warped_pixel<true>(next_frame, level, region.x + x[b], region.y + y[b], flow[b]);
 #pragma unroll
       for (int b = 0; b < kBatch; ++b) {
         const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], flow[b]);

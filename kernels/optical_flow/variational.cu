@@ -1,6 +1,5 @@
 // The variational solver. Each kernel does the steps of the CPU backend on a tile, with what it
 // needs of the pixels around it. Red-black order makes the result independent of the tiles.
-#include "kernels/image/median.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 #include "kernels/optical_flow/variational_kernels.h"
 
@@ -37,12 +36,12 @@ __global__ void __launch_bounds__(kPyramidThreads)
                                             {0, -detail::kCandidateDistance}};
   __shared__ float match[kCandidates][kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state, a.level);
+  const References r = references(a.state);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const StoredLevel& stored_level = a.level.stored;
   const float* const reference = region_of(a.window, stored_level, r, region);
-  const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
+  const float* const next = stored(a.window, stored_level, r, 0);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
   const auto flow_of = [&](int x, int y, int c) {
@@ -55,8 +54,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
     const float here = reference[y * stored_level.stride + x];
 #pragma unroll
     for (int c = 0; c < kCandidates; ++c) {
-      const float there = warped_pixel<false>(next, stored_level, region.x + x, region.y + y, 1.0f,
-                                              flow_of(x, y, c));
+      const float there =
+          warped_pixel<false>(next, stored_level, region.x + x, region.y + y, flow_of(x, y, c));
       match[c][at.row()][at.column()] = fminf(fabsf(there - here), detail::kCandidateCap);
     }
   }
@@ -138,13 +137,13 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   __shared__ float right[kHeight + 1][kWidth + 1];
   __shared__ float down[kHeight + 1][kWidth + 1];
   let_next_begin();
-  const References r = references(a.state, a.level);
+  const References r = references(a.state);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const StoredLevel& stored_level = a.level.stored;
   const float* const reference = region_of(a.window, stored_level, r, region);
   const float* const guide = region_of(a.window, a.guide, r, region);
-  const float* const next = stored(a.window, stored_level, r, partner(r, 0).age);
+  const float* const next = stored(a.window, stored_level, r, 0);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
 
@@ -153,7 +152,7 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
     const int x = clamp_to(x0 - 2 * kReach + at.column(), region.width);
     const int y = clamp_to(y0 - 2 * kReach + at.row(), region.height);
     const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
-    const float there = warped_pixel<true>(next, stored_level, region.x + x, region.y + y, 1.0f, w);
+    const float there = warped_pixel<true>(next, stored_level, region.x + x, region.y + y, w);
     const float here = reference[y * stored_level.stride + x];
     flow[at.row()][at.column()] = w;
     residual[at.row()][at.column()] = there - here;
@@ -243,6 +242,37 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
     const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));
     a.confidence[y * a.stride + x] = fmaxf(half - spread, 0.0f);
   }
+}
+
+// ---- median
+
+__device__ inline void order(float& a, float& b) {
+  const float low = fminf(a, b);
+  b = fmaxf(a, b);
+  a = low;
+}
+__device__ inline float middle_of(float a, float b, float c) {
+  return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+}
+
+/// The median of load(row, column), 0 to 2 each: the middle one of the largest of the smallest, the
+/// middle of the middle, and the smallest of the largest values of the columns.
+template <typename Load>
+__device__ float median_of(const Load& load) {
+  float low[3];
+  float middle[3];
+  float high[3];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    low[i] = load(0, i);
+    middle[i] = load(1, i);
+    high[i] = load(2, i);
+    order(low[i], middle[i]);
+    order(middle[i], high[i]);
+    order(low[i], middle[i]);
+  }
+  return middle_of(fmaxf(fmaxf(low[0], low[1]), low[2]), middle_of(middle[0], middle[1], middle[2]),
+                   fminf(fminf(high[0], high[1]), high[2]));
 }
 
 // ---- red-black sweeps
@@ -411,8 +441,8 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
       const auto near = [&](int j, int i) {
         return tile[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
       };
-      w = make_float2(median_of<3>([&](int j, int i) { return near(j, i).x; }),
-                      median_of<3>([&](int j, int i) { return near(j, i).y; }));
+      w = make_float2(median_of([&](int j, int i) { return near(j, i).x; }),
+                      median_of([&](int j, int i) { return near(j, i).y; }));
     }
     a.target.flow[y * a.target.stride + x] = w;
   }
@@ -431,7 +461,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   __shared__ float color[kRows][kColumns];
   __shared__ float trust[kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state, a.level);
+  const References r = references(a.state);
   wait_for_kernels_before();
   const TargetFrame frame = target_frame(a.target, a.frame, a.state);
   const Rect& region = a.level.region;
@@ -439,9 +469,9 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   const int x0 = a.target.x + blockIdx.x * kWidth;
   const int y0 = a.target.y + blockIdx.y * kHeight;
   for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
-    flow[at.row()][at.column()] = flow_at<SourceKind::kPlane>(
-        a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
-        clamp_to(y0 - kReach - 1 + at.row(), region.height));
+    flow[at.row()][at.column()] =
+        flow_at<SourceKind::kPlane>(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
+                                    clamp_to(y0 - kReach - 1 + at.row(), region.height));
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
