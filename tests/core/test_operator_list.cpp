@@ -202,7 +202,7 @@ TEST(OperatorList, TheInputIsSet) {
 
 // Fails when a configuration counts as another operator's, or when options set other members.
 TEST(OperatorList, AConfigurationKnowsItsOperator) {
-  OpticalFlowConfig flow = OpticalFlowConfig::quality(kSize);
+  OpticalFlowConfig flow = OpticalFlowConfig::fast(kSize);
   flow.window = 9;
   OperatorConfig config = flow;
   EXPECT_STREQ(config.description().name, "flow");
