@@ -733,10 +733,10 @@ class Interface(unittest.TestCase):
             return [operator(frame) for frame in frames][-1].u
 
         for values in (
-            {"window": 9, "confidence_threshold": 1e-5, "normalize": False},
-            {"window": np.int32(9), "confidence_threshold": np.float64(1e-5), "normalize": np.bool_(False)},
+            {"window": 9, "confidence_threshold": 1e-5, "deviation": True},
+            {"window": np.int32(9), "confidence_threshold": np.float64(1e-5), "deviation": np.bool_(True)},
         ):
-            texts = {"window": "9", "confidence_threshold": "0.00001", "normalize": "false"}
+            texts = {"window": "9", "confidence_threshold": "0.00001", "deviation": "true"}
             np.testing.assert_array_equal(last(**values), last(**texts))
 
     # Fails when an option has the name of a parameter of Operator: it could not be set.
