@@ -27,7 +27,7 @@ std::string line_of(const std::string& path) {
   return line;
 }
 
-std::optional<long long> number_of(const std::string& path) {
+std::optional<long long> read_number(const std::string& path) {
   std::ifstream file(path);
   long long number = 0;
   if (!(file >> number)) return std::nullopt;
@@ -46,7 +46,7 @@ std::vector<std::string> entries_of(const std::string& folder) {
 }
 
 std::optional<unsigned> megahertz(const std::string& path) {
-  const std::optional<long long> hertz = number_of(path);
+  const std::optional<long long> hertz = read_number(path);
   if (!hertz || *hertz < 0) return std::nullopt;
   return static_cast<unsigned>(std::llround(static_cast<double>(*hertz) * 1e-6));
 }
@@ -75,7 +75,7 @@ void TegraSensors::find_clock(const std::string& sysfs) {
     const std::string suffix = name.substr(name.rfind('.') + 1);
     const bool known = name.rfind("gpu-gpc", 0) == 0 || suffix == "gpu" ||
                        std::find(kChips.begin(), kChips.end(), suffix) != kChips.end();
-    if (!known || !number_of(folder + "/cur_freq")) continue;
+    if (!known || !read_number(folder + "/cur_freq")) continue;
     clock_ = folder;
     return;
   }
@@ -119,14 +119,14 @@ std::optional<unsigned> TegraSensors::highest_gpu_mhz() const {
 
 std::optional<unsigned> TegraSensors::gpu_celsius() const {
   if (temperature_.empty()) return std::nullopt;
-  const std::optional<long long> thousandths = number_of(temperature_);
+  const std::optional<long long> thousandths = read_number(temperature_);
   if (!thousandths || *thousandths < 0) return std::nullopt;
   return static_cast<unsigned>(std::llround(static_cast<double>(*thousandths) * 1e-3));
 }
 
 std::optional<double> TegraSensors::watts(const Rail& rail) {
-  const std::optional<long long> volts = number_of(rail.millivolts);
-  const std::optional<long long> amperes = number_of(rail.milliamperes);
+  const std::optional<long long> volts = read_number(rail.millivolts);
+  const std::optional<long long> amperes = read_number(rail.milliamperes);
   if (!volts || !amperes) return std::nullopt;
   return static_cast<double>(*volts) * 1e-3 * static_cast<double>(*amperes) * 1e-3;
 }

@@ -18,8 +18,8 @@ namespace {
 
 /// The name of an unfinished file. Its storage is static, because a signal handler reads it.
 struct Place {
-  enum State : int { kFree, kCreating, kCreated, kRemoved };
-  std::atomic<int> state{kFree};
+  enum State : int { kUnused, kCreating, kCreated, kRemoved };
+  std::atomic<int> state{kUnused};
   std::atomic<pid_t> owner{0};  // a child process that fork() made has a copy of the entry
   char path[PATH_MAX] = {};
 };
@@ -31,7 +31,7 @@ int take_place(const char* path) noexcept {
   const std::size_t length = std::strlen(path);
   if (length >= sizeof(Place::path)) return -1;
   for (std::size_t i = 0; i < places.size(); ++i) {
-    int none = Place::kFree;
+    int none = Place::kUnused;
     if (!places[i].state.compare_exchange_strong(none, Place::kCreating)) continue;
     std::memcpy(places[i].path, path, length + 1);
     places[i].owner.store(getpid());
@@ -75,7 +75,7 @@ int UnfinishedFile::create(const char* path, mode_t mode) noexcept {
   if (descriptor >= 0) path_ = path;
   if (place_ >= 0) {
     Place& place = places[static_cast<std::size_t>(place_)];
-    place.state.store(descriptor >= 0 ? Place::kCreated : Place::kFree);
+    place.state.store(descriptor >= 0 ? Place::kCreated : Place::kUnused);
     if (descriptor < 0) place_ = -1;
   }
   return descriptor;
@@ -91,7 +91,7 @@ void UnfinishedFile::leave(bool remove) noexcept {
   path_ = nullptr;
   if (place_ < 0) return;
   int created = Place::kCreated;
-  places[static_cast<std::size_t>(place_)].state.compare_exchange_strong(created, Place::kFree);
+  places[static_cast<std::size_t>(place_)].state.compare_exchange_strong(created, Place::kUnused);
   place_ = -1;
 }
 

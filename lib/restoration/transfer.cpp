@@ -69,9 +69,9 @@ void make_transfer_row(const RestorationFilter& filter, int frequency, int rows,
                        Complex32* transfer) noexcept {
   const int m = filter.support;
   const double scale = 1.0 / (static_cast<double>(columns) * rows);
-  using Polynomial = std::array<Complex, kMaxFilterSupport>;
-  std::array<Polynomial, kFilterQuadrants> forward;
-  std::array<Polynomial, kFilterQuadrants> back;
+  using Terms = std::array<Complex, kMaxFilterSupport>;
+  std::array<Terms, kFilterQuadrants> forward;
+  std::array<Terms, kFilterQuadrants> back;
   for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
     const auto column = delays(frequency, rows, (q & 2) != 0, m);
     forward[q] = row_polynomial(filter.feedforward[q].data(), m, column);
