@@ -63,17 +63,13 @@ __device__ inline void store_terms(const DeviationArguments& a, float ix, float 
 __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, int top,
                                         float* terms, float* mean) {
   const References r = references(a.state);
-  const StoredLevel& level = a.pyramid.level.stored;
-  const Rect& region = a.pyramid.level.region;
-  const float* const reference =
-      stored(a.pyramid.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
-  const float* const next_frame = stored(a.pyramid.window, level, r, 0);
+  const LevelFrames frames(a.pyramid.window, a.pyramid.level, r);
   for (BlockWalk<> at(kMeanColumns, kMeanRows); at.more(); at.next()) {
     const int x = clamp_to(left - kReach + at.column(), a.flow_width);
     const int y = clamp_to(top - kReach + at.row(), a.flow_height);
     const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
-    const float here = reference[y * level.stride + x];
-    const float warped = warped_pixel<true>(next_frame, level, region.x + x, region.y + y, flow);
+    const float here = frames.reference(x, y);
+    const float warped = frames.warped<true>(x, y, flow);
     mean[at.row() * kMeanColumns + at.column()] = 0.5f * (here + warped);
     const int column = at.column() - kReach;
     const int row = at.row() - kReach;

@@ -134,6 +134,30 @@ __device__ inline float warped_pixel(const float* pixels, const StoredLevel& lev
   }
 }
 
+/// The reference frame and the next one on a level, at pixels (x, y) of its region.
+class LevelFrames {
+ public:
+  __device__ LevelFrames(const Window& window, const FlowLevel& level, const References& r)
+      : level_(level),
+        reference_(stored(window, level.stored, r, r.reference_age) +
+                   (level.region.y * level.stored.stride + level.region.x)),
+        next_(stored(window, level.stored, r, 0)) {}
+  __device__ float reference(int x, int y) const {
+    return reference_[y * level_.stored.stride + x];
+  }
+  /// The next frame at (x + u, y + v).
+  template <bool kCubic>
+  __device__ float warped(int x, int y, float2 flow) const {
+    return warped_pixel<kCubic>(next_, level_.stored, level_.region.x + x, level_.region.y + y,
+                                flow);
+  }
+
+ private:
+  const FlowLevel& level_;
+  const float* reference_;
+  const float* next_;
+};
+
 // ---- flow
 
 /// The kind of a flow source, if it is known at compile time.

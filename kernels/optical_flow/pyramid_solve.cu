@@ -87,11 +87,8 @@ struct SolveSteps {
   /// the neighbors of their warped positions.
   __device__ static __forceinline__ void load(const SolveArguments& a, const SolveTile& tile) {
     const References r = references(a.state);
-    const StoredLevel& level = a.level.stored;
     const Rect& region = a.level.region;
-    const float* const reference =
-        stored(a.window, level, r, r.reference_age) + (region.y * level.stride + region.x);
-    const float* const next_frame = stored(a.window, level, r, 0);
+    const LevelFrames frames(a.window, a.level, r);
     wait_for_kernels_before();
 
     for (BlockWalk<kThreads> at(tile.mean_columns(), tile.mean_rows()); at.more();) {
@@ -114,12 +111,10 @@ struct SolveSteps {
                             static_cast<unsigned>(column) < static_cast<unsigned>(tile.columns);
         at_data[b] = inside ? row * tile.stride + column : -1;
         flow[b] = flow_at<SourceKind::kPlane>(a.source, x[b], y[b]);
-        here[b] = reference[y[b] * level.stride + x[b]];
+        here[b] = frames.reference(x[b], y[b]);
       }
 #pragma unroll
-      for (int b = 0; b < kBatch; ++b)
-        warped[b] =
-            warped_pixel<true>(next_frame, level, region.x + x[b], region.y + y[b], flow[b]);
+      for (int b = 0; b < kBatch; ++b) warped[b] = frames.warped<true>(x[b], y[b], flow[b]);
 #pragma unroll
       for (int b = 0; b < kBatch; ++b) {
         const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], flow[b]);

@@ -39,9 +39,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const References r = references(a.state);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const StoredLevel& stored_level = a.level.stored;
-  const float* const reference = region_of(a.window, stored_level, r, region);
-  const float* const next = stored(a.window, stored_level, r, 0);
+  const LevelFrames frames(a.window, a.level, r);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
   const auto flow_of = [&](int x, int y, int c) {
@@ -51,11 +49,10 @@ __global__ void __launch_bounds__(kPyramidThreads)
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - 1 + at.column(), region.width);
     const int y = clamp_to(y0 - 1 + at.row(), region.height);
-    const float here = reference[y * stored_level.stride + x];
+    const float here = frames.reference(x, y);
 #pragma unroll
     for (int c = 0; c < kCandidates; ++c) {
-      const float there =
-          warped_pixel<false>(next, stored_level, region.x + x, region.y + y, flow_of(x, y, c));
+      const float there = frames.warped<false>(x, y, flow_of(x, y, c));
       match[c][at.row()][at.column()] = fminf(fabsf(there - here), detail::kCandidateCap);
     }
   }
@@ -140,10 +137,8 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   const References r = references(a.state);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const StoredLevel& stored_level = a.level.stored;
-  const float* const reference = region_of(a.window, stored_level, r, region);
+  const LevelFrames frames(a.window, a.level, r);
   const float* const guide = region_of(a.window, a.guide, r, region);
-  const float* const next = stored(a.window, stored_level, r, 0);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
 
@@ -152,8 +147,8 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
     const int x = clamp_to(x0 - 2 * kReach + at.column(), region.width);
     const int y = clamp_to(y0 - 2 * kReach + at.row(), region.height);
     const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
-    const float there = warped_pixel<true>(next, stored_level, region.x + x, region.y + y, w);
-    const float here = reference[y * stored_level.stride + x];
+    const float there = frames.warped<true>(x, y, w);
+    const float here = frames.reference(x, y);
     flow[at.row()][at.column()] = w;
     residual[at.row()][at.column()] = there - here;
     mean[at.row()][at.column()] = 0.5f * (there + here);
@@ -218,8 +213,8 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   const float there_x = static_cast<float>(region.x + x) + w.x;
   const float there_y = static_cast<float>(region.y + y) + w.y;
   const float distance =
-      fminf(fminf(there_x, static_cast<float>(stored_level.width - 1) - there_x),
-            fminf(there_y, static_cast<float>(stored_level.height - 1) - there_y));
+      fminf(fminf(there_x, static_cast<float>(a.level.stored.width - 1) - there_x),
+            fminf(there_y, static_cast<float>(a.level.stored.height - 1) - there_y));
   const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
   for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
 
