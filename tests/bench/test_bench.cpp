@@ -140,7 +140,7 @@ TEST(Bench, DeviceRowsAreCompleteAndConsistent) {
       EXPECT_GT(row["expected_ms"].get<double>(), 0.0);
     }
   }
-  EXPECT_EQ(groups["ours"], 2 * 7);
+  EXPECT_EQ(groups["ours"], 2 * 6);
   EXPECT_EQ(groups["paper"], 2 * 6);
   EXPECT_EQ(groups["paper, figure 10"], 2 * 8);
   EXPECT_EQ(groups["paper, figures 11 and 12"], 2 * 2);
