@@ -118,110 +118,137 @@ __device__ inline float smoothness(float weight, float image, float2 across, flo
   return weight * (detail::kEdgeShare + (1.0f - detail::kEdgeShare) * edge) * rsqrtf(s);
 }
 
+/// What a block keeps of its pixels and of those around them.
+struct SystemTile {
+  static constexpr int kHeight = kSystemTileHeight;
+  static constexpr int kReach = detail::kGradientReach;
+  static constexpr int kColumns = kWidth + 4 * kReach;
+  static constexpr int kRows = kHeight + 4 * kReach;
+  static constexpr int kGradientColumns = kWidth + 2 * kReach;
+  static constexpr int kGradientRows = kHeight + 2 * kReach;
+
+  float2 flow[kRows][kColumns];
+  float mean[kRows][kColumns];
+  float residual[kRows][kColumns];
+  float ix[kGradientRows][kGradientColumns];
+  float iy[kGradientRows][kGradientColumns];
+  float right[kHeight + 1][kWidth + 1];  ///< weights of the smoothness, to the right and down
+  float down[kHeight + 1][kWidth + 1];
+
+  /// Pixels outside the region have the values of the nearest pixel inside.
+  __device__ void warp(const SystemArguments& a, const LevelFrames& frames, int x0, int y0) {
+    for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
+      const int x = clamp_to(x0 - 2 * kReach + at.column(), a.level.region.width);
+      const int y = clamp_to(y0 - 2 * kReach + at.row(), a.level.region.height);
+      const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
+      const float there = frames.warped<true>(x, y, w);
+      const float here = frames.reference(x, y);
+      flow[at.row()][at.column()] = w;
+      residual[at.row()][at.column()] = there - here;
+      mean[at.row()][at.column()] = 0.5f * (there + here);
+    }
+  }
+
+  __device__ void derive(const Rect& region, int x0, int y0) {
+    for (BlockWalk<kSystemThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
+      const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
+      const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
+      ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
+      iy[at.row()][at.column()] = derivative([&](int k) { return mean[row + k][column]; });
+    }
+  }
+
+  __device__ void weigh(const SystemArguments& a, const float* guide, int x0, int y0) {
+    const Rect& region = a.level.region;
+    for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
+      const int x = x0 - 1 + at.column();
+      const int y = y0 - 1 + at.row();
+      const int column = at.column() + 2 * kReach - 1;
+      const int row = at.row() + 2 * kReach - 1;
+      const auto image = [&](int to_x, int to_y) {
+        return guide[clamp_to(to_y, region.height) * a.guide.stride + clamp_to(to_x, region.width)];
+      };
+      const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
+      const float2 here = w(0, 0);
+      float to_right = 0.0f;
+      float to_down = 0.0f;
+      // Nothing lies beyond the border.
+      if (x >= 0 && x < region.width - 1) {
+        const float2 across = make_float2(w(1, 0).x - here.x, w(1, 0).y - here.y);
+        const float2 along =
+            make_float2(0.25f * ((w(0, 1).x + w(1, 1).x) - (w(0, -1).x + w(1, -1).x)),
+                        0.25f * ((w(0, 1).y + w(1, 1).y) - (w(0, -1).y + w(1, -1).y)));
+        to_right = smoothness(a.smoothness, image(x + 1, y) - image(x, y), across, along);
+      }
+      if (y >= 0 && y < region.height - 1) {
+        const float2 across = make_float2(w(0, 1).x - here.x, w(0, 1).y - here.y);
+        const float2 along =
+            make_float2(0.25f * ((w(1, 0).x + w(1, 1).x) - (w(-1, 0).x + w(-1, 1).x)),
+                        0.25f * ((w(1, 0).y + w(1, 1).y) - (w(-1, 0).y + w(-1, 1).y)));
+        to_down = smoothness(a.smoothness, image(x, y + 1) - image(x, y), across, along);
+      }
+      right[at.row()][at.column()] = to_right;
+      down[at.row()][at.column()] = to_down;
+    }
+  }
+
+  /// The data term of the pixel in a column and a row of the tile, less where the motion leaves the
+  /// image.
+  __device__ DataTerm data(const FlowLevel& level, int column, int row, int x, int y) const {
+    const int gx = column + kReach;
+    const int gy = row + kReach;
+    const int rx = column + 2 * kReach;
+    const int ry = row + 2 * kReach;
+    const float xy = derivative([&](int k) { return ix[gy + k][gx]; });
+    DataTerm data;
+    data.add(derivative([&](int k) { return ix[gy][gx + k]; }), xy,
+             derivative([&](int k) { return residual[ry][rx + k]; }));
+    data.add(xy, derivative([&](int k) { return iy[gy + k][gx]; }),
+             derivative([&](int k) { return residual[ry + k][rx]; }));
+    const float2 w = flow[ry][rx];
+    // Distance of the warped position from the nearest edge; negative outside the image.
+    const float there_x = static_cast<float>(level.region.x + x) + w.x;
+    const float there_y = static_cast<float>(level.region.y + y) + w.y;
+    const float distance =
+        fminf(fminf(there_x, static_cast<float>(level.stored.width - 1) - there_x),
+              fminf(there_y, static_cast<float>(level.stored.height - 1) - there_y));
+    const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
+    for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
+    return data;
+  }
+};
+
 __global__ void __launch_bounds__(kSystemThreads, 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
-  constexpr int kHeight = kSystemTileHeight;
-  constexpr int kReach = detail::kGradientReach;
-  constexpr int kColumns = kWidth + 4 * kReach;
-  constexpr int kRows = kHeight + 4 * kReach;
-  constexpr int kGradientColumns = kWidth + 2 * kReach;
-  constexpr int kGradientRows = kHeight + 2 * kReach;
-  __shared__ float2 flow[kRows][kColumns];
-  __shared__ float mean[kRows][kColumns];
-  __shared__ float residual[kRows][kColumns];
-  __shared__ float ix[kGradientRows][kGradientColumns];
-  __shared__ float iy[kGradientRows][kGradientColumns];
-  __shared__ float right[kHeight + 1][kWidth + 1];
-  __shared__ float down[kHeight + 1][kWidth + 1];
+  __shared__ SystemTile tile;
   let_next_begin();
   const References r = references(a.state);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const LevelFrames frames(a.window, a.level, r);
-  const float* const guide = region_of(a.window, a.guide, r, region);
   const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * kHeight;
-
-  // Pixels outside the region have the values of the nearest pixel inside.
-  for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
-    const int x = clamp_to(x0 - 2 * kReach + at.column(), region.width);
-    const int y = clamp_to(y0 - 2 * kReach + at.row(), region.height);
-    const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
-    const float there = frames.warped<true>(x, y, w);
-    const float here = frames.reference(x, y);
-    flow[at.row()][at.column()] = w;
-    residual[at.row()][at.column()] = there - here;
-    mean[at.row()][at.column()] = 0.5f * (there + here);
-  }
+  const int y0 = blockIdx.y * SystemTile::kHeight;
+  tile.warp(a, frames, x0, y0);
   __syncthreads();
-  for (BlockWalk<kSystemThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
-    const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
-    const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
-    ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
-    iy[at.row()][at.column()] = derivative([&](int k) { return mean[row + k][column]; });
-  }
-  for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
-    const int x = x0 - 1 + at.column();
-    const int y = y0 - 1 + at.row();
-    const int column = at.column() + 2 * kReach - 1;
-    const int row = at.row() + 2 * kReach - 1;
-    const auto image = [&](int to_x, int to_y) {
-      return guide[clamp_to(to_y, region.height) * a.guide.stride + clamp_to(to_x, region.width)];
-    };
-    const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
-    const float2 here = w(0, 0);
-    float to_right = 0.0f;
-    float to_down = 0.0f;
-    // Nothing lies beyond the border.
-    if (x >= 0 && x < region.width - 1) {
-      const float2 across = make_float2(w(1, 0).x - here.x, w(1, 0).y - here.y);
-      const float2 along =
-          make_float2(0.25f * ((w(0, 1).x + w(1, 1).x) - (w(0, -1).x + w(1, -1).x)),
-                      0.25f * ((w(0, 1).y + w(1, 1).y) - (w(0, -1).y + w(1, -1).y)));
-      to_right = smoothness(a.smoothness, image(x + 1, y) - image(x, y), across, along);
-    }
-    if (y >= 0 && y < region.height - 1) {
-      const float2 across = make_float2(w(0, 1).x - here.x, w(0, 1).y - here.y);
-      const float2 along =
-          make_float2(0.25f * ((w(1, 0).x + w(1, 1).x) - (w(-1, 0).x + w(-1, 1).x)),
-                      0.25f * ((w(1, 0).y + w(1, 1).y) - (w(-1, 0).y + w(-1, 1).y)));
-      to_down = smoothness(a.smoothness, image(x, y + 1) - image(x, y), across, along);
-    }
-    right[at.row()][at.column()] = to_right;
-    down[at.row()][at.column()] = to_down;
-  }
+  tile.derive(region, x0, y0);
+  tile.weigh(a, region_of(a.window, a.guide, r, region), x0, y0);
   __syncthreads();
 
-  static_assert(kSystemThreads == kWidth * kHeight);
+  static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth;
   const int x = x0 + column;
   const int y = y0 + row;
   if (x >= region.width || y >= region.height) return;
-  const int gx = column + kReach;
-  const int gy = row + kReach;
-  const int rx = column + 2 * kReach;
-  const int ry = row + 2 * kReach;
-  const float xy = derivative([&](int k) { return ix[gy + k][gx]; });
-  DataTerm data;
-  data.add(derivative([&](int k) { return ix[gy][gx + k]; }), xy,
-           derivative([&](int k) { return residual[ry][rx + k]; }));
-  data.add(xy, derivative([&](int k) { return iy[gy + k][gx]; }),
-           derivative([&](int k) { return residual[ry + k][rx]; }));
-  const float2 w = flow[ry][rx];
-  // Distance of the warped position from the nearest edge; negative outside the image.
-  const float there_x = static_cast<float>(region.x + x) + w.x;
-  const float there_y = static_cast<float>(region.y + y) + w.y;
-  const float distance =
-      fminf(fminf(there_x, static_cast<float>(a.level.stored.width - 1) - there_x),
-            fminf(there_y, static_cast<float>(a.level.stored.height - 1) - there_y));
-  const float ramp = fminf(1.0f, fmaxf(detail::kLeastDataRamp, distance + 0.5f));
-  for (float* const value : {&data.xx, &data.xy, &data.yy, &data.xt, &data.yt}) *value *= ramp;
-
-  const float to_right = right[row + 1][column + 1];
-  const float to_left = right[row + 1][column];
-  const float to_down = down[row + 1][column + 1];
-  const float sum = to_right + to_left + to_down + down[row][column + 1] + detail::kLeastDiagonal;
+  const DataTerm data = tile.data(a.level, column, row, x, y);
+  const int rx = column + 2 * SystemTile::kReach;
+  const int ry = row + 2 * SystemTile::kReach;
+  const float2 w = tile.flow[ry][rx];
+  const float to_right = tile.right[row + 1][column + 1];
+  const float to_left = tile.right[row + 1][column];
+  const float to_down = tile.down[row + 1][column + 1];
+  const float sum =
+      to_right + to_left + to_down + tile.down[row][column + 1] + detail::kLeastDiagonal;
   const float p = data.xx + sum;
   const float q = data.yy + sum;
   const float determinant = 1.0f / (p * q - data.xy * data.xy);
@@ -231,7 +258,7 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   a.system.constant[index] = make_float4(
       (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
       data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
-  if (a.residual != nullptr) a.residual[y * a.stride + x] = residual[ry][rx];
+  if (a.residual != nullptr) a.residual[y * a.stride + x] = tile.residual[ry][rx];
   if (a.confidence != nullptr) {
     const float half = 0.5f * (data.xx + data.yy);
     const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));

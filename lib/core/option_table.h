@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <type_traits>
+#include <utility>
 
 #include "core/failure.h"
 #include "ocellus/frame.h"
@@ -18,6 +19,18 @@ Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept;
 /// Parses integers separated by `separator`, as many as `numbers` has. Returns false if the text is
 /// anything else.
 bool parse_integers(std::string_view text, char separator, std::span<int> numbers) noexcept;
+
+/// Calls a template argument: a function, or a lambda without captures. The lambda is made anew,
+/// because the object that stands for such an argument has the same name in all files with clang,
+/// which then do not link.
+template <auto kFunction, typename... Args>
+constexpr decltype(auto) call(Args&&... args) {
+  using Function = std::remove_cvref_t<decltype(kFunction)>;
+  if constexpr (std::is_class_v<Function>)
+    return Function{}(std::forward<Args>(args)...);
+  else
+    return kFunction(std::forward<Args>(args)...);
+}
 
 /// Makes rows for `Config`. `kMember` is a lambda without captures that returns the address of a
 /// member of a configuration.
@@ -58,7 +71,7 @@ struct Rows {
                                  const char* help) noexcept {
     Option row = choice<kMember>(name, choices, help);
     row.set = [](void* config, double value) noexcept {
-      kSet(*static_cast<Config*>(config), static_cast<int>(value));
+      call<kSet>(*static_cast<Config*>(config), static_cast<int>(value));
     };
     return row;
   }
@@ -66,10 +79,10 @@ struct Rows {
   template <auto kMember>
   static constexpr Option text(const char* name, const char* help) noexcept {
     return composite<[](const Config& config, char* out, std::size_t capacity) {
-      std::snprintf(out, capacity, "%s", kMember(config)->c_str());
+      std::snprintf(out, capacity, "%s", call<kMember>(config)->c_str());
     },
                      [](Config& config, std::string_view value) -> Expected<void> {
-                       auto& member = *kMember(config);
+                       auto& member = *call<kMember>(config);
                        if (member.assign(value)) return {};
                        if (value.size() <= member.capacity())
                          return invalid_argument("the text holds a NUL; none is allowed");
@@ -87,10 +100,10 @@ struct Rows {
     row.type = OptionType::kText;
     row.help = help;
     row.get_text = [](const void* config, char* out, std::size_t capacity) noexcept {
-      kPrint(*static_cast<const Config*>(config), out, capacity);
+      call<kPrint>(*static_cast<const Config*>(config), out, capacity);
     };
     row.set_text = [](void* config, std::string_view value) noexcept {
-      return kParse(*static_cast<Config*>(config), value);
+      return call<kParse>(*static_cast<Config*>(config), value);
     };
     return row;
   }
@@ -98,10 +111,10 @@ struct Rows {
   template <auto kMember>
   static constexpr Option roi(const char* help) noexcept {
     return composite<[](const Config& config, char* out, std::size_t capacity) {
-      print_rect(*kMember(config), out, capacity);
+      print_rect(*call<kMember>(config), out, capacity);
     },
                      [](Config& config, std::string_view value) {
-                       return parse_rect(value, *kMember(config));
+                       return parse_rect(value, *call<kMember>(config));
                      }>("roi", help);
   }
 
@@ -110,7 +123,7 @@ struct Rows {
   static constexpr Option when(const char* needs, Option row) noexcept {
     row.needs = needs;
     row.has_meaning = [](const void* config) noexcept {
-      return kWhen(*static_cast<const Config*>(config));
+      return call<kWhen>(*static_cast<const Config*>(config));
     };
     return row;
   }
@@ -123,21 +136,21 @@ struct Rows {
   template <auto kMember>
   static constexpr Option number_row(const char* name, OptionType type, const char* unit,
                                      const char* help) noexcept {
-    using Member = std::remove_cvref_t<decltype(*kMember(std::declval<Config&>()))>;
+    using Member = std::remove_cvref_t<decltype(*call<kMember>(std::declval<Config&>()))>;
     Option row;
     row.name = name;
     row.type = type;
     row.unit = unit;
     row.help = help;
     row.get = [](const void* config) noexcept {
-      const Member value = *kMember(*static_cast<const Config*>(config));
+      const Member value = *call<kMember>(*static_cast<const Config*>(config));
       if constexpr (std::is_enum_v<Member>)
         return static_cast<double>(static_cast<std::underlying_type_t<Member>>(value));
       else
         return static_cast<double>(value);
     };
     row.set = [](void* config, double value) noexcept {
-      Member& member = *kMember(*static_cast<Config*>(config));
+      Member& member = *call<kMember>(*static_cast<Config*>(config));
       if constexpr (std::is_enum_v<Member>)
         member = static_cast<Member>(static_cast<std::underlying_type_t<Member>>(value));
       else

@@ -162,7 +162,7 @@ struct KernelRows {
             "fovea_radius", 0.001, 1e6, "pixels",
             "Distance from the fovea's center at which sigma is twice as large")),
         R::template when<[](const Config& c) {
-          return kUsed(c) && c.kernels.form == KernelForm::kPerPixel;
+          return detail::call<kUsed>(c) && c.kernels.form == KernelForm::kPerPixel;
         }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
                       : "kernels that differ by pixel",
            R::template choice<[](auto& c) { return &c.storage; }>(
@@ -176,14 +176,15 @@ struct KernelRows {
     return kHasMethod ? R::template when<kUsed>("method=kernels", row) : row;
   }
   static constexpr Option made(Option row) {
-    return R::template when<[](const Config& c) { return kUsed(c) && is_made(c.kernels); }>(
-        kHasMethod ? "method=kernels and kernels that are not read from a file"
-                   : "kernels that are not read from a file",
-        row);
+    return R::template when<[](const Config& c) {
+      return detail::call<kUsed>(c) && is_made(c.kernels);
+    }>(kHasMethod ? "method=kernels and kernels that are not read from a file"
+                  : "kernels that are not read from a file",
+       row);
   }
   static constexpr Option foveated(Option row) {
     return R::template when<[](const Config& c) {
-      return kUsed(c) && c.kernels.origin == KernelOrigin::kFoveated;
+      return detail::call<kUsed>(c) && c.kernels.origin == KernelOrigin::kFoveated;
     }>(kHasMethod ? "method=kernels and kernels=foveated" : "kernels=foveated", row);
   }
 };
@@ -239,7 +240,7 @@ void begin_with_method(OpticalFlowConfig& config, int method) {
 template <auto kAlso = [](const OpticalFlowConfig&) { return true; }>
 constexpr Option pyramid(Option row, const char* needs = "method=pyramid") {
   return Flow::when<[](const OpticalFlowConfig& c) {
-    return c.method == FlowMethod::kPyramid && kAlso(c);
+    return c.method == FlowMethod::kPyramid && detail::call<kAlso>(c);
   }>(needs, row);
 }
 
