@@ -3,41 +3,52 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "core/failure.h"
 #include "kernel_bank_generated.h"
+#include "ocellus/kernel_taps.h"
+#include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "taps are in files as in memory");
 
+/// The numbers that file and configuration share.
+constexpr struct {
+  const char* name;
+  int KernelBankHeader::*in_file;
+  int KernelConfig::*in_config;
+  int most;
+} kFields[] = {
+    {"nx", &KernelBankHeader::nx, &KernelConfig::nx, kMaxKernelTaps},
+    {"ny", &KernelBankHeader::ny, &KernelConfig::ny, kMaxKernelTaps},
+    {"nt", &KernelBankHeader::nt, &KernelConfig::nt, kMaxKernelTaps},
+    {"convolutions", &KernelBankHeader::convolutions, &KernelConfig::convolutions,
+     kMaxConvolutions},
+    {"terms", &KernelBankHeader::terms, &KernelConfig::terms, kMaxKernelTerms},
+};
+
+Expected<void> check_field(const char* name, std::int64_t value, int low, int high) noexcept {
+  if (value >= low && value <= high) return {};
+  return corrupt_file("kernel bank: %s is %lld; it must be %d to %d", name,
+                      static_cast<long long>(value), low, high);
+}
+
 /// Checks the ranges. `width` and `height` are those of the table: 0x0 for a uniform bank.
 Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
                           std::int64_t height) noexcept {
+  for (const auto& field : kFields)
+    OCELLUS_TRY(check_field(field.name, bank.*field.in_file, 1, field.most));
   const bool per_pixel = bank.form == KernelForm::kPerPixel;
+  const int least = per_pixel ? 1 : 0;
   const int most = per_pixel ? kMaxImageSide : 0;
-  const struct {
-    const char* name;
-    std::int64_t value;
-    int low;
-    int high;
-  } fields[] = {
-      {"nx", bank.nx, 1, kMaxKernelTaps},
-      {"ny", bank.ny, 1, kMaxKernelTaps},
-      {"nt", bank.nt, 1, kMaxKernelTaps},
-      {"convolutions", bank.convolutions, 1, kMaxConvolutions},
-      {"terms", bank.terms, 1, kMaxKernelTerms},
-      {"width", width, per_pixel ? 1 : 0, most},
-      {"height", height, per_pixel ? 1 : 0, most},
-  };
-  for (const auto& field : fields) {
-    if (field.value >= field.low && field.value <= field.high) continue;
-    return corrupt_file("kernel bank: %s is %lld; it must be %d to %d", field.name,
-                        static_cast<long long>(field.value), field.low, field.high);
-  }
-  return {};
+  OCELLUS_TRY(check_field("width", width, least, most));
+  return check_field("height", height, least, most);
 }
 
 }  // namespace
@@ -96,22 +107,11 @@ Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size)
                             per_pixel ? "uniform" : "per pixel",
                             per_pixel ? "per pixel" : "uniform");
   }
-  const struct {
-    const char* name;
-    int in_file;
-    int in_config;
-  } fields[] = {
-      {"nx", header_.nx, config.nx},
-      {"ny", header_.ny, config.ny},
-      {"nt", header_.nt, config.nt},
-      {"convolutions", header_.convolutions, config.convolutions},
-      {"terms", header_.terms, config.terms},
-  };
-  for (const auto& field : fields) {
-    if (field.in_file == field.in_config) continue;
+  for (const auto& field : kFields) {
+    if (header_.*field.in_file == config.*field.in_config) continue;
     return invalid_argument(
         "kernels.%s is %d, but the kernel bank file has %d; set it to the file's value", field.name,
-        field.in_config, field.in_file);
+        config.*field.in_config, header_.*field.in_file);
   }
   if (header_.form == KernelForm::kPerPixel && size != header_.size) {
     return invalid_argument(
@@ -232,3 +232,22 @@ Expected<void> KernelBankWriter::finish() noexcept {
 }
 
 }  // namespace ocellus::detail
+
+namespace ocellus {
+
+Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
+  const std::unique_ptr<detail::KernelBankFile> file(new (std::nothrow) detail::KernelBankFile);
+  if (!file) return detail::no_memory_for_kernels();
+  OCELLUS_TRY(file->open(path));
+  const detail::KernelBankHeader& header = file->header();
+  KernelFileInfo info;
+  info.kernels.form = header.form;
+  info.kernels.origin = KernelOrigin::kFile;
+  for (const auto& field : detail::kFields) info.kernels.*field.in_config = header.*field.in_file;
+  if (header.form == KernelForm::kPerPixel) info.size = header.size;
+  info.tap_bytes = header.tap_bytes();
+  std::memcpy(info.note, header.note, sizeof(info.note));
+  return info;
+}
+
+}  // namespace ocellus

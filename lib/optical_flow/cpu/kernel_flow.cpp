@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -56,8 +55,9 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
                       ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
     bank_ = builder.take<char>(rows * bank_row_bytes_);
     ring_ = builder.take<char>(rows * ring_row_bytes_);
-    image_stride_ = row_stride(plan_.size.width + 3 * kMargin);
-    image_ = builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_stride_);
+    image_.stride = row_stride(plan_.size.width + 3 * kMargin);
+    image_.origin =
+        builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_.stride);
   } else {
     kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) *
                             static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
@@ -66,12 +66,15 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
   }
   derivative_stride_ = row_stride(plan_.support.width);
   if (!plan_.filter_only) {
-    derivatives_ = builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
-                                       derivative_stride_);
+    for (FloatPlane& plane : derivatives_)
+      plane = {builder.take<float>(rows * derivative_stride_), derivative_stride_};
   }
   if (plan_.deviation) {
-    solved_stride_ = row_stride(plan_.flow.width);
-    solved_ = builder.take<float>(3 * static_cast<std::size_t>(plan_.flow.height) * solved_stride_);
+    const std::size_t stride = row_stride(plan_.flow.width);
+    for (ImageView& plane : solved_) {
+      plane.data = builder.take<float>(static_cast<std::size_t>(plan_.flow.height) * stride);
+      plane.stride = static_cast<std::ptrdiff_t>(stride * sizeof(float));
+    }
   }
   // The number of shared passes is known only after the kernels were read. Reserve memory for the
   // largest possible number.
@@ -88,7 +91,8 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       scratch.rows =
           builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
     if (!plan_.filter_only)
-      layout_window_scratch(builder, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+      scratch.sweep.layout(builder, plan_.support.width, std::max(plan_.radius, kDeviationRadius),
+                           kMaxSweepPlanes);
     if (plan_.deviation) scratch.deviation.layout(builder, plan_.flow.width);
   }
 }
@@ -170,7 +174,7 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     if (per_pixel()) {
-      float* row = image_ + static_cast<std::size_t>(y) * image_stride_ + kMargin;
+      float* row = image_.row(y) + kMargin;
       finite &= convert_row(in, plan_.format, row, plan_.size.width);
       replicate_edges(row, plan_.size.width, left_, right_);
     } else {
@@ -231,20 +235,15 @@ void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
 void KernelFlow::result_rows(const Scratch& scratch, int y, float** rows) const noexcept {
   for (int c = 0; c < plan_.convolutions; ++c) {
     const auto plane = static_cast<std::size_t>(c);
-    rows[c] = plan_.filter_only
-                  ? scratch.rows + plane * derivative_stride_
-                  : derivatives_ + (plane * static_cast<std::size_t>(plan_.support.height) +
-                                    static_cast<std::size_t>(y)) *
-                                       derivative_stride_;
+    rows[c] =
+        plan_.filter_only ? scratch.rows + plane * derivative_stride_ : derivatives_[plane].row(y);
   }
 }
 
 void KernelFlow::give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept {
   if (!plan_.filter_only) return;
-  for (int c = 0; c < plan_.convolutions; ++c) {
-    std::memcpy(frame.out_row<float>(c, y), rows[c],
-                static_cast<std::size_t>(plan_.support.width) * sizeof(float));
-  }
+  for (int c = 0; c < plan_.convolutions; ++c)
+    std::copy_n(rows[c], plan_.support.width, frame.out_row<float>(c, y));
 }
 
 void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
@@ -260,8 +259,7 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
   for (int y = begin; y < end; ++y) {
     for (int j = 0; j < plan_.ny; ++j) {
       const int at = std::clamp(plan_.support.y + y + j - above_, 0, plan_.size.height - 1);
-      row.image[j] =
-          image_ + static_cast<std::size_t>(at) * image_stride_ + kMargin + plan_.support.x - left_;
+      row.image[j] = image_.row(at) + kMargin + plan_.support.x - left_;
     }
     row.taps = bank_ + static_cast<std::size_t>(y) * bank_row_bytes_;
     row.ring = ring_ + static_cast<std::size_t>(y) * ring_row_bytes_;
@@ -344,27 +342,17 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
   const int offset = plan_.flow.y - plan_.support.y;
   wait_for_rows(std::max(0, offset + begin - plan_.radius),
                 std::min(plan_.support.height, offset + end + plan_.radius));
-  const std::size_t apart = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
   const WindowPlanes planes = {
-      derivatives_,
-      derivatives_ + apart,
-      derivatives_ + 2 * apart,
+      {derivatives_[0].origin, derivatives_[1].origin, derivatives_[2].origin},
       derivative_stride_,
-      plan_.support.width,
-      plan_.support.height,
+      {plan_.support.width, plan_.support.height},
       {plan_.flow.x - plan_.support.x, offset, plan_.flow.width, plan_.flow.height}};
-  if (plan_.deviation) {
-    const WindowOutput out = {solved_row(0, 0), solved_row(1, 0), solved_row(2, 0),
-                              static_cast<std::ptrdiff_t>(solved_stride_ * sizeof(float))};
-    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.window, begin, end,
-                 out);
-    return;
-  }
-  const auto plane = [&frame](int p) {
-    return static_cast<float*>(frame.out.planes[static_cast<std::size_t>(p)].data);
-  };
-  const WindowOutput out = {plane(0), plane(1), plane(2), frame.out.planes[0].stride};
-  solve_planes(plan_, planes, invalid_value(plan_), scratch.window, begin, end, out);
+  if (plan_.deviation)
+    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.sweep, begin, end,
+                 solved_.data());
+  else
+    solve_planes(plan_, planes, invalid_value(plan_), scratch.sweep, begin, end,
+                 frame.out.planes.data());
 }
 
 void KernelFlow::run_finish(void* context, int part, int worker) noexcept {
@@ -379,7 +367,6 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
   const Rect& flow = plan_.flow;
   const int left = plan_.roi.x - flow.x;
   const int top = plan_.roi.y - flow.y;
-  const std::size_t bytes = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
   for (int y = begin; y < end; ++y) {
     for (int p = 0; p < 2; ++p) {
       const float* row = solved_row(p, top + y) + left;
@@ -387,28 +374,24 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
         known_flow_row(row, scratch.deviation.deviation, plan_.roi.width);
         row = scratch.deviation.deviation;
       }
-      std::memcpy(frame.out_row<float>(p, y), row, bytes);
+      std::copy_n(row, plan_.roi.width, frame.out_row<float>(p, y));
     }
     if (frame.wants(2))
-      std::memcpy(frame.out_row<float>(2, y), solved_row(2, top + y) + left, bytes);
+      std::copy_n(solved_row(2, top + y) + left, plan_.roi.width, frame.out_row<float>(2, y));
   }
   if (!frame.wants(3)) return;
 
-  const auto derivative_row = [&](int plane, int y) {
-    return derivatives_ +
-           static_cast<std::size_t>(plane * plan_.support.height + flow.y - plan_.support.y + y) *
-               derivative_stride_ +
-           (flow.x - plan_.support.x);
-  };
-  const auto derive = [&](int y, float* ix, float* iy, float* residual) {
-    const std::size_t row_bytes = static_cast<std::size_t>(flow.width) * sizeof(float);
-    std::memcpy(ix, derivative_row(0, y), row_bytes);
-    std::memcpy(iy, derivative_row(1, y), row_bytes);
-    flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y), residual,
-                      flow.width);
+  const auto derivative_row = [&](std::size_t plane, int y) {
+    return derivatives_[plane].row(flow.y - plan_.support.y + y) + flow.x - plan_.support.x;
   };
   sweep_deviation(
-      deviation_, flow.width, flow.height, top + begin, top + end, scratch.deviation, derive,
+      deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
+      [&](int y, float* ix, float* iy, float* residual) {
+        std::copy_n(derivative_row(0, y), flow.width, ix);
+        std::copy_n(derivative_row(1, y), flow.width, iy);
+        flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y),
+                          residual, flow.width);
+      },
       [&](int y, int component) { return solved_row(component, y); },
       [&](int y) {
         squared_gradient_row(derivative_row(0, y), derivative_row(1, y), scratch.deviation.texture,

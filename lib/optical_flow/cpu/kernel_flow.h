@@ -22,7 +22,7 @@ class KernelFlow final : public FlowOperator {
     float* temporal = nullptr;    // temporal sums of one row, with margins
     float* horizontal = nullptr;  // ny rows of each horizontal result
     float* rows = nullptr;        // one row for each convolution
-    WindowScratch window;
+    SweepScratch sweep;
     DeviationScratch deviation;  // if the plan has it
   };
 
@@ -58,8 +58,7 @@ class KernelFlow final : public FlowOperator {
   int blocks_ = 0;  // blocks of kRingBlock pixels in a row of the support
 
   // Per-pixel kernels: the newest frame as floats with margins, the bank and the ring.
-  float* image_ = nullptr;
-  std::size_t image_stride_ = 0;
+  FloatPlane image_;
   char* bank_ = nullptr;
   char* ring_ = nullptr;
   std::size_t bank_row_bytes_ = 0;
@@ -71,16 +70,15 @@ class KernelFlow final : public FlowOperator {
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
 
-  // One plane for each convolution over the support; optical flow only.
-  float* derivatives_ = nullptr;
+  // Over the support; optical flow only.
+  std::array<FloatPlane, 3> derivatives_;
   std::size_t derivative_stride_ = 0;
 
   // With deviation: planes of u, v and confidence over plan_.flow. u and v are NaN where they are
   // invalid.
-  float* solved_ = nullptr;
-  std::size_t solved_stride_ = 0;
-  float* solved_row(int plane, int y) const noexcept {
-    return solved_ + static_cast<std::size_t>(plane * plan_.flow.height + y) * solved_stride_;
+  std::array<ImageView, 3> solved_;
+  const float* solved_row(int plane, int y) const noexcept {
+    return solved_[static_cast<std::size_t>(plane)].row<const float>(y);
   }
 
   std::array<Scratch, kMaxWorkers> scratch_;
