@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <utility>
 
 #include "core/failure.h"
 #include "kernel_bank_generated.h"
@@ -51,8 +50,28 @@ Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
   return check_field("height", height, least, most);
 }
 
-}  // namespace
+/// A tap that is not finite or too large.
+struct BadTap {
+  const char* axis;  // null: there is none
+  int index;
+  double value;
+};
+BadTap find_bad_tap(const KernelBankHeader& bank, const float* wx, const float* wy,
+                    const float* wt) noexcept {
+  const struct {
+    const char* name;
+    const float* taps;
+    int count;
+  } axes[] = {{"wx", wx, bank.nx}, {"wy", wy, bank.ny}, {"wt", wt, bank.nt}};
+  for (const auto& axis : axes)
+    for (int i = 0; i < axis.count; ++i)
+      if (!(std::fabs(axis.taps[i]) <= kMaxFileTap))
+        return {axis.name, i, static_cast<double>(axis.taps[i])};
+  return {};
+}
 
+/// Checks the table. `bytes` are the file up to the taps, aligned to 8 bytes. `model` is the header
+/// parsed from them. Errors: CorruptFile.
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
                                                     const ModelHeader& model) noexcept {
   OCELLUS_TRY_ASSIGN(verified, model_table<file::KernelBank>(kKernelBankKind, bytes, model));
@@ -87,6 +106,8 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   }
   return header;
 }
+
+}  // namespace
 
 Expected<void> KernelBankFile::open(const char* path) noexcept {
   if (path == nullptr || path[0] == '\0')
@@ -127,30 +148,9 @@ Expected<void> KernelBankFile::fill() noexcept {
       std::min<std::uint64_t>(left_, static_cast<std::uint64_t>(kBufferFloats / entry)));
   const std::size_t bytes =
       static_cast<std::size_t>(count) * static_cast<std::size_t>(entry) * sizeof(float);
-  const std::uint64_t first = header_.tap_bytes() - file_.left();
   if (file_.left() != left_ * static_cast<std::uint64_t>(entry) * sizeof(float))
     return corrupt_file("kernel bank: damaged; an earlier call has reported the error");
   OCELLUS_TRY(file_.read(buffer_, bytes));
-  for (int i = 0; i < count * entry; ++i) {
-    const float tap = buffer_[i];
-    if (std::fabs(tap) <= kMaxFileTap) continue;  // false for NaN
-    // Position of the tap, computed from its index in the whole bank.
-    const std::uint64_t index = first / sizeof(float) + static_cast<std::uint64_t>(i);
-    const auto in_entry = static_cast<int>(index % static_cast<std::uint64_t>(entry));
-    const std::uint64_t number = index / static_cast<std::uint64_t>(entry);
-    const auto terms = static_cast<std::uint64_t>(header_.terms);
-    const auto convolutions = static_cast<std::uint64_t>(header_.convolutions);
-    const auto width = static_cast<std::uint64_t>(header_.size.width);
-    const std::uint64_t pixel = number / terms / convolutions;
-    const char axis = in_entry < header_.nx ? 'x' : in_entry < header_.nx + header_.ny ? 'y' : 't';
-    const int before = axis == 'x' ? 0 : axis == 'y' ? header_.nx : header_.nx + header_.ny;
-    return corrupt_file(
-        "kernel bank: w%c[%d] of pixel (%d, %d), convolution %d, term %d is %g; taps must be "
-        "finite and at most %g",
-        axis, in_entry - before, static_cast<int>(pixel % width), static_cast<int>(pixel / width),
-        static_cast<int>(number / terms % convolutions), static_cast<int>(number % terms),
-        static_cast<double>(tap), static_cast<double>(kMaxFileTap));
-  }
   buffered_ = count;
   next_entry_ = buffer_;
   return {};
@@ -161,6 +161,20 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
   if (buffered_ == 0) OCELLUS_TRY(fill());
   const float* const from_y = next_entry_ + header_.nx;
   const float* const from_t = from_y + header_.ny;
+  if (const BadTap bad = find_bad_tap(header_, next_entry_, from_y, from_t); bad.axis != nullptr) {
+    buffered_ = 0;  // all further calls find that entries are missing
+    const std::uint64_t number = header_.entries() - left_;
+    const auto terms = static_cast<std::uint64_t>(header_.terms);
+    const auto convolutions = static_cast<std::uint64_t>(header_.convolutions);
+    const auto width = static_cast<std::uint64_t>(header_.size.width);
+    const std::uint64_t pixel = number / terms / convolutions;
+    return corrupt_file(
+        "kernel bank: %s[%d] of pixel (%d, %d), convolution %d, term %d is %g; taps must be "
+        "finite and at most %g",
+        bad.axis, bad.index, static_cast<int>(pixel % width), static_cast<int>(pixel / width),
+        static_cast<int>(number / terms % convolutions), static_cast<int>(number % terms),
+        bad.value, static_cast<double>(kMaxFileTap));
+  }
   std::copy(next_entry_, from_y, wx);
   std::copy(from_y, from_t, wy);
   std::copy(from_t, from_t + header_.nt, wt);
@@ -171,11 +185,9 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
 }
 
 Expected<void> KernelBankFile::finish() noexcept {
-  for (;;) {
-    left_ -= static_cast<std::uint64_t>(std::exchange(buffered_, 0));
-    if (left_ == 0) return {};
-    OCELLUS_TRY(fill());
-  }
+  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+  while (left_ > 0) OCELLUS_TRY(next(wx, wy, wt));
+  return {};
 }
 
 Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& bank) noexcept {
@@ -200,24 +212,15 @@ Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& 
 Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const float* wt) noexcept {
   if (missing_ == 0)
     return invalid_argument("kernel bank: there are more taps than the bank's sizes need");
-  const struct {
-    const char* name;
-    const float* taps;
-    int count;
-  } axes[] = {{"wx", wx, bank_.nx}, {"wy", wy, bank_.ny}, {"wt", wt, bank_.nt}};
-  for (const auto& axis : axes) {
-    for (int i = 0; i < axis.count; ++i) {
-      if (std::fabs(axis.taps[i]) <= kMaxFileTap) continue;  // false for NaN
-      return invalid_argument(
-          "kernel bank: %s[%d] of kernel %llu is %g; taps must be finite and at most %g", axis.name,
-          i, static_cast<unsigned long long>(bank_.entries() - missing_),
-          static_cast<double>(axis.taps[i]), static_cast<double>(kMaxFileTap));
-    }
+  if (const BadTap bad = find_bad_tap(bank_, wx, wy, wt); bad.axis != nullptr) {
+    return invalid_argument(
+        "kernel bank: %s[%d] of kernel %llu is %g; taps must be finite and at most %g", bad.axis,
+        bad.index, static_cast<unsigned long long>(bank_.entries() - missing_), bad.value,
+        static_cast<double>(kMaxFileTap));
   }
-  for (const auto& axis : axes) {
-    const std::size_t bytes = static_cast<std::size_t>(axis.count) * sizeof(float);
-    OCELLUS_TRY(file_.write(axis.taps, bytes));
-  }
+  OCELLUS_TRY(file_.write(wx, static_cast<std::size_t>(bank_.nx) * sizeof(float)));
+  OCELLUS_TRY(file_.write(wy, static_cast<std::size_t>(bank_.ny) * sizeof(float)));
+  OCELLUS_TRY(file_.write(wt, static_cast<std::size_t>(bank_.nt) * sizeof(float)));
   --missing_;
   return {};
 }

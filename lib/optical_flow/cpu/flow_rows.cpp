@@ -196,15 +196,6 @@ void add_increment_row(const float* increment, const float* flow, float* out, in
       increment, flow);
 }
 
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) {
-  const V least = constant(threshold);
-  const V value = constant(invalid);
-  const auto mark = [=](V c, V p) HWY_ATTR { return hn::IfThenElse(hn::Ge(c, least), p, value); };
-  map_row(width, u, mark, confidence, static_cast<const float*>(u));
-  map_row(width, v, mark, confidence, static_cast<const float*>(v));
-}
-
 // ---- the standard deviation of the flow
 
 HWY_INLINE V known(V value) {
@@ -337,7 +328,6 @@ HWY_EXPORT(normalize_row);
 HWY_EXPORT(mean_row);
 HWY_EXPORT(weighted_products_row);
 HWY_EXPORT(add_increment_row);
-HWY_EXPORT(mark_invalid_row);
 HWY_EXPORT(gradient_row);
 HWY_EXPORT(flow_residual_row);
 HWY_EXPORT(known_flow_row);
@@ -375,10 +365,6 @@ void weighted_products_row(const ResidualRow& row, float* const* out, int width)
 }
 void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(add_increment_row)(increment, flow, out, width);
-}
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(mark_invalid_row)(confidence, threshold, invalid, u, v, width);
 }
 void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(gradient_row)(rows, ix, iy, width);

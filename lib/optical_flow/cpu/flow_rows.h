@@ -72,9 +72,6 @@ void weighted_products_row(const ResidualRow& row, float* const* out, int width)
 
 /// out = flow + increment, with the increment clamped to +-1 pixel.
 void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept;
-/// Writes `invalid` to u and v where the confidence is below the threshold.
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) noexcept;
 
 // ---- the standard deviation of the flow
 

@@ -46,13 +46,9 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       builder.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
   const auto rows = static_cast<std::size_t>(plan_.support.height);
   if (per_pixel()) {
-    const std::size_t element = coefficient_bytes(plan_.storage);
-    bank_row_bytes_ =
-        static_cast<std::size_t>(blocks_) *
-        ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms) *
-        element;
-    ring_row_bytes_ = static_cast<std::size_t>(blocks_) *
-                      ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
+    const std::size_t value = static_cast<std::size_t>(blocks_) * coefficient_bytes(plan_.storage);
+    bank_row_bytes_ = taps_per_block() * value;
+    ring_row_bytes_ = static_cast<std::size_t>(plan_.nt * pairs() * kRingBlock) * value;
     bank_ = builder.take<char>(rows * bank_row_bytes_);
     ring_ = builder.take<char>(rows * ring_row_bytes_);
     image_.stride = row_stride(plan_.size.width + 3 * kMargin);
@@ -78,7 +74,7 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
   }
   // The number of shared passes is known only after the kernels were read. Reserve memory for the
   // largest possible number.
-  const auto kernels = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
+  const auto kernels = static_cast<std::size_t>(pairs());
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(w)];
     if (!per_pixel()) {
@@ -110,10 +106,8 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
                                           KernelNoise& noise) noexcept {
-  const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
-  const std::size_t per_block =
-      ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms);
+  const std::size_t per_block = taps_per_block();
   const std::size_t element = coefficient_bytes(plan_.storage);
   const auto aligned_delete = [](float* block) {
     ::operator delete[](block, std::align_val_t{kMemoryAlignment});
@@ -131,7 +125,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
     for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
     for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
     const bool ends_block = x % kRingBlock == kRingBlock - 1 || x == plan_.support.width - 1;
-    if (pair < pairs - 1 || !ends_block) return;
+    if (pair < pairs() - 1 || !ends_block) return;
     const std::size_t index = static_cast<std::size_t>(x / kRingBlock) * per_block;
     store_coefficients(plan_.storage, block.get(), per_block,
                        bank_ + static_cast<std::size_t>(y) * bank_row_bytes_ + index * element);
@@ -141,9 +135,12 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
 }
 
 void KernelFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
-  steps[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
-  steps[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
-  if (plan_.deviation) steps[2] = {&KernelFlow::run_finish, &contexts[2], finish_bands_.count()};
+  const int parts[] = {ingest_bands_.count(), convolve_bands_.count() + solve_bands_.count(),
+                       finish_bands_.count()};
+  for (int s = 0; s < method_steps(); ++s) {
+    contexts[s].index = s;
+    steps[s] = {&KernelFlow::run, &contexts[s], parts[s]};
+  }
 }
 
 void KernelFlow::order_parts() noexcept {
@@ -163,10 +160,22 @@ void KernelFlow::order_parts() noexcept {
   while (solved < solve_bands_.count()) parts_[next++] = {true, solved++};
 }
 
-void KernelFlow::run_ingest(void* context, int part, int) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+void KernelFlow::run(void* context, int part, int worker) noexcept {
+  const StepContext& at = *static_cast<StepContext*>(context);
+  FrameJob& frame = *at.frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  self.ingest(frame, self.ingest_bands_.begin(part), self.ingest_bands_.end(part));
+  const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
+  if (at.index == 0)
+    return self.ingest(frame, self.ingest_bands_.begin(part), self.ingest_bands_.end(part));
+  if (frame.bad.load(std::memory_order_relaxed)) return;
+  if (at.index == 2)
+    return self.finish(frame, self.finish_bands_.begin(part), self.finish_bands_.end(part),
+                       scratch);
+  const Part& what = self.parts_[part];
+  if (what.solve)
+    self.solve(frame, what.band, scratch);
+  else
+    self.convolve(frame, what.band, scratch);
 }
 
 void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
@@ -178,27 +187,10 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
       finite &= convert_row(in, plan_.format, row, plan_.size.width);
       replicate_edges(row, plan_.size.width, left_, right_);
     } else {
-      char* row = frames_kept_ + (static_cast<std::size_t>(history_.head()) *
-                                      static_cast<std::size_t>(plan_.size.height) +
-                                  static_cast<std::size_t>(y)) *
-                                     kept_stride_;
-      finite &= copy_row(in, plan_.format, row, plan_.size.width);
+      finite &= copy_row(in, plan_.format, kept_row(history_.head(), y), plan_.size.width);
     }
   }
   if (!finite) mark_bad(frame);
-}
-
-void KernelFlow::run_part(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  if (frame.bad.load(std::memory_order_relaxed)) return;
-  const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
-  const Part& what = self.parts_[part];
-  if (what.solve) {
-    self.solve(frame, what.band, scratch);
-  } else {
-    self.convolve(frame, what.band, scratch);
-  }
 }
 
 void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
@@ -299,12 +291,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
     for (; next <= clamp_row(center + below_); ++next) {
       const void* rows[kMaxKernelTaps];
       for (int tau = 0; tau < plan_.nt; ++tau) {
-        rows[tau] = frames_kept_ +
-                    (static_cast<std::size_t>(history_.ring_index(tau)) *
-                         static_cast<std::size_t>(plan_.size.height) +
-                     static_cast<std::size_t>(next)) *
-                        kept_stride_ +
-                    static_cast<std::size_t>(first) * pixel;
+        rows[tau] =
+            kept_row(history_.ring_index(tau), next) + static_cast<std::size_t>(first) * pixel;
       }
       temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums,
                         last - first);
@@ -353,14 +341,6 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
   else
     solve_planes(plan_, planes, invalid_value(plan_), scratch.sweep, begin, end,
                  frame.out.planes.data());
-}
-
-void KernelFlow::run_finish(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  if (frame.bad.load(std::memory_order_relaxed)) return;
-  self.finish(frame, self.finish_bands_.begin(part), self.finish_bands_.end(part),
-              self.scratch_[static_cast<std::size_t>(worker)]);
 }
 
 void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {

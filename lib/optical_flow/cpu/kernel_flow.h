@@ -33,9 +33,7 @@ class KernelFlow final : public FlowOperator {
 
   Expected<void> load_per_pixel(const KernelConfig& kernels, KernelNoise& noise) noexcept;
 
-  static void run_ingest(void* context, int part, int worker) noexcept;
-  static void run_part(void* context, int part, int worker) noexcept;
-  static void run_finish(void* context, int part, int worker) noexcept;
+  static void run(void* context, int part, int worker) noexcept;
   void convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
   void solve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
   void finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
@@ -46,6 +44,11 @@ class KernelFlow final : public FlowOperator {
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
 
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  /// Of convolution and term.
+  int pairs() const noexcept { return plan_.convolutions * plan_.terms; }
+  std::size_t taps_per_block() const noexcept {
+    return static_cast<std::size_t>((plan_.nx + plan_.ny + plan_.nt) * pairs() * kRingBlock);
+  }
   /// Destination of row y of each convolution: the derivative planes, or scratch memory that
   /// `give_rows` copies to the output planes.
   void result_rows(const Scratch& scratch, int y, float** rows) const noexcept;
@@ -69,6 +72,9 @@ class KernelFlow final : public FlowOperator {
   DeviationModel deviation_{};
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
+  char* kept_row(int frame, int y) const noexcept {
+    return frames_kept_ + static_cast<std::size_t>(frame * plan_.size.height + y) * kept_stride_;
+  }
 
   // Over the support; optical flow only.
   std::array<FloatPlane, 3> derivatives_;

@@ -21,17 +21,10 @@ std::size_t floats(int count) {
 
 PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
                          const KernelConfig* kernels) noexcept
-    : FlowOperator(plan, workers, kernels), pyramid_(plan), levels_(plan.levels) {
+    : FlowOperator(plan, workers, kernels), pyramid_(plan) {
   contrast_box_.set_box(kContrastRadius);
   smoothing_.set_box(plan.pyramid.smoothing_size / 2);
   presmoothing_.set(kPresmoothingRadius, pyramid_.presmoothing.data());
-  for (int l = 0; l < levels_; ++l) {
-    const auto i = floats(l);
-    full_bands_[i] = Bands::cut(plan.level_size[i].height, workers, 3, 16);
-    region_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 3, 16);
-    refine_bands_[i] = Bands::cut(pyramid_.region[i].height, workers, 1, 16);
-  }
-  finish_bands_ = Bands::cut(plan.roi.height, workers, 3, 16);
   if (plan.deviation) deviation_ = pyramid_deviation(plan, pyramid_);
 }
 
@@ -47,7 +40,7 @@ PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, in
 }
 
 void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
-  for (int l = 0; l < levels_; ++l) {
+  for (int l = 0; l < plan_.levels; ++l) {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
     raw_[i] = take_plane(builder, size.width, size.height, false);
@@ -84,31 +77,25 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   }
 }
 
-Expected<void> PyramidFlow::load(const KernelConfig&) noexcept {
-  return {};
-}
-
-const Bands& PyramidFlow::bands_of(StepKind kind, int level) const noexcept {
-  if (kind == StepKind::kFinish) return finish_bands_;
-  if (kind >= StepKind::kCandidates && kind <= StepKind::kGuidedMedian)
-    return refine_bands_[floats(level)];
-  return kind <= StepKind::kPresmooth ? full_bands_[floats(level)] : region_bands_[floats(level)];
-}
-
-/// Whether the parts of a step are those of all levels, one after the other.
-bool PyramidFlow::is_of_all_levels(StepKind kind) noexcept {
-  return kind >= StepKind::kHighpass && kind <= StepKind::kPresmooth;
+Bands PyramidFlow::bands_of(StepKind kind, int level) const noexcept {
+  const bool variational = kind >= StepKind::kCandidates && kind <= StepKind::kGuidedMedian;
+  const int rows = kind == StepKind::kFinish      ? plan_.roi.height
+                   : kind <= StepKind::kPresmooth ? plan_.level_size[floats(level)].height
+                                                  : pyramid_.region[floats(level)].height;
+  // Of the variational solver: one for each worker, because a band computes what it needs of its
+  // neighbors.
+  return Bands::cut(rows, workers_, variational ? 1 : 3, 16);
 }
 
 void PyramidFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const Step& step = pyramid_.steps[s];
     contexts[s].index = s;
+    // The parts of some steps are those of all levels, one after the other.
+    const bool all = step.kind >= StepKind::kHighpass && step.kind <= StepKind::kPresmooth;
     int parts = 0;
-    if (is_of_all_levels(step.kind))
-      for (int l = 0; l < levels_; ++l) parts += bands_of(step.kind, l).count();
-    else
-      parts = bands_of(step.kind, step.level).count();
+    for (int l = step.level; l < (all ? plan_.levels : step.level + 1); ++l)
+      parts += bands_of(step.kind, l).count();
     steps[s] = {&PyramidFlow::run, &contexts[s], parts};
   }
 }
@@ -127,10 +114,11 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   PyramidFlow& self = *static_cast<PyramidFlow*>(frame.owner);
   Step step = self.pyramid_.steps[at.index];
   if (step.kind != StepKind::kIngest && frame.bad.load(std::memory_order_relaxed)) return;
-  if (is_of_all_levels(step.kind))
-    for (step.level = 0; part >= self.full_bands_[floats(step.level)].count(); ++step.level)
-      part -= self.full_bands_[floats(step.level)].count();
-  const Bands& bands = self.bands_of(step.kind, step.level);
+  Bands bands = self.bands_of(step.kind, step.level);
+  while (part >= bands.count()) {  // a step of all levels
+    part -= bands.count();
+    bands = self.bands_of(step.kind, ++step.level);
+  }
   (self.*kFunctions[static_cast<std::size_t>(step.kind)])(
       frame, step, bands.begin(part), bands.end(part), self.scratch_[floats(worker)]);
 }
@@ -235,7 +223,7 @@ void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
-  if (step.level == levels_ - 1) {
+  if (step.level == plan_.levels - 1) {
     for (int y = begin; y < end; ++y) {
       for (const Plane& plane : out) {
         std::fill_n(plane.row(y), region.width, 0.0f);

@@ -40,15 +40,13 @@ class PyramidFlow final : public FlowOperator {
   };
 
   void layout_method(LayoutBuilder& builder) noexcept override;
-  Expected<void> load(const KernelConfig& kernels) noexcept override;
   int method_steps() const noexcept override { return pyramid_.step_count; }
   void build_method(JobStep* steps, StepContext* contexts) noexcept override;
 
   Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
-  const Bands& bands_of(StepKind kind, int level) const noexcept;
-  static bool is_of_all_levels(StepKind kind) noexcept;
+  Bands bands_of(StepKind kind, int level) const noexcept;
 
   /// A step on rows `begin` to `end` - 1.
   using StepFunction = void (PyramidFlow::*)(FrameJob& frame, const Step& step, int begin, int end,
@@ -78,13 +76,6 @@ class PyramidFlow final : public FlowOperator {
   void add_means(int level, int& next, int end, const RowRing& mean) const noexcept;
 
   PyramidPlan pyramid_;
-  int levels_;
-  std::array<Bands, kMaxPyramidLevels> full_bands_{};
-  std::array<Bands, kMaxPyramidLevels> region_bands_{};
-  /// Of the variational solver: one for each worker, because a band computes what it needs of its
-  /// neighbors.
-  std::array<Bands, kMaxPyramidLevels> refine_bands_{};
-  Bands finish_bands_;
 
   SymmetricTaps contrast_box_;
   SymmetricTaps presmoothing_;
