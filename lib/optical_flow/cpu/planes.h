@@ -10,7 +10,7 @@
 
 namespace ocellus::detail {
 
-/// A plane of floats with room before and after each row.
+/// A plane of floats. Those of the pyramid have kMargin floats before and after each row.
 struct FloatPlane {
   static constexpr int kMargin = 16;
 

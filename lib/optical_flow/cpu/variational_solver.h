@@ -19,16 +19,15 @@ inline void extend_flow_row(float* row, int width) noexcept {
   replicate_edges(row, width, kGuidedReach, kGuidedReach);
 }
 
-/// The planes of a level. Their pixel (0, 0) is (x, y) of the image. Rows of the flow and of the
-/// guide repeat their ends kGuidedReach times.
+/// The planes of a level. Their pixel (0, 0) is the first one of `region`. Rows of the flow and of
+/// the guide repeat their ends kGuidedReach times.
 struct VariationalLevel {
   WarpSource next;        ///< the whole next frame
   FloatPlane reference;   ///< the frame whose flow is computed, smoothed like the next one
   FloatPlane guide;       ///< the same frame before it was smoothed
   FloatPlane residual;    ///< of the last warp
   FloatPlane confidence;  ///< its origin is null on all levels but the finest
-  Rect region;
-
+  Rect region;            ///< of the image
   float smoothness;
   int half_sweeps;
   int reweightings;
@@ -52,8 +51,9 @@ struct VariationalScratch {
 /// Computes rows [begin, end) of a step:
 ///
 ///     kCandidates    gives pixels the flow of a neighbor that fits better
-///     kRefine        one warp; the last one of a level keeps its residual and has no median
-///     kGuidedMedian
+///     kRefine        one warp and its solution; the last one of a level keeps its residual and
+///                    has no median
+///     kGuidedMedian  takes the median of the flow of pixels that look alike
 void variational_step(const PyramidStep& step, const VariationalLevel& level, const FlowPlanes& in,
                       const FlowPlanes& out, int begin, int end,
                       const VariationalScratch& scratch) noexcept;
