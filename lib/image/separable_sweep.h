@@ -6,13 +6,15 @@
 
 #include "core/layout_builder.h"
 #include "image/separable_filter.h"
+#include "ocellus/frame.h"
 
 namespace ocellus::detail {
 
 inline constexpr int kMaxSweepRadius = 15;
 inline constexpr int kMaxSweepPlanes = 5;
 
-/// Private buffers of one worker, for rows of at most the width given to `layout`.
+/// Private buffers of one worker, for planes of at most the width, filters of at most the radius,
+/// and at most the number of planes given to `layout`.
 struct SweepScratch {
   static constexpr int kMargin = 16;
 
@@ -23,9 +25,12 @@ struct SweepScratch {
 
   void layout(LayoutBuilder& builder, int width, int radius, int planes) noexcept {
     stride = row_stride(width + 2 * kMargin);
-    source = builder.take<float>(stride);
+    source = builder.take<float>(static_cast<std::size_t>(planes) * stride);
     filtered = builder.take<float>(static_cast<std::size_t>(planes * (2 * radius + 1)) * stride);
     result = builder.take<float>(static_cast<std::size_t>(planes) * stride);
+  }
+  float* result_row(int plane) const noexcept {
+    return result + static_cast<std::size_t>(plane) * stride;
   }
 };
 
@@ -46,38 +51,54 @@ struct SymmetricTaps {
   }
 };
 
-/// Filters rows [begin, end) of `planes` planes of width x height; the edges are repeated. `fill(y,
-/// p, row)` must write row y of plane p. It is called once for each row, in ascending order.
-/// `emit(y, rows)` receives the filtered row y of all planes.
+/// Filters the rows around those of `part`, a region of planes of `size`, along x. Outside the
+/// planes, the nearest row and column are repeated. `fill(y, rows)` must write row y of all planes.
+/// It is called once for each row, in ascending order. `emit(y, rows)` is called for each row of
+/// `part`: rows[p] are the rows of plane p that the filter's taps meet, from top to bottom.
+template <typename Fill, typename Emit>
+void sweep_rows(ImageSize size, const Rect& part, int planes, const SymmetricTaps& filter,
+                const SweepScratch& scratch, Fill&& fill, Emit&& emit) noexcept {
+  const int radius = filter.radius;
+  const int window = 2 * radius + 1;
+  float* source[kMaxSweepPlanes];
+  for (int p = 0; p < planes; ++p)
+    source[p] = scratch.source + static_cast<std::size_t>(p) * scratch.stride + scratch.kMargin;
+  const auto filtered = [&](int y, int p) {
+    return scratch.filtered + static_cast<std::size_t>(p * window + y % window) * scratch.stride;
+  };
+  const auto clamp_row = [&](int y) { return std::clamp(y, 0, size.height - 1); };
+  int next = clamp_row(part.y - radius);
+  for (int y = part.y; y < part.y + part.height; ++y) {
+    for (; next <= clamp_row(y + radius); ++next) {
+      fill(next, source);
+      for (int p = 0; p < planes; ++p) {
+        replicate_edges(source[p], size.width, radius, radius);
+        filter_row_symmetric(source[p] + part.x, filter.weight, radius, filtered(next, p),
+                             part.width);
+      }
+    }
+    const float* rows[kMaxSweepPlanes][2 * kMaxSweepRadius + 1];
+    for (int p = 0; p < planes; ++p)
+      for (int k = 0; k < window; ++k) rows[p][k] = filtered(clamp_row(y + k - radius), p);
+    emit(y, rows);
+  }
+}
+
+/// Filters rows [begin, end) of `planes` planes of width x height along both axes. `fill` is that
+/// of sweep_rows. `emit(y, rows)` receives the filtered row y of all planes.
 template <typename Fill, typename Emit>
 void sweep_separable(int width, int height, int begin, int end, int planes,
                      const SymmetricTaps& filter, const SweepScratch& scratch, Fill&& fill,
                      Emit&& emit) noexcept {
-  const int size = 2 * filter.radius + 1;
-  float* source = scratch.source + SweepScratch::kMargin;
   float* result[kMaxSweepPlanes];
-  for (int p = 0; p < planes; ++p)
-    result[p] = scratch.result + static_cast<std::size_t>(p) * scratch.stride;
-  const auto filtered = [&](int y, int p) {
-    return scratch.filtered + static_cast<std::size_t>(p * size + y % size) * scratch.stride;
-  };
-  const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
-  int next = clamp_row(begin - filter.radius);
-  for (int y = begin; y < end; ++y) {
-    for (; next <= clamp_row(y + filter.radius); ++next) {
-      for (int p = 0; p < planes; ++p) {
-        fill(next, p, source);
-        replicate_edges(source, width, filter.radius, filter.radius);
-        filter_row_symmetric(source, filter.weight, filter.radius, filtered(next, p), width);
-      }
-    }
-    for (int p = 0; p < planes; ++p) {
-      const float* rows[2 * kMaxSweepRadius + 1];
-      for (int k = 0; k < size; ++k) rows[k] = filtered(clamp_row(y + k - filter.radius), p);
-      filter_column(rows, filter.taps, size, result[p], width, false);
-    }
-    emit(y, result);
-  }
+  for (int p = 0; p < planes; ++p) result[p] = scratch.result_row(p);
+  sweep_rows({width, height}, {0, begin, width, end - begin}, planes, filter, scratch, fill,
+             [&](int y, const auto& rows) {
+               for (int p = 0; p < planes; ++p)
+                 filter_column(rows[p], filter.taps, 2 * filter.radius + 1, result[p], width,
+                               false);
+               emit(y, result);
+             });
 }
 
 }  // namespace ocellus::detail

@@ -3,45 +3,75 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <utility>
+#include <cstring>
+#include <memory>
+#include <new>
 
 #include "core/failure.h"
 #include "kernel_bank_generated.h"
+#include "ocellus/kernel_taps.h"
+#include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "taps are in files as in memory");
 
+/// The numbers that file and configuration share.
+constexpr struct {
+  const char* name;
+  int KernelBankHeader::*in_file;
+  int KernelConfig::*in_config;
+  int most;
+} kFields[] = {
+    {"nx", &KernelBankHeader::nx, &KernelConfig::nx, kMaxKernelTaps},
+    {"ny", &KernelBankHeader::ny, &KernelConfig::ny, kMaxKernelTaps},
+    {"nt", &KernelBankHeader::nt, &KernelConfig::nt, kMaxKernelTaps},
+    {"convolutions", &KernelBankHeader::convolutions, &KernelConfig::convolutions,
+     kMaxConvolutions},
+    {"terms", &KernelBankHeader::terms, &KernelConfig::terms, kMaxKernelTerms},
+};
+
+Expected<void> check_field(const char* name, std::int64_t value, int low, int high) noexcept {
+  if (value >= low && value <= high) return {};
+  return corrupt_file("kernel bank: %s is %lld; it must be %d to %d", name,
+                      static_cast<long long>(value), low, high);
+}
+
 /// Checks the ranges. `width` and `height` are those of the table: 0x0 for a uniform bank.
 Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
                           std::int64_t height) noexcept {
+  for (const auto& field : kFields)
+    OCELLUS_TRY(check_field(field.name, bank.*field.in_file, 1, field.most));
   const bool per_pixel = bank.form == KernelForm::kPerPixel;
+  const int least = per_pixel ? 1 : 0;
   const int most = per_pixel ? kMaxImageSide : 0;
+  OCELLUS_TRY(check_field("width", width, least, most));
+  return check_field("height", height, least, most);
+}
+
+/// A tap that is not finite or too large.
+struct BadTap {
+  const char* axis;  // null: there is none
+  int index;
+  double value;
+};
+BadTap find_bad_tap(const KernelBankHeader& bank, const float* wx, const float* wy,
+                    const float* wt) noexcept {
   const struct {
     const char* name;
-    std::int64_t value;
-    int low;
-    int high;
-  } fields[] = {
-      {"nx", bank.nx, 1, kMaxKernelTaps},
-      {"ny", bank.ny, 1, kMaxKernelTaps},
-      {"nt", bank.nt, 1, kMaxKernelTaps},
-      {"convolutions", bank.convolutions, 1, kMaxConvolutions},
-      {"terms", bank.terms, 1, kMaxKernelTerms},
-      {"width", width, per_pixel ? 1 : 0, most},
-      {"height", height, per_pixel ? 1 : 0, most},
-  };
-  for (const auto& field : fields) {
-    if (field.value >= field.low && field.value <= field.high) continue;
-    return corrupt_file("kernel bank: %s is %lld; it must be %d to %d", field.name,
-                        static_cast<long long>(field.value), field.low, field.high);
-  }
+    const float* taps;
+    int count;
+  } axes[] = {{"wx", wx, bank.nx}, {"wy", wy, bank.ny}, {"wt", wt, bank.nt}};
+  for (const auto& axis : axes)
+    for (int i = 0; i < axis.count; ++i)
+      if (!(std::fabs(axis.taps[i]) <= kMaxFileTap))
+        return {axis.name, i, static_cast<double>(axis.taps[i])};
   return {};
 }
 
-}  // namespace
-
+/// Checks the table. `bytes` are the file up to the taps, aligned to 8 bytes. `model` is the header
+/// parsed from them. Errors: CorruptFile.
 Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
                                                     const ModelHeader& model) noexcept {
   OCELLUS_TRY_ASSIGN(verified, model_table<file::KernelBank>(kKernelBankKind, bytes, model));
@@ -77,6 +107,8 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   return header;
 }
 
+}  // namespace
+
 Expected<void> KernelBankFile::open(const char* path) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("kernels.path is empty; it must name a kernel bank file");
@@ -96,22 +128,11 @@ Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size)
                             per_pixel ? "uniform" : "per pixel",
                             per_pixel ? "per pixel" : "uniform");
   }
-  const struct {
-    const char* name;
-    int in_file;
-    int in_config;
-  } fields[] = {
-      {"nx", header_.nx, config.nx},
-      {"ny", header_.ny, config.ny},
-      {"nt", header_.nt, config.nt},
-      {"convolutions", header_.convolutions, config.convolutions},
-      {"terms", header_.terms, config.terms},
-  };
-  for (const auto& field : fields) {
-    if (field.in_file == field.in_config) continue;
+  for (const auto& field : kFields) {
+    if (header_.*field.in_file == config.*field.in_config) continue;
     return invalid_argument(
         "kernels.%s is %d, but the kernel bank file has %d; set it to the file's value", field.name,
-        field.in_config, field.in_file);
+        config.*field.in_config, header_.*field.in_file);
   }
   if (header_.form == KernelForm::kPerPixel && size != header_.size) {
     return invalid_argument(
@@ -127,30 +148,9 @@ Expected<void> KernelBankFile::fill() noexcept {
       std::min<std::uint64_t>(left_, static_cast<std::uint64_t>(kBufferFloats / entry)));
   const std::size_t bytes =
       static_cast<std::size_t>(count) * static_cast<std::size_t>(entry) * sizeof(float);
-  const std::uint64_t first = header_.tap_bytes() - file_.left();
   if (file_.left() != left_ * static_cast<std::uint64_t>(entry) * sizeof(float))
     return corrupt_file("kernel bank: damaged; an earlier call has reported the error");
   OCELLUS_TRY(file_.read(buffer_, bytes));
-  for (int i = 0; i < count * entry; ++i) {
-    const float tap = buffer_[i];
-    if (std::fabs(tap) <= kMaxFileTap) continue;  // false for NaN
-    // Position of the tap, computed from its index in the whole bank.
-    const std::uint64_t index = first / sizeof(float) + static_cast<std::uint64_t>(i);
-    const auto in_entry = static_cast<int>(index % static_cast<std::uint64_t>(entry));
-    const std::uint64_t number = index / static_cast<std::uint64_t>(entry);
-    const auto terms = static_cast<std::uint64_t>(header_.terms);
-    const auto convolutions = static_cast<std::uint64_t>(header_.convolutions);
-    const auto width = static_cast<std::uint64_t>(header_.size.width);
-    const std::uint64_t pixel = number / terms / convolutions;
-    const char axis = in_entry < header_.nx ? 'x' : in_entry < header_.nx + header_.ny ? 'y' : 't';
-    const int before = axis == 'x' ? 0 : axis == 'y' ? header_.nx : header_.nx + header_.ny;
-    return corrupt_file(
-        "kernel bank: w%c[%d] of pixel (%d, %d), convolution %d, term %d is %g; taps must be "
-        "finite and at most %g",
-        axis, in_entry - before, static_cast<int>(pixel % width), static_cast<int>(pixel / width),
-        static_cast<int>(number / terms % convolutions), static_cast<int>(number % terms),
-        static_cast<double>(tap), static_cast<double>(kMaxFileTap));
-  }
   buffered_ = count;
   next_entry_ = buffer_;
   return {};
@@ -161,6 +161,20 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
   if (buffered_ == 0) OCELLUS_TRY(fill());
   const float* const from_y = next_entry_ + header_.nx;
   const float* const from_t = from_y + header_.ny;
+  if (const BadTap bad = find_bad_tap(header_, next_entry_, from_y, from_t); bad.axis != nullptr) {
+    buffered_ = 0;  // all further calls find that entries are missing
+    const std::uint64_t number = header_.entries() - left_;
+    const auto terms = static_cast<std::uint64_t>(header_.terms);
+    const auto convolutions = static_cast<std::uint64_t>(header_.convolutions);
+    const auto width = static_cast<std::uint64_t>(header_.size.width);
+    const std::uint64_t pixel = number / terms / convolutions;
+    return corrupt_file(
+        "kernel bank: %s[%d] of pixel (%d, %d), convolution %d, term %d is %g; taps must be "
+        "finite and at most %g",
+        bad.axis, bad.index, static_cast<int>(pixel % width), static_cast<int>(pixel / width),
+        static_cast<int>(number / terms % convolutions), static_cast<int>(number % terms),
+        bad.value, static_cast<double>(kMaxFileTap));
+  }
   std::copy(next_entry_, from_y, wx);
   std::copy(from_y, from_t, wy);
   std::copy(from_t, from_t + header_.nt, wt);
@@ -171,11 +185,9 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
 }
 
 Expected<void> KernelBankFile::finish() noexcept {
-  for (;;) {
-    left_ -= static_cast<std::uint64_t>(std::exchange(buffered_, 0));
-    if (left_ == 0) return {};
-    OCELLUS_TRY(fill());
-  }
+  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+  while (left_ > 0) OCELLUS_TRY(next(wx, wy, wt));
+  return {};
 }
 
 Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& bank) noexcept {
@@ -200,24 +212,15 @@ Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& 
 Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const float* wt) noexcept {
   if (missing_ == 0)
     return invalid_argument("kernel bank: there are more taps than the bank's sizes need");
-  const struct {
-    const char* name;
-    const float* taps;
-    int count;
-  } axes[] = {{"wx", wx, bank_.nx}, {"wy", wy, bank_.ny}, {"wt", wt, bank_.nt}};
-  for (const auto& axis : axes) {
-    for (int i = 0; i < axis.count; ++i) {
-      if (std::fabs(axis.taps[i]) <= kMaxFileTap) continue;  // false for NaN
-      return invalid_argument(
-          "kernel bank: %s[%d] of kernel %llu is %g; taps must be finite and at most %g", axis.name,
-          i, static_cast<unsigned long long>(bank_.entries() - missing_),
-          static_cast<double>(axis.taps[i]), static_cast<double>(kMaxFileTap));
-    }
+  if (const BadTap bad = find_bad_tap(bank_, wx, wy, wt); bad.axis != nullptr) {
+    return invalid_argument(
+        "kernel bank: %s[%d] of kernel %llu is %g; taps must be finite and at most %g", bad.axis,
+        bad.index, static_cast<unsigned long long>(bank_.entries() - missing_), bad.value,
+        static_cast<double>(kMaxFileTap));
   }
-  for (const auto& axis : axes) {
-    const std::size_t bytes = static_cast<std::size_t>(axis.count) * sizeof(float);
-    OCELLUS_TRY(file_.write(axis.taps, bytes));
-  }
+  OCELLUS_TRY(file_.write(wx, static_cast<std::size_t>(bank_.nx) * sizeof(float)));
+  OCELLUS_TRY(file_.write(wy, static_cast<std::size_t>(bank_.ny) * sizeof(float)));
+  OCELLUS_TRY(file_.write(wt, static_cast<std::size_t>(bank_.nt) * sizeof(float)));
   --missing_;
   return {};
 }
@@ -232,3 +235,22 @@ Expected<void> KernelBankWriter::finish() noexcept {
 }
 
 }  // namespace ocellus::detail
+
+namespace ocellus {
+
+Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
+  const std::unique_ptr<detail::KernelBankFile> file(new (std::nothrow) detail::KernelBankFile);
+  if (!file) return detail::no_memory_for_kernels();
+  OCELLUS_TRY(file->open(path));
+  const detail::KernelBankHeader& header = file->header();
+  KernelFileInfo info;
+  info.kernels.form = header.form;
+  info.kernels.origin = KernelOrigin::kFile;
+  for (const auto& field : detail::kFields) info.kernels.*field.in_config = header.*field.in_file;
+  if (header.form == KernelForm::kPerPixel) info.size = header.size;
+  info.tap_bytes = header.tap_bytes();
+  std::memcpy(info.note, header.note, sizeof(info.note));
+  return info;
+}
+
+}  // namespace ocellus

@@ -109,9 +109,4 @@ class KernelBankWriter {
   ModelWriter file_;
 };
 
-/// Checks the table. `bytes` are the file up to the taps, aligned to 8 bytes. `model` is the header
-/// parsed from them. Errors: CorruptFile.
-Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
-                                                    const ModelHeader& model) noexcept;
-
 }  // namespace ocellus::detail

@@ -66,6 +66,18 @@ Check check_kernels(const KernelConfig& kernels, ImageSize size) noexcept {
       static_cast<int>(kernels.origin));
 }
 
+/// A plan with the members that all configurations have.
+template <typename Config>
+OpticalFlowPlan begin_plan(const Config& config, PixelFormat format) noexcept {
+  OpticalFlowPlan plan;
+  plan.size = config.size;
+  plan.input_format = format;
+  plan.format = luma_format(format);
+  plan.roi = whole_or(config.roi, config.size);
+  plan.depth = config.depth;
+  return plan;
+}
+
 void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
                  OpticalFlowPlan& plan) noexcept {
   const bool part = kernels.image != ImageSize{};
@@ -131,12 +143,7 @@ Rect grow(const Rect& rect, int by, ImageSize size) noexcept {
 Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   OCELLUS_TRY(check_geometry(config.size, config.format, config.roi, config.depth));
   OCELLUS_TRY(check_options(OpticalFlowConfig::options(), &config));
-  OpticalFlowPlan plan;
-  plan.size = config.size;
-  plan.input_format = config.format;
-  plan.format = luma_format(config.format);
-  plan.roi = whole_or(config.roi, config.size);
-  plan.depth = config.depth;
+  OpticalFlowPlan plan = begin_plan(config, config.format);
   plan.method = config.method;
   set_window(config, plan);
   plan.deviation = config.deviation;
@@ -166,14 +173,9 @@ Expected<OpticalFlowPlan> make_plan(const SpatioTemporalFilterConfig& config) no
   OCELLUS_TRY(check_geometry(config.size, config.format, config.roi, config.depth));
   OCELLUS_TRY(check_options(SpatioTemporalFilterConfig::options(), &config));
   OCELLUS_TRY(check_kernels(config.kernels, config.size));
-  OpticalFlowPlan plan;
+  OpticalFlowPlan plan = begin_plan(config, config.format);
   plan.filter_only = true;
-  plan.size = config.size;
-  plan.input_format = config.format;
-  plan.format = luma_format(config.format);
-  plan.roi = whole_or(config.roi, config.size);
   plan.support = plan.roi;
-  plan.depth = config.depth;
   set_kernels(config.kernels, config.storage, plan);
   return plan;
 }
@@ -188,14 +190,9 @@ Expected<OpticalFlowPlan> make_plan(const WindowFlowConfig& config) noexcept {
   flow.confidence_threshold = config.confidence_threshold;
   flow.invalid = config.invalid;
   OCELLUS_TRY(check_options(OpticalFlowConfig::options(), &flow));
-  OpticalFlowPlan plan;
-  plan.size = config.size;
-  plan.input_format = PixelFormat::kFloat32;
-  plan.format = PixelFormat::kFloat32;
-  plan.roi = whole_or(config.roi, config.size);
+  OpticalFlowPlan plan = begin_plan(config, PixelFormat::kFloat32);
   plan.flow = plan.roi;
   plan.support = {0, 0, config.size.width, config.size.height};
-  plan.depth = config.depth;
   set_window(config, plan);
   return plan;
 }

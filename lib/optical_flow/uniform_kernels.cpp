@@ -35,18 +35,17 @@ void UniformKernels::add(const OpticalFlowPlan& plan, int convolution, const flo
 
 Expected<void> UniformKernels::load(const OpticalFlowPlan& plan, const KernelConfig& kernels,
                                     KernelNoise& noise) noexcept {
-  OCELLUS_TRY_ASSIGN(source, KernelSource::open(kernels, plan.size));
   *this = UniformKernels{};
-  for (int c = 0; c < plan.convolutions; ++c) {
-    for (int r = 0; r < plan.terms; ++r) {
-      float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-      OCELLUS_TRY((*source)->next(wx, wy, wt));
-      noise.add(plan, c, r, wx, wy, wt);
-      for (int t = 0; t < plan.nt; ++t) wt[t] *= gray_scale(plan.format);
-      add(plan, c, wx, wy, wt);
-    }
-  }
-  return {};
+  return read_kernels(kernels, plan.size, {0, 0, 1, 1},
+                      [&](int, int, int convolution, int term, const float* wx, const float* wy,
+                          const float* wt) -> Expected<bool> {
+                        noise.add(plan, convolution, term, wx, wy, wt);
+                        float scaled[kMaxKernelTaps];
+                        for (int t = 0; t < plan.nt; ++t)
+                          scaled[t] = wt[t] * gray_scale(plan.format);
+                        add(plan, convolution, wx, wy, scaled);
+                        return true;
+                      });
 }
 
 }  // namespace ocellus::detail

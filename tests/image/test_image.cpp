@@ -194,14 +194,16 @@ TEST_P(Image, SweepsOverBandsAgree) {
           const int begin = height * b / bands;
           const int end = height * (b + 1) / bands;
           if (begin == end) continue;
-          int last_row[2] = {-1, -1};
+          int last_row = -1;
           sweep_separable(
               width, height, begin, end, 2, taps, scratch,
-              [&](int y, int p, float* row) {
-                EXPECT_GT(y, last_row[p]);
-                last_row[p] = y;
-                for (int x = 0; x < width; ++x)
-                  row[x] = static_cast<float>((p == 0 ? first : second).at(x, y));
+              [&](int y, float* const* rows) {
+                EXPECT_GT(y, last_row);
+                last_row = y;
+                for (int p = 0; p < 2; ++p) {
+                  for (int x = 0; x < width; ++x)
+                    rows[p][x] = static_cast<float>((p == 0 ? first : second).at(x, y));
+                }
               },
               [&](int y, float* const* rows) {
                 EXPECT_EQ(y, emitted++);

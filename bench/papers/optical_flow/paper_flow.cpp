@@ -131,7 +131,7 @@ class PaperKernels final : public cuda::FlowOperator {
       for (std::size_t x = 0; x < columns; ++x) {
         for (int c = 0; c < plan_.convolutions; ++c) {
           float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-          OCELLUS_TRY((*source)->next(wx, wy, wt));
+          OCELLUS_TRY((*source)->read(static_cast<int>(x), y, c, 0, wx, wy, wt));
           const int begin = strip_of(c).first;
           const auto width = static_cast<std::size_t>(strip_of(c).second);
           float* to = row.get() + static_cast<std::size_t>(begin) * taps * columns + x * width +

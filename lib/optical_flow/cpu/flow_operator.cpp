@@ -17,13 +17,10 @@ FlowOperator::FlowOperator(const OpticalFlowPlan& plan, int workers,
 
 std::unique_ptr<OperatorInstance> make_flow_cpu(const OpticalFlowPlan& plan, int workers,
                                                 const KernelConfig* kernels) noexcept {
-  std::unique_ptr<OperatorInstance> made;
-  if (plan.method == FlowMethod::kPyramid) {
-    made.reset(new (std::nothrow) PyramidFlow(plan, workers, kernels));
-  } else {
-    made.reset(new (std::nothrow) KernelFlow(plan, workers, kernels));
-  }
-  return made;
+  if (plan.method == FlowMethod::kPyramid)
+    return std::unique_ptr<OperatorInstance>(new (std::nothrow)
+                                                 PyramidFlow(plan, workers, kernels));
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) KernelFlow(plan, workers, kernels));
 }
 
 Expected<void> FlowOperator::prepare() noexcept {

@@ -16,8 +16,8 @@ class FlowOperator : public CpuOperator {
   virtual void layout_method(LayoutBuilder& builder) noexcept = 0;
   virtual int method_steps() const noexcept = 0;
   virtual void build_method(JobStep* steps, StepContext* contexts) noexcept = 0;
-  /// Called after `layout` with memory: reads the kernels.
-  virtual Expected<void> load(const KernelConfig& kernels) noexcept = 0;
+  /// Called after `layout` with memory: reads the kernels, if the method has any.
+  virtual Expected<void> load(const KernelConfig& /*kernels*/) noexcept { return {}; }
   /// Writes the invalid value to all planes.
   void write_bad(const FrameJob& frame) noexcept final;
 

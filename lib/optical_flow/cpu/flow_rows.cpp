@@ -2,58 +2,52 @@
 
 #include <cstdint>
 
-#include "image/separable_filter.h"
 #include "optical_flow/pyramid_plan.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optical_flow/cpu/flow_rows.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
-#include <hwy/highway.h>
+
+#include "optical_flow/cpu/row_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace ocellus::detail::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::CappedTag<float, kRowSlack>;
-using V = hn::Vec<D>;
 
 // ---- the window sums and the 2x2 solution
 
 void derivative_products_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
                              const float* HWY_RESTRICT it, float* const* HWY_RESTRICT out,
                              int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = lane_count();
   for (int x = 0; x < width; x += lanes) {
-    const V dx = hn::LoadU(d, ix + x);
-    const V dy = hn::LoadU(d, iy + x);
-    const V dt = hn::LoadU(d, it + x);
-    hn::StoreU(hn::Mul(dx, dx), d, out[0] + x);
-    hn::StoreU(hn::Mul(dx, dy), d, out[1] + x);
-    hn::StoreU(hn::Mul(dy, dy), d, out[2] + x);
-    hn::StoreU(hn::Mul(dx, dt), d, out[3] + x);
-    hn::StoreU(hn::Mul(dy, dt), d, out[4] + x);
+    const V dx = load(ix + x);
+    const V dy = load(iy + x);
+    const V dt = load(it + x);
+    store(hn::Mul(dx, dx), out[0] + x);
+    store(hn::Mul(dx, dy), out[1] + x);
+    store(hn::Mul(dy, dy), out[2] + x);
+    store(hn::Mul(dx, dt), out[3] + x);
+    store(hn::Mul(dy, dt), out[4] + x);
   }
 }
 
 void lucas_kanade_solve_row(const SolveRow& row) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V ridge = hn::Set(d, row.ridge);
-  const V half = hn::Set(d, 0.5f);
-  const V threshold = hn::Set(d, row.threshold);
-  const V invalid = hn::Set(d, row.invalid);
-  const V singular = hn::Set(d, kSingularRatio);
+  const int lanes = lane_count();
+  const V ridge = constant(row.ridge);
+  const V half = constant(0.5f);
+  const V threshold = constant(row.threshold);
+  const V invalid = constant(row.invalid);
+  const V singular = constant(kSingularRatio);
   for (int x = 0; x < row.width; x += lanes) {
     V sum[kProducts];
     for (int p = 0; p < kProducts; ++p)
-      sum[p] = hn::Mul(hn::Set(d, row.weight[0]), hn::LoadU(d, row.rows[p][0] + x));
+      sum[p] = hn::Mul(constant(row.weight[0]), load(row.rows[p][row.radius] + x));
     for (int k = 1; k <= row.radius; ++k) {
-      const V weight = hn::Set(d, row.weight[k]);
+      const V weight = constant(row.weight[k]);
       for (int p = 0; p < kProducts; ++p) {
         const V pair =
-            hn::Add(hn::LoadU(d, row.rows[p][2 * k - 1] + x), hn::LoadU(d, row.rows[p][2 * k] + x));
+            hn::Add(load(row.rows[p][row.radius - k] + x), load(row.rows[p][row.radius + k] + x));
         sum[p] = hn::MulAdd(weight, pair, sum[p]);
       }
     }
@@ -61,39 +55,39 @@ void lucas_kanade_solve_row(const SolveRow& row) {
     const V mean = hn::Mul(half, hn::Add(sum[0], sum[2]));
     const V difference = hn::Mul(half, hn::Sub(sum[0], sum[2]));
     const V spread = hn::Sqrt(hn::MulAdd(difference, difference, hn::Mul(sum[1], sum[1])));
-    const V smaller = hn::Max(hn::Sub(mean, spread), hn::Zero(d));
+    const V smaller = hn::Max(hn::Sub(mean, spread), hn::Zero(D()));
     const V larger = hn::Add(mean, spread);
 
     const V a = hn::Add(sum[0], ridge);
     const V c = hn::Add(sum[2], ridge);
     const V determinant = hn::NegMulAdd(sum[1], sum[1], hn::Mul(a, c));
-    const V inverse = hn::Div(hn::Set(d, 1.0f), determinant);
+    const V inverse = hn::Div(constant(1.0f), determinant);
     // The minus sign of equation (3) is in the order of the differences.
     const V u = hn::Mul(hn::MulSub(sum[1], sum[4], hn::Mul(c, sum[3])), inverse);
     const V v = hn::Mul(hn::MulSub(sum[1], sum[3], hn::Mul(a, sum[4])), inverse);
 
     // With a ridge the system is never singular. Without one, a flat window makes it singular.
-    const V least = hn::Max(hn::Set(d, kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
+    const V least = hn::Max(constant(kFlat), hn::Mul(singular, hn::Add(larger, ridge)));
     const auto solvable = hn::Gt(hn::Add(smaller, ridge), least);
     // These two sums have a factor It and, together, both others.
     const auto finite = hn::IsFinite(hn::Add(sum[3], sum[4]));
     const auto valid = hn::And(finite, hn::And(solvable, hn::Ge(smaller, threshold)));
-    hn::StoreU(hn::IfThenElse(valid, u, invalid), d, row.u + x);
-    hn::StoreU(hn::IfThenElse(valid, v, invalid), d, row.v + x);
-    hn::StoreU(hn::IfThenElseZero(finite, smaller), d, row.confidence + x);
+    store(hn::IfThenElse(valid, u, invalid), row.u + x);
+    store(hn::IfThenElse(valid, v, invalid), row.v + x);
+    store(hn::IfThenElseZero(finite, smaller), row.confidence + x);
   }
 }
 
 // ---- temporal sums of stored frames
 
-HWY_INLINE V load(D d, const float* from) {
-  return hn::LoadU(d, from);
+HWY_INLINE V load_pixels(const float* from) {
+  return load(from);
 }
 template <typename T>
-HWY_INLINE V load(D d, const T* from) {
+HWY_INLINE V load_pixels(const T* from) {
   const hn::Rebind<T, D> dt;
   const hn::Rebind<std::int32_t, D> di;
-  return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(dt, from)));
+  return hn::ConvertTo(D(), hn::PromoteTo(di, hn::LoadU(dt, from)));
 }
 
 /// Computes kSums sums and reads each frame once.
@@ -101,16 +95,15 @@ template <int kSums, typename T>
 HWY_INLINE void sums_row(const void* const* HWY_RESTRICT frames, int nt,
                          const float* const* HWY_RESTRICT taps, float* const* HWY_RESTRICT out,
                          int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = lane_count();
   for (int x = 0; x < width; x += lanes) {
     V sum[kSums];
-    for (int s = 0; s < kSums; ++s) sum[s] = hn::Zero(d);
+    for (int s = 0; s < kSums; ++s) sum[s] = hn::Zero(D());
     for (int tau = 0; tau < nt; ++tau) {
-      const V pixel = load(d, static_cast<const T*>(frames[tau]) + x);
-      for (int s = 0; s < kSums; ++s) sum[s] = hn::MulAdd(hn::Set(d, taps[s][tau]), pixel, sum[s]);
+      const V pixel = load_pixels(static_cast<const T*>(frames[tau]) + x);
+      for (int s = 0; s < kSums; ++s) sum[s] = hn::MulAdd(constant(taps[s][tau]), pixel, sum[s]);
     }
-    for (int s = 0; s < kSums; ++s) hn::StoreU(sum[s], d, out[s] + x);
+    for (int s = 0; s < kSums; ++s) store(sum[s], out[s] + x);
   }
 }
 
@@ -137,14 +130,6 @@ void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
 
 // ---- the pyramid
 
-/// Computes out[x] = f(in[x], ...) over a row. `out` may be one of the inputs.
-template <typename F, typename... In>
-HWY_INLINE void map_row(int width, float* out, const F& f, const In*... in) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  for (int x = 0; x < width; x += lanes) hn::StoreU(f(hn::LoadU(d, in + x)...), d, out + x);
-}
-
 void subtract_row(const float* a, const float* b, float* out, int width) {
   map_row(
       width, out, [](V p, V q) HWY_ATTR { return hn::Sub(p, q); }, a, b);
@@ -155,11 +140,9 @@ void square_row(const float* in, float* out, int width) {
       width, out, [](V p) HWY_ATTR { return hn::Mul(p, p); }, in);
 }
 
-void normalize_row(const float* highpass, const float* variance, float floor, float* out,
-                   int width) {
-  const D d;
-  const V least = hn::Set(d, floor * floor);
-  const V scale = hn::Set(d, kContrastScale);
+void normalize_row(const float* highpass, const float* variance, float* out, int width) {
+  const V least = constant(kContrastFloor * kContrastFloor);
+  const V scale = constant(kContrastScale);
   map_row(
       width, out,
       [=](V h, V s) HWY_ATTR { return hn::Div(hn::Mul(scale, h), hn::Sqrt(hn::Add(s, least))); },
@@ -167,81 +150,50 @@ void normalize_row(const float* highpass, const float* variance, float floor, fl
 }
 
 void mean_row(const float* a, const float* b, float* out, int width) {
-  const D d;
-  const V half = hn::Set(d, 0.5f);
+  const V half = constant(0.5f);
   map_row(
       width, out, [=](V p, V q) HWY_ATTR { return hn::Mul(half, hn::Add(p, q)); }, a, b);
 }
 
-/// (1 -8 0 8 -1) / 12
-HWY_INLINE V derivative(const float* before2, const float* before, const float* after,
-                        const float* after2) {
-  const D d;
-  const V near = hn::Set(d, 8.0f / 12.0f);
-  const V far = hn::Set(d, 1.0f / 12.0f);
-  return hn::NegMulAdd(far, hn::Sub(hn::LoadU(d, after2), hn::LoadU(d, before2)),
-                       hn::Mul(near, hn::Sub(hn::LoadU(d, after), hn::LoadU(d, before))));
-}
-/// In the middle of five rows.
-HWY_INLINE V derivative_x(const float* const* rows, int x) {
-  const float* const at = rows[2] + x;
-  return derivative(at - 2, at - 1, at + 1, at + 2);
-}
-HWY_INLINE V derivative_y(const float* const* rows, int x) {
-  return derivative(rows[0] + x, rows[1] + x, rows[3] + x, rows[4] + x);
-}
-
 void weighted_products_row(const ResidualRow& row, float* const* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V right = hn::Set(d, static_cast<float>(row.image_width - 1));
-  const V bottom = hn::Set(d, static_cast<float>(row.image_height - 1));
-  const V y = hn::Set(d, static_cast<float>(row.y));
+  const int lanes = lane_count();
+  const V right = constant(static_cast<float>(row.image_width - 1));
+  const V bottom = constant(static_cast<float>(row.image_height - 1));
+  const V y = constant(static_cast<float>(row.y));
   const V here_y = hn::Min(y, hn::Sub(bottom, y));
-  const V inverse_border = hn::Set(d, 1.0f / kBorderRamp);
-  const V least = hn::Set(d, kLeastRamp);
+  const V inverse_border = constant(1.0f / kBorderRamp);
+  const V least = constant(kLeastRamp);
   for (int i = 0; i < width; i += lanes) {
     // Distance of the pixel and of its warped position from the nearest edge; negative outside the
     // image.
-    const V x = hn::Iota(d, static_cast<float>(row.x + i));
-    const V there_x = hn::Add(hn::LoadU(d, row.u + i), x);
-    const V there_y = hn::Add(hn::LoadU(d, row.v + i), y);
+    const V x = hn::Iota(D(), static_cast<float>(row.x + i));
+    const V there_x = hn::Add(load(row.flow[0] + i), x);
+    const V there_y = hn::Add(load(row.flow[1] + i), y);
     const V here = hn::Min(hn::Min(x, hn::Sub(right, x)), here_y);
     const V there = hn::Min(hn::Min(there_x, hn::Sub(right, there_x)),
                             hn::Min(there_y, hn::Sub(bottom, there_y)));
-    const V distance = hn::Add(hn::Min(here, there), hn::Set(d, 0.5f));
-    const V ramp = hn::Min(hn::Set(d, 1.0f), hn::Max(least, hn::Mul(distance, inverse_border)));
+    const V distance = hn::Add(hn::Min(here, there), constant(0.5f));
+    const V ramp = hn::Min(constant(1.0f), hn::Max(least, hn::Mul(distance, inverse_border)));
     const V weight = hn::Mul(ramp, ramp);
-    const V residual = hn::Sub(hn::LoadU(d, row.warped + i), hn::LoadU(d, row.reference + i));
-    const V ix = derivative_x(row.mean, i);
-    const V iy = derivative_y(row.mean, i);
+    const V residual = hn::Sub(load(row.warped + i), load(row.reference + i));
+    const V ix = derivative_x(row.mean.data(), i);
+    const V iy = derivative_y(row.mean.data(), i);
     const V wx = hn::Mul(weight, ix);
     const V wy = hn::Mul(weight, iy);
-    hn::StoreU(hn::Mul(wx, ix), d, out[0] + i);
-    hn::StoreU(hn::Mul(wx, iy), d, out[1] + i);
-    hn::StoreU(hn::Mul(wy, iy), d, out[2] + i);
-    hn::StoreU(hn::Mul(wx, residual), d, out[3] + i);
-    hn::StoreU(hn::Mul(wy, residual), d, out[4] + i);
+    store(hn::Mul(wx, ix), out[0] + i);
+    store(hn::Mul(wx, iy), out[1] + i);
+    store(hn::Mul(wy, iy), out[2] + i);
+    store(hn::Mul(wx, residual), out[3] + i);
+    store(hn::Mul(wy, residual), out[4] + i);
   }
 }
 
 void add_increment_row(const float* increment, const float* flow, float* out, int width) {
-  const D d;
-  const V one = hn::Set(d, 1.0f);
-  const V minus = hn::Set(d, -1.0f);
+  const V one = constant(1.0f);
+  const V minus = constant(-1.0f);
   map_row(
       width, out, [=](V p, V q) HWY_ATTR { return hn::Add(q, hn::Min(one, hn::Max(minus, p))); },
       increment, flow);
-}
-
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) {
-  const D d;
-  const V least = hn::Set(d, threshold);
-  const V value = hn::Set(d, invalid);
-  const auto mark = [=](V c, V p) HWY_ATTR { return hn::IfThenElse(hn::Ge(c, least), p, value); };
-  map_row(width, u, mark, confidence, static_cast<const float*>(u));
-  map_row(width, v, mark, confidence, static_cast<const float*>(v));
 }
 
 // ---- the standard deviation of the flow
@@ -252,11 +204,10 @@ HWY_INLINE V known(V value) {
 
 void gradient_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ix,
                   float* HWY_RESTRICT iy, int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = lane_count();
   for (int x = 0; x < width; x += lanes) {
-    hn::StoreU(derivative_x(rows, x), d, ix + x);
-    hn::StoreU(derivative_y(rows, x), d, iy + x);
+    store(derivative_x(rows, x), ix + x);
+    store(derivative_y(rows, x), iy + x);
   }
 }
 
@@ -277,39 +228,37 @@ void known_flow_row(const float* in, float* out, int width) {
 void deviation_terms_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
                          const float* HWY_RESTRICT residual, const FlowRows& flow,
                          float gradient_floor, float* const* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V floor2 = hn::Set(d, gradient_floor * gradient_floor);
-  const V one = hn::Set(d, 1.0f);
-  const V quarter = hn::Set(d, 0.25f);
+  const int lanes = lane_count();
+  const V floor2 = constant(gradient_floor * gradient_floor);
+  const V one = constant(1.0f);
+  const V quarter = constant(0.25f);
   for (int x = 0; x < width; x += lanes) {
-    const V gx = hn::LoadU(d, ix + x);
-    const V gy = hn::LoadU(d, iy + x);
-    const V r = hn::LoadU(d, residual + x);
+    const V gx = load(ix + x);
+    const V gy = load(iy + x);
+    const V r = load(residual + x);
     const V xx = hn::Mul(gx, gx);
     const V yy = hn::Mul(gy, gy);
     const V q = hn::Div(one, hn::Add(hn::Add(xx, yy), floor2));
-    hn::StoreU(hn::Mul(q, xx), d, out[0] + x);
-    hn::StoreU(hn::Mul(q, hn::Mul(gx, gy)), d, out[1] + x);
-    hn::StoreU(hn::Mul(q, yy), d, out[2] + x);
-    hn::StoreU(hn::Mul(q, hn::Mul(r, r)), d, out[3] + x);
-    V sum = hn::Zero(d);
-    for (const float* const* plane : {flow.u, flow.v}) {
-      const V across = hn::Sub(hn::LoadU(d, plane[1] + x + 1), hn::LoadU(d, plane[1] + x - 1));
-      const V down = hn::Sub(hn::LoadU(d, plane[2] + x), hn::LoadU(d, plane[0] + x));
+    store(hn::Mul(q, xx), out[0] + x);
+    store(hn::Mul(q, hn::Mul(gx, gy)), out[1] + x);
+    store(hn::Mul(q, yy), out[2] + x);
+    store(hn::Mul(q, hn::Mul(r, r)), out[3] + x);
+    V sum = hn::Zero(D());
+    for (const auto& plane : flow) {
+      const V across = hn::Sub(load(plane[1] + x + 1), load(plane[1] + x - 1));
+      const V down = hn::Sub(load(plane[2] + x), load(plane[0] + x));
       sum = hn::MulAdd(across, across, hn::MulAdd(down, down, sum));
     }
-    hn::StoreU(hn::Mul(quarter, sum), d, out[4] + x);
+    store(hn::Mul(quarter, sum), out[4] + x);
   }
 }
 
 void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
+  const int lanes = lane_count();
   for (int x = 0; x < width; x += lanes) {
-    V sum = hn::Zero(d);
+    V sum = hn::Zero(D());
     const auto add = [&](const float* p, const float* q) HWY_ATTR {
-      const V difference = hn::Sub(hn::LoadU(d, p), hn::LoadU(d, q));
+      const V difference = hn::Sub(load(p), load(q));
       sum = hn::MulAdd(difference, difference, sum);
     };
     for (int k = 0; k < 3; ++k) {
@@ -318,7 +267,7 @@ void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out,
       add(rows[1] + x + k - 1, rows[0] + x + k - 1);
       add(rows[2] + x + k - 1, rows[1] + x + k - 1);
     }
-    hn::StoreU(sum, d, out + x);
+    store(sum, out + x);
   }
 }
 
@@ -329,26 +278,25 @@ void squared_gradient_row(const float* ix, const float* iy, float* out, int widt
 
 void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_RESTRICT texture,
                    const DeviationModel& model, float* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  const V zero = hn::Zero(d);
-  const V one = hn::Set(d, 1.0f);
-  const V none = hn::Set(d, kNoDeviation);
-  const V least = hn::Set(d, model.least * model.least);
-  const V noise = hn::Set(d, model.noise);
-  const V bend = hn::Set(d, model.bend);
-  const V rounding = hn::Set(d, model.rounding / (model.gradient_floor * model.gradient_floor));
+  const int lanes = lane_count();
+  const V zero = hn::Zero(D());
+  const V one = constant(1.0f);
+  const V none = constant(kNoDeviation);
+  const V least = constant(model.least * model.least);
+  const V noise = constant(model.noise);
+  const V bend = constant(model.bend);
+  const V rounding = constant(model.rounding / (model.gradient_floor * model.gradient_floor));
   const V gradient_rounding =
-      hn::Set(d, model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
-  const V singular = hn::Set(d, kSingularDeterminant);
-  const V pixel_rounding = hn::Set(d, model.pixel_rounding);
-  const V texture_noise = hn::Set(d, model.texture_noise);
+      constant(model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
+  const V singular = constant(kSingularDeterminant);
+  const V pixel_rounding = constant(model.pixel_rounding);
+  const V texture_noise = constant(model.texture_noise);
   for (int x = 0; x < width; x += lanes) {
-    const V xx = hn::LoadU(d, means[0] + x);
-    const V b = hn::LoadU(d, means[1] + x);
-    const V yy = hn::LoadU(d, means[2] + x);
+    const V xx = load(means[0] + x);
+    const V b = load(means[1] + x);
+    const V yy = load(means[2] + x);
     const V flat = hn::Sub(hn::Sub(one, xx), yy);
-    const V residual = hn::Max(hn::LoadU(d, means[3] + x), hn::Mul(rounding, flat));
+    const V residual = hn::Max(load(means[3] + x), hn::Mul(rounding, flat));
     const V a = hn::NegMulAdd(gradient_rounding, flat, xx);
     const V c = hn::NegMulAdd(gradient_rounding, flat, yy);
     const V trace = hn::Add(a, c);
@@ -357,11 +305,10 @@ void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_REST
         hn::And(hn::Gt(trace, zero), hn::Gt(determinant, hn::Mul(singular, hn::Mul(trace, trace))));
     // The trace of the inverse of a symmetric matrix is trace / determinant.
     const V covariance = hn::Div(hn::Mul(hn::Mul(noise, residual), trace), determinant);
-    const V own =
-        hn::Div(pixel_rounding, hn::Max(hn::Sub(hn::LoadU(d, texture + x), texture_noise), zero));
-    const V variance = hn::Add(hn::Add(hn::Add(least, covariance), own),
-                               hn::Mul(bend, hn::LoadU(d, means[4] + x)));
-    hn::StoreU(hn::IfThenElse(definite, hn::Sqrt(variance), none), d, out + x);
+    const V own = hn::Div(pixel_rounding, hn::Max(hn::Sub(load(texture + x), texture_noise), zero));
+    const V variance =
+        hn::Add(hn::Add(hn::Add(least, covariance), own), hn::Mul(bend, load(means[4] + x)));
+    store(hn::IfThenElse(definite, hn::Sqrt(variance), none), out + x);
   }
 }
 
@@ -381,7 +328,6 @@ HWY_EXPORT(normalize_row);
 HWY_EXPORT(mean_row);
 HWY_EXPORT(weighted_products_row);
 HWY_EXPORT(add_increment_row);
-HWY_EXPORT(mark_invalid_row);
 HWY_EXPORT(gradient_row);
 HWY_EXPORT(flow_residual_row);
 HWY_EXPORT(known_flow_row);
@@ -408,9 +354,8 @@ void subtract_row(const float* a, const float* b, float* out, int width) noexcep
 void square_row(const float* in, float* out, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(square_row)(in, out, width);
 }
-void normalize_row(const float* highpass, const float* variance, float floor, float* out,
-                   int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(normalize_row)(highpass, variance, floor, out, width);
+void normalize_row(const float* highpass, const float* variance, float* out, int width) noexcept {
+  HWY_DYNAMIC_DISPATCH(normalize_row)(highpass, variance, out, width);
 }
 void mean_row(const float* a, const float* b, float* out, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(mean_row)(a, b, out, width);
@@ -420,10 +365,6 @@ void weighted_products_row(const ResidualRow& row, float* const* out, int width)
 }
 void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(add_increment_row)(increment, flow, out, width);
-}
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(mark_invalid_row)(confidence, threshold, invalid, u, v, width);
 }
 void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(gradient_row)(rows, ix, iy, width);

@@ -1,6 +1,7 @@
 // Row functions of optical flow. Rows have kRowSlack; `width` is in pixels.
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include "optical_flow/deviation.h"
@@ -18,9 +19,8 @@ void derivative_products_row(const float* ix, const float* iy, const float* it, 
                              int width) noexcept;
 
 struct SolveRow {
-  /// rows[p][k]: product p, filtered along the row. k = 0 is the center row, 2k-1 the row k above
-  /// it, and 2k the row k below it.
-  const float* rows[kProducts][kMaxWindow];
+  /// rows[p][k]: product p, filtered along the row, from `radius` rows above to those below.
+  const float* const (*rows)[kMaxWindow];
   const float* weight;  ///< OpticalFlowPlan::weight
   int radius;
   float ridge;      ///< added to the diagonal
@@ -47,10 +47,9 @@ void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
 void subtract_row(const float* a, const float* b, float* out, int width) noexcept;
 void square_row(const float* in, float* out, int width) noexcept;
 
-/// Normalizes by the local contrast: out = 20 highpass / sqrt(variance + floor^2), with `floor` in
-/// gray levels.
-void normalize_row(const float* highpass, const float* variance, float floor, float* out,
-                   int width) noexcept;
+/// Normalizes by the local contrast:
+/// out = kContrastScale highpass / sqrt(variance + kContrastFloor^2)
+void normalize_row(const float* highpass, const float* variance, float* out, int width) noexcept;
 
 /// out = (a + b) / 2
 void mean_row(const float* a, const float* b, float* out, int width) noexcept;
@@ -58,12 +57,11 @@ void mean_row(const float* a, const float* b, float* out, int width) noexcept;
 /// What the normal equations of a row are made of.
 struct ResidualRow {
   /// Five neighboring rows of the mean image, readable two pixels beyond both ends.
-  const float* mean[5];
+  std::array<const float*, 5> mean;
   const float* reference;  ///< image A
   const float* warped;     ///< warped image W
-  const float* u;          ///< flow by which it is warped
-  const float* v;
-  int x;  ///< position of the row's first pixel in the image
+  const float* flow[2];    ///< u and v by which it is warped
+  int x;                   ///< position of the row's first pixel in the image
   int y;
   int image_width;
   int image_height;
@@ -74,9 +72,6 @@ void weighted_products_row(const ResidualRow& row, float* const* out, int width)
 
 /// out = flow + increment, with the increment clamped to +-1 pixel.
 void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept;
-/// Writes `invalid` to u and v where the confidence is below the threshold.
-void mark_invalid_row(const float* confidence, float threshold, float invalid, float* u, float* v,
-                      int width) noexcept;
 
 // ---- the standard deviation of the flow
 
@@ -91,11 +86,8 @@ void flow_residual_row(const float* ix, const float* iy, const float* it, const 
 /// out = in, but 0 where it is not a number
 void known_flow_row(const float* in, float* out, int width) noexcept;
 
-/// Three neighboring rows of the flow, readable one pixel beyond both ends.
-struct FlowRows {
-  const float* u[3];
-  const float* v[3];
-};
+/// Three neighboring rows of u and of v, readable one pixel beyond both ends.
+using FlowRows = std::array<std::array<const float*, 3>, 2>;
 
 /// The terms of the kDeviationSums means.
 void deviation_terms_row(const float* ix, const float* iy, const float* residual,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -47,17 +46,14 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       builder.take<std::atomic<std::uint32_t>>(static_cast<std::size_t>(convolve_bands_.count()));
   const auto rows = static_cast<std::size_t>(plan_.support.height);
   if (per_pixel()) {
-    const std::size_t element = coefficient_bytes(plan_.storage);
-    bank_row_bytes_ =
-        static_cast<std::size_t>(blocks_) *
-        ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms) *
-        element;
-    ring_row_bytes_ = static_cast<std::size_t>(blocks_) *
-                      ring_values_per_block(plan_.nt, plan_.convolutions, plan_.terms) * element;
+    const std::size_t value = static_cast<std::size_t>(blocks_) * coefficient_bytes(plan_.storage);
+    bank_row_bytes_ = taps_per_block() * value;
+    ring_row_bytes_ = static_cast<std::size_t>(plan_.nt * pairs() * kRingBlock) * value;
     bank_ = builder.take<char>(rows * bank_row_bytes_);
     ring_ = builder.take<char>(rows * ring_row_bytes_);
-    image_stride_ = row_stride(plan_.size.width + 3 * kMargin);
-    image_ = builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_stride_);
+    image_.stride = row_stride(plan_.size.width + 3 * kMargin);
+    image_.origin =
+        builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_.stride);
   } else {
     kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) *
                             static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
@@ -66,16 +62,19 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
   }
   derivative_stride_ = row_stride(plan_.support.width);
   if (!plan_.filter_only) {
-    derivatives_ = builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * rows *
-                                       derivative_stride_);
+    for (FloatPlane& plane : derivatives_)
+      plane = {builder.take<float>(rows * derivative_stride_), derivative_stride_};
   }
   if (plan_.deviation) {
-    solved_stride_ = row_stride(plan_.flow.width);
-    solved_ = builder.take<float>(3 * static_cast<std::size_t>(plan_.flow.height) * solved_stride_);
+    const std::size_t stride = row_stride(plan_.flow.width);
+    for (ImageView& plane : solved_) {
+      plane.data = builder.take<float>(static_cast<std::size_t>(plan_.flow.height) * stride);
+      plane.stride = static_cast<std::ptrdiff_t>(stride * sizeof(float));
+    }
   }
   // The number of shared passes is known only after the kernels were read. Reserve memory for the
   // largest possible number.
-  const auto kernels = static_cast<std::size_t>(plan_.convolutions * plan_.terms);
+  const auto kernels = static_cast<std::size_t>(pairs());
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[static_cast<std::size_t>(w)];
     if (!per_pixel()) {
@@ -88,7 +87,8 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       scratch.rows =
           builder.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_stride_);
     if (!plan_.filter_only)
-      layout_window_scratch(builder, plan_.support.width, 2 * plan_.radius + 1, scratch.window);
+      scratch.sweep.layout(builder, plan_.support.width, std::max(plan_.radius, kDeviationRadius),
+                           kMaxSweepPlanes);
     if (plan_.deviation) scratch.deviation.layout(builder, plan_.flow.width);
   }
 }
@@ -106,10 +106,8 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
                                           KernelNoise& noise) noexcept {
-  const int pairs = plan_.convolutions * plan_.terms;
   const int per_pair = plan_.nx + plan_.ny + plan_.nt;
-  const std::size_t per_block =
-      ring_taps_per_block(plan_.nx, plan_.ny, plan_.nt, plan_.convolutions, plan_.terms);
+  const std::size_t per_block = taps_per_block();
   const std::size_t element = coefficient_bytes(plan_.storage);
   const auto aligned_delete = [](float* block) {
     ::operator delete[](block, std::align_val_t{kMemoryAlignment});
@@ -127,7 +125,7 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
     for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
     for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
     const bool ends_block = x % kRingBlock == kRingBlock - 1 || x == plan_.support.width - 1;
-    if (pair < pairs - 1 || !ends_block) return;
+    if (pair < pairs() - 1 || !ends_block) return;
     const std::size_t index = static_cast<std::size_t>(x / kRingBlock) * per_block;
     store_coefficients(plan_.storage, block.get(), per_block,
                        bank_ + static_cast<std::size_t>(y) * bank_row_bytes_ + index * element);
@@ -137,9 +135,12 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
 }
 
 void KernelFlow::build_method(JobStep* steps, StepContext* contexts) noexcept {
-  steps[0] = {&KernelFlow::run_ingest, &contexts[0], ingest_bands_.count()};
-  steps[1] = {&KernelFlow::run_part, &contexts[1], convolve_bands_.count() + solve_bands_.count()};
-  if (plan_.deviation) steps[2] = {&KernelFlow::run_finish, &contexts[2], finish_bands_.count()};
+  const int parts[] = {ingest_bands_.count(), convolve_bands_.count() + solve_bands_.count(),
+                       finish_bands_.count()};
+  for (int s = 0; s < method_steps(); ++s) {
+    contexts[s].index = s;
+    steps[s] = {&KernelFlow::run, &contexts[s], parts[s]};
+  }
 }
 
 void KernelFlow::order_parts() noexcept {
@@ -159,10 +160,22 @@ void KernelFlow::order_parts() noexcept {
   while (solved < solve_bands_.count()) parts_[next++] = {true, solved++};
 }
 
-void KernelFlow::run_ingest(void* context, int part, int) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
+void KernelFlow::run(void* context, int part, int worker) noexcept {
+  const StepContext& at = *static_cast<StepContext*>(context);
+  FrameJob& frame = *at.frame;
   KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  self.ingest(frame, self.ingest_bands_.begin(part), self.ingest_bands_.end(part));
+  const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
+  if (at.index == 0)
+    return self.ingest(frame, self.ingest_bands_.begin(part), self.ingest_bands_.end(part));
+  if (frame.bad.load(std::memory_order_relaxed)) return;
+  if (at.index == 2)
+    return self.finish(frame, self.finish_bands_.begin(part), self.finish_bands_.end(part),
+                       scratch);
+  const Part& what = self.parts_[part];
+  if (what.solve)
+    self.solve(frame, what.band, scratch);
+  else
+    self.convolve(frame, what.band, scratch);
 }
 
 void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
@@ -170,31 +183,14 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     if (per_pixel()) {
-      float* row = image_ + static_cast<std::size_t>(y) * image_stride_ + kMargin;
+      float* row = image_.row(y) + kMargin;
       finite &= convert_row(in, plan_.format, row, plan_.size.width);
       replicate_edges(row, plan_.size.width, left_, right_);
     } else {
-      char* row = frames_kept_ + (static_cast<std::size_t>(history_.head()) *
-                                      static_cast<std::size_t>(plan_.size.height) +
-                                  static_cast<std::size_t>(y)) *
-                                     kept_stride_;
-      finite &= copy_row(in, plan_.format, row, plan_.size.width);
+      finite &= copy_row(in, plan_.format, kept_row(history_.head(), y), plan_.size.width);
     }
   }
   if (!finite) mark_bad(frame);
-}
-
-void KernelFlow::run_part(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  if (frame.bad.load(std::memory_order_relaxed)) return;
-  const Scratch& scratch = self.scratch_[static_cast<std::size_t>(worker)];
-  const Part& what = self.parts_[part];
-  if (what.solve) {
-    self.solve(frame, what.band, scratch);
-  } else {
-    self.convolve(frame, what.band, scratch);
-  }
 }
 
 void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
@@ -231,20 +227,15 @@ void KernelFlow::wait_for_rows(int begin, int end) const noexcept {
 void KernelFlow::result_rows(const Scratch& scratch, int y, float** rows) const noexcept {
   for (int c = 0; c < plan_.convolutions; ++c) {
     const auto plane = static_cast<std::size_t>(c);
-    rows[c] = plan_.filter_only
-                  ? scratch.rows + plane * derivative_stride_
-                  : derivatives_ + (plane * static_cast<std::size_t>(plan_.support.height) +
-                                    static_cast<std::size_t>(y)) *
-                                       derivative_stride_;
+    rows[c] =
+        plan_.filter_only ? scratch.rows + plane * derivative_stride_ : derivatives_[plane].row(y);
   }
 }
 
 void KernelFlow::give_rows(const FrameJob& frame, int y, float* const* rows) const noexcept {
   if (!plan_.filter_only) return;
-  for (int c = 0; c < plan_.convolutions; ++c) {
-    std::memcpy(frame.out_row<float>(c, y), rows[c],
-                static_cast<std::size_t>(plan_.support.width) * sizeof(float));
-  }
+  for (int c = 0; c < plan_.convolutions; ++c)
+    std::copy_n(rows[c], plan_.support.width, frame.out_row<float>(c, y));
 }
 
 void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
@@ -260,8 +251,7 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
   for (int y = begin; y < end; ++y) {
     for (int j = 0; j < plan_.ny; ++j) {
       const int at = std::clamp(plan_.support.y + y + j - above_, 0, plan_.size.height - 1);
-      row.image[j] =
-          image_ + static_cast<std::size_t>(at) * image_stride_ + kMargin + plan_.support.x - left_;
+      row.image[j] = image_.row(at) + kMargin + plan_.support.x - left_;
     }
     row.taps = bank_ + static_cast<std::size_t>(y) * bank_row_bytes_;
     row.ring = ring_ + static_cast<std::size_t>(y) * ring_row_bytes_;
@@ -301,12 +291,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
     for (; next <= clamp_row(center + below_); ++next) {
       const void* rows[kMaxKernelTaps];
       for (int tau = 0; tau < plan_.nt; ++tau) {
-        rows[tau] = frames_kept_ +
-                    (static_cast<std::size_t>(history_.ring_index(tau)) *
-                         static_cast<std::size_t>(plan_.size.height) +
-                     static_cast<std::size_t>(next)) *
-                        kept_stride_ +
-                    static_cast<std::size_t>(first) * pixel;
+        rows[tau] =
+            kept_row(history_.ring_index(tau), next) + static_cast<std::size_t>(first) * pixel;
       }
       temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums,
                         last - first);
@@ -344,42 +330,23 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
   const int offset = plan_.flow.y - plan_.support.y;
   wait_for_rows(std::max(0, offset + begin - plan_.radius),
                 std::min(plan_.support.height, offset + end + plan_.radius));
-  const std::size_t apart = static_cast<std::size_t>(plan_.support.height) * derivative_stride_;
   const WindowPlanes planes = {
-      derivatives_,
-      derivatives_ + apart,
-      derivatives_ + 2 * apart,
+      {derivatives_[0].origin, derivatives_[1].origin, derivatives_[2].origin},
       derivative_stride_,
-      plan_.support.width,
-      plan_.support.height,
+      {plan_.support.width, plan_.support.height},
       {plan_.flow.x - plan_.support.x, offset, plan_.flow.width, plan_.flow.height}};
-  if (plan_.deviation) {
-    const WindowOutput out = {solved_row(0, 0), solved_row(1, 0), solved_row(2, 0),
-                              static_cast<std::ptrdiff_t>(solved_stride_ * sizeof(float))};
-    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.window, begin, end,
-                 out);
-    return;
-  }
-  const auto plane = [&frame](int p) {
-    return static_cast<float*>(frame.out.planes[static_cast<std::size_t>(p)].data);
-  };
-  const WindowOutput out = {plane(0), plane(1), plane(2), frame.out.planes[0].stride};
-  solve_planes(plan_, planes, invalid_value(plan_), scratch.window, begin, end, out);
-}
-
-void KernelFlow::run_finish(void* context, int part, int worker) noexcept {
-  FrameJob& frame = *static_cast<StepContext*>(context)->frame;
-  KernelFlow& self = *static_cast<KernelFlow*>(frame.owner);
-  if (frame.bad.load(std::memory_order_relaxed)) return;
-  self.finish(frame, self.finish_bands_.begin(part), self.finish_bands_.end(part),
-              self.scratch_[static_cast<std::size_t>(worker)]);
+  if (plan_.deviation)
+    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.sweep, begin, end,
+                 solved_.data());
+  else
+    solve_planes(plan_, planes, invalid_value(plan_), scratch.sweep, begin, end,
+                 frame.out.planes.data());
 }
 
 void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
   const Rect& flow = plan_.flow;
   const int left = plan_.roi.x - flow.x;
   const int top = plan_.roi.y - flow.y;
-  const std::size_t bytes = static_cast<std::size_t>(plan_.roi.width) * sizeof(float);
   for (int y = begin; y < end; ++y) {
     for (int p = 0; p < 2; ++p) {
       const float* row = solved_row(p, top + y) + left;
@@ -387,28 +354,24 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
         known_flow_row(row, scratch.deviation.deviation, plan_.roi.width);
         row = scratch.deviation.deviation;
       }
-      std::memcpy(frame.out_row<float>(p, y), row, bytes);
+      std::copy_n(row, plan_.roi.width, frame.out_row<float>(p, y));
     }
     if (frame.wants(2))
-      std::memcpy(frame.out_row<float>(2, y), solved_row(2, top + y) + left, bytes);
+      std::copy_n(solved_row(2, top + y) + left, plan_.roi.width, frame.out_row<float>(2, y));
   }
   if (!frame.wants(3)) return;
 
-  const auto derivative_row = [&](int plane, int y) {
-    return derivatives_ +
-           static_cast<std::size_t>(plane * plan_.support.height + flow.y - plan_.support.y + y) *
-               derivative_stride_ +
-           (flow.x - plan_.support.x);
-  };
-  const auto derive = [&](int y, float* ix, float* iy, float* residual) {
-    const std::size_t row_bytes = static_cast<std::size_t>(flow.width) * sizeof(float);
-    std::memcpy(ix, derivative_row(0, y), row_bytes);
-    std::memcpy(iy, derivative_row(1, y), row_bytes);
-    flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y), residual,
-                      flow.width);
+  const auto derivative_row = [&](std::size_t plane, int y) {
+    return derivatives_[plane].row(flow.y - plan_.support.y + y) + flow.x - plan_.support.x;
   };
   sweep_deviation(
-      deviation_, flow.width, flow.height, top + begin, top + end, scratch.deviation, derive,
+      deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
+      [&](int y, float* ix, float* iy, float* residual) {
+        std::copy_n(derivative_row(0, y), flow.width, ix);
+        std::copy_n(derivative_row(1, y), flow.width, iy);
+        flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y),
+                          residual, flow.width);
+      },
       [&](int y, int component) { return solved_row(component, y); },
       [&](int y) {
         squared_gradient_row(derivative_row(0, y), derivative_row(1, y), scratch.deviation.texture,

@@ -22,7 +22,7 @@ class KernelFlow final : public FlowOperator {
     float* temporal = nullptr;    // temporal sums of one row, with margins
     float* horizontal = nullptr;  // ny rows of each horizontal result
     float* rows = nullptr;        // one row for each convolution
-    WindowScratch window;
+    SweepScratch sweep;
     DeviationScratch deviation;  // if the plan has it
   };
 
@@ -33,9 +33,7 @@ class KernelFlow final : public FlowOperator {
 
   Expected<void> load_per_pixel(const KernelConfig& kernels, KernelNoise& noise) noexcept;
 
-  static void run_ingest(void* context, int part, int worker) noexcept;
-  static void run_part(void* context, int part, int worker) noexcept;
-  static void run_finish(void* context, int part, int worker) noexcept;
+  static void run(void* context, int part, int worker) noexcept;
   void convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
   void solve(FrameJob& frame, int band, const Scratch& scratch) noexcept;
   void finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
@@ -46,6 +44,11 @@ class KernelFlow final : public FlowOperator {
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
 
   bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  /// Of convolution and term.
+  int pairs() const noexcept { return plan_.convolutions * plan_.terms; }
+  std::size_t taps_per_block() const noexcept {
+    return static_cast<std::size_t>((plan_.nx + plan_.ny + plan_.nt) * pairs() * kRingBlock);
+  }
   /// Destination of row y of each convolution: the derivative planes, or scratch memory that
   /// `give_rows` copies to the output planes.
   void result_rows(const Scratch& scratch, int y, float** rows) const noexcept;
@@ -58,8 +61,7 @@ class KernelFlow final : public FlowOperator {
   int blocks_ = 0;  // blocks of kRingBlock pixels in a row of the support
 
   // Per-pixel kernels: the newest frame as floats with margins, the bank and the ring.
-  float* image_ = nullptr;
-  std::size_t image_stride_ = 0;
+  FloatPlane image_;
   char* bank_ = nullptr;
   char* ring_ = nullptr;
   std::size_t bank_row_bytes_ = 0;
@@ -70,17 +72,19 @@ class KernelFlow final : public FlowOperator {
   DeviationModel deviation_{};
   char* frames_kept_ = nullptr;
   std::size_t kept_stride_ = 0;  // bytes
+  char* kept_row(int frame, int y) const noexcept {
+    return frames_kept_ + static_cast<std::size_t>(frame * plan_.size.height + y) * kept_stride_;
+  }
 
-  // One plane for each convolution over the support; optical flow only.
-  float* derivatives_ = nullptr;
+  // Over the support; optical flow only.
+  std::array<FloatPlane, 3> derivatives_;
   std::size_t derivative_stride_ = 0;
 
   // With deviation: planes of u, v and confidence over plan_.flow. u and v are NaN where they are
   // invalid.
-  float* solved_ = nullptr;
-  std::size_t solved_stride_ = 0;
-  float* solved_row(int plane, int y) const noexcept {
-    return solved_ + static_cast<std::size_t>(plane * plan_.flow.height + y) * solved_stride_;
+  std::array<ImageView, 3> solved_;
+  const float* solved_row(int plane, int y) const noexcept {
+    return solved_[static_cast<std::size_t>(plane)].row<const float>(y);
   }
 
   std::array<Scratch, kMaxWorkers> scratch_;

@@ -8,8 +8,6 @@
 
 #include <array>
 
-#include "image/separable_sweep.h"
-#include "image/warp.h"
 #include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/variational_solver.h"
@@ -34,25 +32,21 @@ class PyramidFlow final : public FlowOperator {
   static constexpr int kReference = 1;
 
   struct Scratch {
-    WindowScratch window;
     SweepScratch sweep;
-    float* mean = nullptr;  // 5 rows with margins
-    float* row = nullptr;   // with margins
-    std::size_t mean_stride = 0;
+    RowRing mean;                // of the reference and the warped frame
+    RowRing rows;                // two rows for any use
     DeviationScratch deviation;  // if the plan has it
-    VariationalSolver variational;
+    VariationalScratch variational;
   };
 
   void layout_method(LayoutBuilder& builder) noexcept override;
-  Expected<void> load(const KernelConfig& kernels) noexcept override;
   int method_steps() const noexcept override { return pyramid_.step_count; }
   void build_method(JobStep* steps, StepContext* contexts) noexcept override;
 
   Plane take_plane(LayoutBuilder& builder, int width, int height, bool with_borders) noexcept;
 
   static void run(void* context, int part, int worker) noexcept;
-  const Bands& bands_of(StepKind kind, int level) const noexcept;
-  static bool is_of_all_levels(StepKind kind) noexcept;
+  Bands bands_of(StepKind kind, int level) const noexcept;
 
   /// A step on rows `begin` to `end` - 1.
   using StepFunction = void (PyramidFlow::*)(FrameJob& frame, const Step& step, int begin, int end,
@@ -66,29 +60,22 @@ class PyramidFlow final : public FlowOperator {
   void smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void warp(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void candidates(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void refine(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void guided_median(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
+  void variational(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void finish(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   /// Parts of steps.
   void texture(int begin, int end) noexcept;
   void deviation(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
 
-  VariationalLevel variational_level(int level) const noexcept;
+  /// Writes `value` to a row of a result where the confidence is below the threshold.
+  void mark_invalid(const float* confidence, float value, float* row) const noexcept;
   /// Row y of a region in a stored frame.
   const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
-  /// Writes row y of the mean of the reference and the warped frame, with its ends repeated.
-  void mean_of_frames(int level, int y, float* to) const noexcept;
+  /// Computes rows `next` to `end` - 1 of the mean of the reference and the warped frame, with
+  /// their ends repeated.
+  void add_means(int level, int& next, int end, const RowRing& mean) const noexcept;
 
   PyramidPlan pyramid_;
-  int levels_;
-  std::array<Bands, kMaxPyramidLevels> full_bands_{};
-  std::array<Bands, kMaxPyramidLevels> region_bands_{};
-  /// Of the variational solver: one for each worker, because a band computes what it needs of its
-  /// neighbors.
-  std::array<Bands, kMaxPyramidLevels> refine_bands_{};
-  Bands finish_bands_;
 
   SymmetricTaps contrast_box_;
   SymmetricTaps presmoothing_;

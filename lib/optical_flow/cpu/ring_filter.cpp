@@ -221,11 +221,11 @@ HWY_INLINE void filter_row(const RingRow& row) {
   }
 }
 
-void ring_filter_row_float(const RingRow& row) {
-  filter_row<float>(row);
-}
-void ring_filter_row_half(const RingRow& row) {
-  filter_row<hwy::float16_t>(row);
+void ring_filter_row(const RingRow& row, CoefficientStorage storage) {
+  if (storage == CoefficientStorage::kFloat)
+    filter_row<float>(row);
+  else
+    filter_row<hwy::float16_t>(row);
 }
 
 void store_half(const float* from, std::size_t count, void* to) {
@@ -241,16 +241,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ocellus::detail {
 
-HWY_EXPORT(ring_filter_row_float);
-HWY_EXPORT(ring_filter_row_half);
+HWY_EXPORT(ring_filter_row);
 HWY_EXPORT(store_half);
 
 void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept {
-  if (storage == CoefficientStorage::kFloat) {
-    HWY_DYNAMIC_DISPATCH(ring_filter_row_float)(row);
-  } else {
-    HWY_DYNAMIC_DISPATCH(ring_filter_row_half)(row);
-  }
+  HWY_DYNAMIC_DISPATCH(ring_filter_row)(row, storage);
 }
 
 void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count,

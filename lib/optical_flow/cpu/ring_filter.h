@@ -36,14 +36,6 @@ struct RingRow {
   int terms;
 };
 
-constexpr std::size_t ring_taps_per_block(int nx, int ny, int nt, int convolutions, int terms) {
-  return static_cast<std::size_t>(nx + ny + nt) * static_cast<std::size_t>(convolutions * terms) *
-         kRingBlock;
-}
-constexpr std::size_t ring_values_per_block(int nt, int convolutions, int terms) {
-  return static_cast<std::size_t>(nt) * static_cast<std::size_t>(convolutions * terms) * kRingBlock;
-}
-
 void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept;
 
 /// Converts `count` floats (a multiple of 16, aligned) to the storage type.

@@ -1,54 +1,423 @@
 #include "optical_flow/cpu/variational_solver.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "image/median.h"
 #include "optical_flow/cpu/flow_rows.h"
-#include "optical_flow/cpu/variational_rows.h"
 
-namespace ocellus::detail {
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "optical_flow/cpu/variational_solver.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+
+#include "optical_flow/cpu/row_vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ocellus::detail::HWY_NAMESPACE {
 namespace {
 
-constexpr int kDerivativeReach = 2;
-constexpr int kLineMargin = FloatPlane::kMargin;
-constexpr int kNeighborhood = 8;  // rows that the derivatives of derivatives need, and more
-static_assert(std::has_single_bit(static_cast<unsigned>(kNeighborhood)));
+// The estimates of AVX-512 have 14 bits, those of other x86 targets 12, and those of NEON 8. A step
+// of Newton doubles them. The determinant of the system needs all bits of a float: where the image
+// has little texture, a relative error of 1e-5 changes the flow by percents.
+constexpr int kInverseSteps = HWY_ARCH_X86 ? 1 : 2;
 
-}  // namespace
+HWY_INLINE V inverse(V value) {
+  V estimate = hn::ApproximateReciprocal(value);
+  for (int step = 0; step < kInverseSteps; ++step)
+    estimate = hn::Mul(estimate, hn::NegMulAdd(value, estimate, constant(2.0f)));
+  return estimate;
+}
+// For weights, for which the estimates of AVX-512 are enough.
+constexpr bool kGoodEstimates = HWY_TARGET <= HWY_AVX3;
 
-void VariationalSolver::layout(LayoutBuilder& builder, int width,
-                               const PyramidConfig& config) noexcept {
-  const auto ring = [&](Ring& to, int rows, int pixels) {
-    to.stride = row_stride(pixels + 2 * kLineMargin);
-    to.mask = rows - 1;
-    to.rows = builder.take<float>(static_cast<std::size_t>(rows) * to.stride);
-  };
-  for (Ring* const one : {&mean_, &residual_, &ix_, &iy_, &right_, &down_, &joined_[0], &joined_[1],
-                          &match_[0], &match_[1], &match_[2], &match_[3], &match_[4]})
-    ring(*one, kNeighborhood, width);
-  ring(trust_, 2 * kNeighborhood, width);
-  // A row waits here from its system until all half sweeps have passed.
-  const int sweeps = 2 * std::max(config.sweeps, config.coarse_sweeps);
-  const int rows = static_cast<int>(std::bit_ceil(static_cast<unsigned>(sweeps + 6)));
-  for (ColorRing* const one : {&u_, &v_, &inverse_[0], &inverse_[1], &inverse_[2], &constant_[0],
-                               &constant_[1], &right_color_, &down_color_})
-    for (Ring& color : one->color) ring(color, rows, (width + 1) / 2);
-  const std::size_t line = row_stride(width + 2 * kLineMargin);
-  for (float*& to : line_) to = builder.take<float>(line);
-  zeros_ = builder.take<float>(line);
+HWY_INLINE V weight_inverse(V value) {
+  if constexpr (kGoodEstimates) return hn::ApproximateReciprocal(value);
+  return inverse(value);
+}
+HWY_INLINE V inverse_root(V value) {
+  const V estimate = hn::ApproximateReciprocalSqrt(value);
+  const V half = hn::Mul(constant(0.5f), hn::Mul(value, estimate));
+  return hn::Mul(estimate, hn::NegMulAdd(half, estimate, constant(1.5f)));
+}
+HWY_INLINE V weight_inverse_root(V value) {
+  if constexpr (kGoodEstimates) return hn::ApproximateReciprocalSqrt(value);
+  return inverse_root(value);
 }
 
-void VariationalSolver::candidates(const VariationalLevel& level, const FlowPlanes& in,
-                                   const FlowPlanes& out, int begin, int end) const noexcept {
+/// residual = warped - reference, mean = half of their sum
+void warp_difference_row(const float* HWY_RESTRICT warped, const float* HWY_RESTRICT reference,
+                         float* HWY_RESTRICT residual, float* HWY_RESTRICT mean, int width) {
+  const int lanes = lane_count();
+  const V half = constant(0.5f);
+  for (int x = 0; x < width; x += lanes) {
+    const V w = load(warped + x);
+    const V a = load(reference + x);
+    store(hn::Sub(w, a), residual + x);
+    store(hn::Mul(half, hn::Add(w, a)), mean + x);
+  }
+}
+
+// ---- the smoothness term
+
+/// The weight across one side of a pixel, from the differences of image and flow across it and of
+/// the flow along it.
+HWY_INLINE V smoothness(V image, V u, V v, V along_u, V along_v, V least, V edge) {
+  const V color =
+      hn::MulAdd(square(image), constant(1.0f / (kEdgeScale * kEdgeScale)), constant(1.0f));
+  const V across = hn::MulAdd(u, u, square(v));
+  const V along = hn::MulAdd(along_u, along_u, square(along_v));
+  const V s = hn::MulAdd(constant(kCrossShare), along, hn::Add(across, constant(kSmoothnessWidth)));
+  return hn::Mul(hn::MulAdd(edge, inverse(color), least), inverse_root(s));
+}
+
+/// The weights between the pixels of a row and their right and lower neighbors.
+struct SmoothnessRow {
+  // All readable one pixel beyond both ends.
+  const float* guide[2];                // the row and the one below it
+  std::array<const float*, 3> flow[2];  // from the row above to the one below
+  float weight;
+  float* right;
+  float* down;
+};
+void smoothness_row(const SmoothnessRow& row, int width) {
+  const int lanes = lane_count();
+  const V quarter = constant(0.25f);
+  const V least = constant(row.weight * kEdgeShare);
+  const V edge = constant(row.weight * (1.0f - kEdgeShare));
+  for (int x = 0; x < width; x += lanes) {
+    const V image = load(row.guide[0] + x);
+    const V right_image = hn::Sub(load(row.guide[0] + x + 1), image);
+    const V down_image = hn::Sub(load(row.guide[1] + x), image);
+    V across_right[2];
+    V across_down[2];
+    V along_right[2];
+    V along_down[2];
+    for (int c = 0; c < 2; ++c) {
+      const float* const above = row.flow[c][0] + x;
+      const float* const here = row.flow[c][1] + x;
+      const float* const below = row.flow[c][2] + x;
+      const V center = load(here);
+      const V right = load(here + 1);
+      const V down = load(below);
+      const V diagonal = load(below + 1);
+      across_right[c] = hn::Sub(right, center);
+      across_down[c] = hn::Sub(down, center);
+      along_right[c] =
+          hn::Mul(quarter, hn::Sub(hn::Add(down, diagonal), hn::Add(load(above), load(above + 1))));
+      along_down[c] = hn::Mul(
+          quarter, hn::Sub(hn::Add(right, diagonal), hn::Add(load(here - 1), load(below - 1))));
+    }
+    store(smoothness(right_image, across_right[0], across_right[1], along_right[0], along_right[1],
+                     least, edge),
+          row.right + x);
+    store(smoothness(down_image, across_down[0], across_down[1], along_down[0], along_down[1],
+                     least, edge),
+          row.down + x);
+  }
+}
+
+// ---- the data term and the system
+
+/// The normal equations of the data term.
+struct DataTerm {
+  V xx, xy, yy, xt, yt;
+
+  /// Adds the constancy of one derivative, whose own derivatives are p and q and whose difference
+  /// is t. The weight is the normalization and that of the penalty in one.
+  HWY_INLINE void add(V p, V q, V t) {
+    const V n = hn::MulAdd(p, p, hn::MulAdd(q, q, constant(kDataFloor)));
+    const V weight = inverse_root(hn::Mul(n, hn::MulAdd(t, t, hn::Mul(constant(kDataWidth), n))));
+    const V wp = hn::Mul(weight, p);
+    const V wq = hn::Mul(weight, q);
+    xx = hn::MulAdd(wp, p, xx);
+    xy = hn::MulAdd(wp, q, xy);
+    yy = hn::MulAdd(wq, q, yy);
+    xt = hn::MulAdd(wp, t, xt);
+    yt = hn::MulAdd(wq, t, yt);
+  }
+  HWY_INLINE void scale(V by) {
+    for (V* const value : {&xx, &xy, &yy, &xt, &yt}) *value = hn::Mul(*value, by);
+  }
+};
+
+/// The linear system of the pixels of a row.
+struct SystemRow {
+  // Five rows, readable two pixels beyond both ends.
+  std::array<const float*, 5> ix;
+  std::array<const float*, 5> iy;
+  std::array<const float*, 5> residual;
+  const float* flow[2];
+  const float* right;  // smoothness weights of the row, readable one pixel before it
+  const float* down;
+  const float* up;  // the weights `down` of the row above
+  int x;            // position of the row's first pixel in the image
+  int y;
+  int image_width;
+  int image_height;
+  float* inverse[3];  // xx, xy and yy of the inverse of the diagonal block
+  float* constant[2];
+  float* confidence;  // smaller eigenvalue of the matrix of the data term, or null
+};
+void system_row(const SystemRow& row, int width) {
+  const D d;
+  const int lanes = lane_count();
+  const V one = constant(1.0f);
+  const V half = constant(0.5f);
+  const V least = constant(kLeastDiagonal);
+  const V right_end = constant(static_cast<float>(row.image_width - 1));
+  const V bottom_end = constant(static_cast<float>(row.image_height - 1));
+  const V image_y = constant(static_cast<float>(row.y));
+  for (int x = 0; x < width; x += lanes) {
+    const V gxy = derivative_y(row.ix.data(), x);
+    const V zero = hn::Zero(d);
+    DataTerm data{zero, zero, zero, zero, zero};
+    data.add(derivative_x(row.ix.data(), x), gxy, derivative_x(row.residual.data(), x));
+    data.add(gxy, derivative_y(row.iy.data(), x), derivative_y(row.residual.data(), x));
+
+    const V u = load(row.flow[0] + x);
+    const V v = load(row.flow[1] + x);
+    // Distance of the warped position from the nearest edge; negative outside the image.
+    const V there_x = hn::Add(hn::Iota(d, static_cast<float>(row.x + x)), u);
+    const V there_y = hn::Add(image_y, v);
+    const V distance = hn::Min(hn::Min(there_x, hn::Sub(right_end, there_x)),
+                               hn::Min(there_y, hn::Sub(bottom_end, there_y)));
+    data.scale(hn::Min(one, hn::Max(constant(kLeastDataRamp), hn::Add(distance, half))));
+
+    const V sum = hn::Add(hn::Add(load(row.right + x), load(row.right + x - 1)),
+                          hn::Add(hn::Add(load(row.down + x), load(row.up + x)), least));
+    const V p = hn::Add(data.xx, sum);
+    const V q = hn::Add(data.yy, sum);
+    const V determinant = inverse(hn::NegMulAdd(data.xy, data.xy, hn::Mul(p, q)));
+    store(hn::Mul(q, determinant), row.inverse[0] + x);
+    store(hn::Neg(hn::Mul(data.xy, determinant)), row.inverse[1] + x);
+    store(hn::Mul(p, determinant), row.inverse[2] + x);
+    store(hn::MulAdd(hn::Add(data.xx, least), u, hn::MulSub(data.xy, v, data.xt)),
+          row.constant[0] + x);
+    store(hn::MulAdd(hn::Add(data.yy, least), v, hn::MulSub(data.xy, u, data.yt)),
+          row.constant[1] + x);
+    if (row.confidence != nullptr) {
+      const V mean = hn::Mul(half, hn::Add(data.xx, data.yy));
+      const V difference = hn::Mul(half, hn::Sub(data.xx, data.yy));
+      const V spread = hn::Sqrt(hn::MulAdd(difference, difference, square(data.xy)));
+      store(hn::Max(hn::Sub(mean, spread), zero), row.confidence + x);
+    }
+  }
+  // The pixels after the row are neighbors with the weight 0. Their values must be finite.
+  for (float* const out :
+       {row.inverse[0], row.inverse[1], row.inverse[2], row.constant[0], row.constant[1]})
+    std::memset(out + width, 0, kRowSlack * sizeof(float));
+}
+
+// ---- red-black sweeps
+
+void split_colors_row(const float* HWY_RESTRICT in, float* HWY_RESTRICT even,
+                      float* HWY_RESTRICT odd, int width) {
+  const D d;
+  const int lanes = lane_count();
+  for (int k = 0; 2 * k < width; k += lanes) {
+    V a;
+    V b;
+    hn::LoadInterleaved2(d, in + 2 * k, a, b);
+    store(a, even + k);
+    store(b, odd + k);
+  }
+}
+
+/// One half sweep over the pixels of one color in a row.
+struct HalfSweepRow {
+  float* flow[2];
+  // The neighbors of the first pixel and those that follow.
+  const float* left[2];
+  const float* right[2];
+  const float* up[2];
+  const float* down[2];
+  const float* left_weight;
+  const float* right_weight;
+  const float* up_weight;
+  const float* down_weight;
+  const float* inverse[3];
+  const float* constant[2];
+};
+void half_sweep_row(const HalfSweepRow& row, int count) {
+  const int lanes = lane_count();
+  const V relaxation = constant(kRelaxation);
+  for (int k = 0; k < count; k += lanes) {
+    const V left = load(row.left_weight + k);
+    const V right = load(row.right_weight + k);
+    const V up = load(row.up_weight + k);
+    const V down = load(row.down_weight + k);
+    V sum[2];
+    for (int c = 0; c < 2; ++c) {
+      sum[c] = hn::MulAdd(right, load(row.right[c] + k), load(row.constant[c] + k));
+      sum[c] = hn::MulAdd(left, load(row.left[c] + k), sum[c]);
+      sum[c] = hn::MulAdd(down, load(row.down[c] + k), sum[c]);
+      sum[c] = hn::MulAdd(up, load(row.up[c] + k), sum[c]);
+    }
+    const V xy = load(row.inverse[1] + k);
+    V flow[2];
+    for (int c = 0; c < 2; ++c) {
+      const V old = load(row.flow[c] + k);
+      const V solved = hn::MulAdd(load(row.inverse[2 * c] + k), sum[c], hn::Mul(xy, sum[1 - c]));
+      flow[c] = hn::MulAdd(relaxation, hn::Sub(solved, old), old);
+    }
+    for (int c = 0; c < 2; ++c) store(flow[c], row.flow[c] + k);
+  }
+}
+
+/// The pixels of both colors, at most kLargestStep from `before`.
+void join_colors_row(const float* HWY_RESTRICT even, const float* HWY_RESTRICT odd,
+                     const float* HWY_RESTRICT before, float* HWY_RESTRICT out, int width) {
+  const D d;
+  const int lanes = lane_count();
+  for (int k = 0; 2 * k < width; k += lanes)
+    hn::StoreInterleaved2(load(even + k), load(odd + k), d, out + 2 * k);
+  const V step = constant(kLargestStep);
+  for (int x = 0; x < width; x += lanes) {
+    const V old = load(before + x);
+    store(hn::Min(hn::Max(load(out + x), hn::Sub(old, step)), hn::Add(old, step)), out + x);
+  }
+}
+
+// ---- candidates
+
+/// out = min(|a - b|, kCandidateCap)
+void match_row(const float* a, const float* b, float* out, int width) {
+  const V cap = constant(kCandidateCap);
+  map_row(
+      width, out, [=](V p, V q) HWY_ATTR { return hn::Min(hn::Abs(hn::Sub(p, q)), cap); }, a, b);
+}
+
+/// Takes the flow of a neighbor where it matches clearly better over 3x3 pixels.
+struct CandidateRow {
+  std::array<const float*, 3> match[kCandidates];  // readable one pixel beyond both ends
+  const float* flow[kCandidates][2];
+  float* out[2];
+};
+void candidate_row(const CandidateRow& row, int width) {
+  const int lanes = lane_count();
+  for (int x = 0; x < width; x += lanes) {
+    V best = hn::Zero(D());
+    V u = load(row.flow[0][0] + x);
+    V v = load(row.flow[0][1] + x);
+    for (int c = 0; c < kCandidates; ++c) {
+      V match = hn::Zero(D());
+      for (const float* const line : row.match[c])
+        match = hn::Add(match,
+                        hn::Add(hn::Add(load(line + x - 1), load(line + x)), load(line + x + 1)));
+      if (c == 0) {
+        best = hn::MulSub(constant(kCandidateFactor), match, constant(kCandidateMargin));
+        continue;
+      }
+      const auto better = hn::Lt(match, best);
+      best = hn::IfThenElse(better, match, best);
+      u = hn::IfThenElse(better, load(row.flow[c][0] + x), u);
+      v = hn::IfThenElse(better, load(row.flow[c][1] + x), v);
+    }
+    store(u, row.out[0] + x);
+    store(v, row.out[1] + x);
+  }
+}
+
+// ---- the guided median
+
+/// The trust in the flow of each pixel. `v` are the rows above and below. Multiplies `confidence`
+/// by the trust, unless it is null.
+void trust_row(const float* HWY_RESTRICT u, const float* const* HWY_RESTRICT v,
+               const float* HWY_RESTRICT residual, float* HWY_RESTRICT trust,
+               float* HWY_RESTRICT confidence, int width) {
+  const int lanes = lane_count();
+  const V one = constant(1.0f);
+  for (int x = 0; x < width; x += lanes) {
+    const V twice =
+        hn::Add(hn::Sub(load(u + x + 1), load(u + x - 1)), hn::Sub(load(v[1] + x), load(v[0] + x)));
+    const V convergence = hn::Mul(hn::Min(twice, hn::Zero(D())), constant(0.5f / kOcclusionScale));
+    const V difference = hn::Mul(load(residual + x), constant(1.0f / kResidualScale));
+    const V q = inverse(hn::Mul(hn::MulAdd(convergence, convergence, one),
+                                hn::MulAdd(difference, difference, one)));
+    // Fused, so that the compiler cannot fuse only one of the branches.
+    store(hn::MulAdd(q, q, constant(kLeastTrust)), trust + x);
+    if (confidence != nullptr) store(hn::Mul(load(confidence + x), square(q)), confidence + x);
+  }
+}
+
+/// The median of the flow over 5x5 samples that have the color of the pixel, by iterated weights.
+struct GuidedMedianRow {
+  // Rows y - 4, y - 2, ..., y + 4, readable kGuidedReach pixels beyond both ends.
+  std::array<const float*, 5> guide;
+  std::array<const float*, 5> trust;
+  std::array<const float*, 5> flow[2];
+  int reweightings;
+  float* out[2];
+};
+void guided_median_row(const GuidedMedianRow& row, int width) {
+  constexpr int kSide = 5;
+  const int lanes = lane_count();
+  const V one = constant(1.0f);
+  const V contrast = constant(1.0f / (kGuidedContrast * kGuidedContrast));
+  const V flow_width = constant(kGuidedWidth);
+  for (int x = 0; x < width; x += lanes) {
+    V weight[kSide * kSide];
+    V sum = constant(1e-20f);
+    V u = hn::Zero(D());
+    V v = hn::Zero(D());
+    const V center = load(row.guide[2] + x);
+    for (int j = 0; j < kSide; ++j) {
+      for (int i = 0; i < kSide; ++i) {
+        const int at = x + (i - 2) * kGuidedStep;
+        const V color = hn::Sub(load(row.guide[j] + at), center);
+        const V q = weight_inverse(hn::MulAdd(square(color), contrast, one));
+        const float distance = guided_share(i - 2) * guided_share(j - 2);
+        const V t = hn::Mul(square(q), hn::Mul(constant(distance), load(row.trust[j] + at)));
+        weight[j * kSide + i] = t;
+        sum = hn::Add(sum, t);
+        u = hn::MulAdd(t, load(row.flow[0][j] + at), u);
+        v = hn::MulAdd(t, load(row.flow[1][j] + at), v);
+      }
+    }
+    V scale = inverse(sum);
+    u = hn::Mul(u, scale);
+    v = hn::Mul(v, scale);
+    for (int k = 0; k < row.reweightings; ++k) {
+      const V mean_u = u;
+      const V mean_v = v;
+      sum = constant(1e-20f);
+      u = hn::Zero(D());
+      v = hn::Zero(D());
+      for (int j = 0; j < kSide; ++j) {
+        for (int i = 0; i < kSide; ++i) {
+          const int at = x + (i - 2) * kGuidedStep;
+          const V there_u = load(row.flow[0][j] + at);
+          const V there_v = load(row.flow[1][j] + at);
+          const V far = hn::MulAdd(hn::Sub(there_u, mean_u), hn::Sub(there_u, mean_u),
+                                   hn::Add(square(hn::Sub(there_v, mean_v)), flow_width));
+          const V t = hn::Mul(weight[j * kSide + i], weight_inverse_root(far));
+          sum = hn::Add(sum, t);
+          u = hn::MulAdd(t, there_u, u);
+          v = hn::MulAdd(t, there_v, v);
+        }
+      }
+      scale = inverse(sum);
+      u = hn::Mul(u, scale);
+      v = hn::Mul(v, scale);
+    }
+    store(u, row.out[0] + x);
+    store(v, row.out[1] + x);
+  }
+}
+
+// ---- the steps
+
+constexpr int kDerivativeReach = 2;
+
+void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out,
+                int begin, int end, const VariationalScratch& scratch) {
   static constexpr int kOffsets[kCandidates][2] = {{0, 0},
                                                    {kCandidateDistance, 0},
                                                    {-kCandidateDistance, 0},
                                                    {0, kCandidateDistance},
                                                    {0, -kCandidateDistance}};
-  const auto clamp_row = [&](int y) { return std::clamp(y, 0, level.height - 1); };
+  const Rect& region = level.region;
+  const auto clamp_row = [&](int y) { return std::clamp(y, 0, region.height - 1); };
   const auto at = [&](const FloatPlane& plane, int y, int c) {
     return plane.row(clamp_row(y + kOffsets[c][1])) + kOffsets[c][0];
   };
@@ -56,35 +425,32 @@ void VariationalSolver::candidates(const VariationalLevel& level, const FlowPlan
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + 1); ++next) {
       for (int c = 0; c < kCandidates; ++c) {
-        float* const warped = line_[0] + kLineMargin;
-        float* const match = match_[c].row(next);
-        warp_row(level.next, level.x, level.y + next, at(in.u, next, c), at(in.v, next, c), false,
-                 warped, level.width);
-        match_row(warped, level.reference.row(next), match, level.width);
-        replicate_edges(match, level.width, 1, 1);
+        float* const warped = scratch.lines.row(0);
+        float* const match = scratch.match[c].row(next);
+        warp_row(level.next, region.x, region.y + next, at(in[0], next, c), at(in[1], next, c),
+                 false, warped, region.width);
+        match_row(warped, level.reference.row(next), match, region.width);
+        replicate_edges(match, region.width, 1, 1);
       }
     }
     CandidateRow row;
     for (int c = 0; c < kCandidates; ++c) {
-      for (int k = 0; k < 3; ++k) row.match[c][k] = match_[c].row(clamp_row(y + k - 1));
-      row.u[c] = at(in.u, y, c);
-      row.v[c] = at(in.v, y, c);
+      row.match[c] = rows_around<3>(scratch.match[c], y, region.height);
+      for (int k = 0; k < 2; ++k) row.flow[c][k] = at(in[k], y, c);
     }
-    row.out_u = out.u.row(y);
-    row.out_v = out.v.row(y);
-    candidate_row(row, level.width);
-    replicate_edges(row.out_u, level.width, kGuidedReach, kGuidedReach);
-    replicate_edges(row.out_v, level.width, kGuidedReach, kGuidedReach);
+    for (int k = 0; k < 2; ++k) row.out[k] = out[k].row(y);
+    candidate_row(row, region.width);
+    for (float* const to : row.out) extend_flow_row(to, region.width);
   }
 }
 
-void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& in,
-                               const FlowPlanes& out, bool last, int begin,
-                               int end) const noexcept {
-  const int width = level.width;
-  const int height = level.height;
+void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out, bool last,
+            int begin, int end, const VariationalScratch& scratch) {
+  using ColorRing = VariationalScratch::ColorRing;
+  const Rect& region = level.region;
+  const int width = region.width;
+  const int height = region.height;
   const int sweeps = level.half_sweeps;
-  const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
   // The rows that each stage needs for the one after it. A half sweep reads one row more on both
   // sides than it leaves correct.
   const int out_begin = last ? begin : std::max(0, begin - 1);
@@ -96,80 +462,76 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
   const int warp_begin = std::max(0, gradient_begin - kDerivativeReach);
   const int warp_end = std::min(height, gradient_end + kDerivativeReach);
 
+  const auto extend = [&](float* row) {
+    replicate_edges(row, width, kDerivativeReach, kDerivativeReach);
+  };
   // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
   // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   const auto split = [&](const float* from, const ColorRing& to, int y) {
-    split_colors_row(from, to.color[0].row(y), to.color[1].row(y), width);
+    split_colors_row(from, to[0].row(y), to[1].row(y), width);
     for (int color = 0; color < 2; ++color)
-      std::memset(to.color[color].row(y) + (width + 1 - color) / 2, 0, kRowSlack * sizeof(float));
+      std::memset(to[static_cast<std::size_t>(color)].row(y) + (width + 1 - color) / 2, 0,
+                  kRowSlack * sizeof(float));
   };
   const auto split_flow = [&](int y) {
-    split(in.u.row(y), u_, y);
-    split(in.v.row(y), v_, y);
+    for (std::size_t c = 0; c < 2; ++c) split(in[c].row(y), scratch.flow[c], y);
   };
   const auto warp = [&](int y) {
-    float* const warped = line_[0] + kLineMargin;
-    float* const residual = residual_.row(y);
-    float* const mean = mean_.row(y);
-    warp_row(level.next, level.x, level.y + y, in.u.row(y), in.v.row(y), true, warped, width);
+    float* const warped = scratch.lines.row(0);
+    float* const residual = scratch.residual.row(y);
+    float* const mean = scratch.mean.row(y);
+    warp_row(level.next, region.x, region.y + y, in[0].row(y), in[1].row(y), true, warped, width);
     warp_difference_row(warped, level.reference.row(y), residual, mean, width);
-    replicate_edges(residual, width, kDerivativeReach, kDerivativeReach);
-    replicate_edges(mean, width, kDerivativeReach, kDerivativeReach);
+    extend(residual);
+    extend(mean);
     if (last && y >= begin && y < end)
       std::memcpy(level.residual.row(y), residual, static_cast<std::size_t>(width) * sizeof(float));
   };
   const auto derive = [&](int y) {
-    const float* rows[5];
-    for (int k = 0; k < 5; ++k) rows[k] = mean_.row(clamp_row(y + k - kDerivativeReach));
-    gradient_row(rows, ix_.row(y), iy_.row(y), width);
-    replicate_edges(ix_.row(y), width, kDerivativeReach, kDerivativeReach);
-    replicate_edges(iy_.row(y), width, kDerivativeReach, kDerivativeReach);
+    gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
+                 scratch.iy.row(y), width);
+    extend(scratch.ix.row(y));
+    extend(scratch.iy.row(y));
   };
   const auto weigh = [&](int y) {
     SmoothnessRow row;
-    for (int k = 0; k < 2; ++k) row.guide[k] = level.guide.row(clamp_row(y + k));
-    for (int k = 0; k < 3; ++k) {
-      row.u[k] = in.u.row(clamp_row(y + k - 1));
-      row.v[k] = in.v.row(clamp_row(y + k - 1));
-    }
+    row.guide[0] = level.guide.row(y);
+    row.guide[1] = level.guide.row(std::min(y + 1, height - 1));
+    for (std::size_t c = 0; c < 2; ++c) row.flow[c] = rows_around<3>(in[c], y, height);
     row.weight = level.smoothness;
-    row.right = right_.row(y);
-    row.down = down_.row(y);
+    row.right = scratch.right.row(y);
+    row.down = scratch.down.row(y);
     smoothness_row(row, width);
     // Nothing lies beyond the border.
     row.right[-1] = 0.0f;
     std::memset(row.right + width - 1, 0, (kRowSlack + 1) * sizeof(float));
     std::memset(row.down + width, 0, kRowSlack * sizeof(float));
     if (y == height - 1) std::memset(row.down, 0, static_cast<std::size_t>(width) * sizeof(float));
-    split(row.right, right_color_, y);
-    split(row.down, down_color_, y);
-    right_color_.color[1].row(y)[-1] = 0.0f;
+    split(row.right, scratch.right_color, y);
+    split(row.down, scratch.down_color, y);
+    scratch.right_color[1].row(y)[-1] = 0.0f;
   };
   const auto assemble = [&](int y) {
     SystemRow row;
-    for (int k = 0; k < 5; ++k) {
-      const int there = clamp_row(y + k - kDerivativeReach);
-      row.ix[k] = ix_.row(there);
-      row.iy[k] = iy_.row(there);
-      row.residual[k] = residual_.row(there);
-    }
-    row.u = in.u.row(y);
-    row.v = in.v.row(y);
-    row.right = right_.row(y);
-    row.down = down_.row(y);
-    row.up = y > 0 ? down_.row(y - 1) : zeros_ + kLineMargin;
-    row.x = level.x;
-    row.y = level.y + y;
+    row.ix = rows_around<5>(scratch.ix, y, height);
+    row.iy = rows_around<5>(scratch.iy, y, height);
+    row.residual = rows_around<5>(scratch.residual, y, height);
+    for (std::size_t c = 0; c < 2; ++c) row.flow[c] = in[c].row(y);
+    row.right = scratch.right.row(y);
+    row.down = scratch.down.row(y);
+    row.up = y > 0 ? scratch.down.row(y - 1) : scratch.zeros.row(0);
+    row.x = region.x;
+    row.y = region.y + y;
     row.image_width = level.next.width;
     row.image_height = level.next.height;
-    for (int k = 0; k < 3; ++k) row.inverse[k] = line_[k] + kLineMargin;
-    for (int k = 0; k < 2; ++k) row.constant[k] = line_[3 + k] + kLineMargin;
+    for (int k = 0; k < 3; ++k) row.inverse[k] = scratch.lines.row(k);
+    for (int k = 0; k < 2; ++k) row.constant[k] = scratch.lines.row(3 + k);
     row.confidence = last && level.confidence.origin != nullptr && y >= begin && y < end
                          ? level.confidence.row(y)
                          : nullptr;
     system_row(row, width);
-    for (int k = 0; k < 3; ++k) split(row.inverse[k], inverse_[k], y);
-    for (int k = 0; k < 2; ++k) split(row.constant[k], constant_[k], y);
+    for (int k = 0; k < 3; ++k) split(row.inverse[k], scratch.inverse[k], y);
+    for (int k = 0; k < 2; ++k) split(row.constant[k], scratch.constant[k], y);
   };
   const auto sweep = [&](int y, int s) {
     const auto color = static_cast<std::size_t>((y + s) & 1);
@@ -179,43 +541,36 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
     // The pixel before the first odd one is the first even one; that before the first even one does
     // not exist.
     const std::ptrdiff_t left = color == 0 ? -1 : 0;
-    const std::ptrdiff_t right = left + 1;
     HalfSweepRow row;
-    row.u = u_.color[color].row(y);
-    row.v = v_.color[color].row(y);
-    row.left_u = u_.color[other].row(y) + left;
-    row.left_v = v_.color[other].row(y) + left;
-    row.right_u = u_.color[other].row(y) + right;
-    row.right_v = v_.color[other].row(y) + right;
-    row.up_u = u_.color[color].row(above);
-    row.up_v = v_.color[color].row(above);
-    row.down_u = u_.color[color].row(below);
-    row.down_v = v_.color[color].row(below);
-    row.left = right_color_.color[other].row(y) + left;
-    row.right = right_color_.color[color].row(y);
-    row.up = y > 0 ? down_color_.color[color].row(y - 1) : zeros_ + kLineMargin;
-    row.down = down_color_.color[color].row(y);
-    for (int k = 0; k < 3; ++k) row.inverse[k] = inverse_[k].color[color].row(y);
-    for (int k = 0; k < 2; ++k) row.constant[k] = constant_[k].color[color].row(y);
+    for (int c = 0; c < 2; ++c) {
+      const ColorRing& flow = scratch.flow[c];
+      row.flow[c] = flow[color].row(y);
+      row.left[c] = flow[other].row(y) + left;
+      row.right[c] = row.left[c] + 1;
+      row.up[c] = flow[color].row(above);
+      row.down[c] = flow[color].row(below);
+      row.constant[c] = scratch.constant[c][color].row(y);
+    }
+    row.left_weight = scratch.right_color[other].row(y) + left;
+    row.right_weight = scratch.right_color[color].row(y);
+    row.up_weight = y > 0 ? scratch.down_color[color].row(y - 1) : scratch.zeros.row(0);
+    row.down_weight = scratch.down_color[color].row(y);
+    for (int k = 0; k < 3; ++k) row.inverse[k] = scratch.inverse[k][color].row(y);
     half_sweep_row(row, color == 0 ? (width + 1) / 2 : width / 2);
   };
   const auto join = [&](int y) {
-    const auto one = [&](const ColorRing& from, const FloatPlane& before, float* to) {
-      join_colors_row(from.color[0].row(y), from.color[1].row(y), before.row(y), to, width);
-      replicate_edges(to, width, kGuidedReach, kGuidedReach);
-    };
-    one(u_, in.u, last ? out.u.row(y) : joined_[0].row(y));
-    one(v_, in.v, last ? out.v.row(y) : joined_[1].row(y));
+    for (std::size_t c = 0; c < 2; ++c) {
+      float* const to = last ? out[c].row(y) : scratch.joined[c].row(y);
+      join_colors_row(scratch.flow[c][0].row(y), scratch.flow[c][1].row(y), in[c].row(y), to,
+                      width);
+      extend_flow_row(to, width);
+    }
   };
   const auto median = [&](int y) {
-    const auto one = [&](const Ring& from, float* to) {
-      const float* rows[3];
-      for (int k = 0; k < 3; ++k) rows[k] = from.row(clamp_row(y + k - 1));
-      median_row(rows, to, width);
-      replicate_edges(to, width, kGuidedReach, kGuidedReach);
-    };
-    one(joined_[0], out.u.row(y));
-    one(joined_[1], out.v.row(y));
+    for (std::size_t c = 0; c < 2; ++c) {
+      median_row(rows_around<3>(scratch.joined[c], y, height).data(), out[c].row(y), width);
+      extend_flow_row(out[c].row(y), width);
+    }
   };
 
   constexpr int kBehind = 2 * kDerivativeReach;  // rows of the system behind those of the warp
@@ -246,34 +601,74 @@ void VariationalSolver::refine(const VariationalLevel& level, const FlowPlanes& 
   }
 }
 
-void VariationalSolver::guided_median(const VariationalLevel& level, const FlowPlanes& in,
-                                      const FlowPlanes& out, int begin, int end) const noexcept {
-  const auto clamp_row = [&](int y) { return std::clamp(y, 0, level.height - 1); };
-  const auto trust = [&](int y) { return trust_.row(y); };
+void guided_median(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out,
+                   int begin, int end, const VariationalScratch& scratch) {
+  const int width = level.region.width;
+  const int height = level.region.height;
+  const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
   int next = clamp_row(begin - kGuidedReach);
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + kGuidedReach); ++next) {
-      const float* const v[2] = {in.v.row(clamp_row(next - 1)), in.v.row(clamp_row(next + 1))};
+      const float* const v[2] = {in[1].row(clamp_row(next - 1)), in[1].row(clamp_row(next + 1))};
       const bool mine = level.confidence.origin != nullptr && next >= begin && next < end;
-      trust_row(in.u.row(next), v, level.residual.row(next), trust(next),
-                mine ? level.confidence.row(next) : nullptr, level.width);
-      replicate_edges(trust(next), level.width, kGuidedReach, kGuidedReach);
+      trust_row(in[0].row(next), v, level.residual.row(next), scratch.trust.row(next),
+                mine ? level.confidence.row(next) : nullptr, width);
+      extend_flow_row(scratch.trust.row(next), width);
     }
     GuidedMedianRow row;
-    for (int k = 0; k < 5; ++k) {
-      const int there = clamp_row(y + (k - 2) * kGuidedStep);
-      row.guide[k] = level.guide.row(there);
-      row.trust[k] = trust(there);
-      row.u[k] = in.u.row(there);
-      row.v[k] = in.v.row(there);
+    row.guide = rows_around<5>(level.guide, y, height, kGuidedStep);
+    row.trust = rows_around<5>(scratch.trust, y, height, kGuidedStep);
+    for (std::size_t c = 0; c < 2; ++c) {
+      row.flow[c] = rows_around<5>(in[c], y, height, kGuidedStep);
+      row.out[c] = out[c].row(y);
     }
     row.reweightings = level.reweightings;
-    row.out_u = out.u.row(y);
-    row.out_v = out.v.row(y);
-    guided_median_row(row, level.width);
-    replicate_edges(row.out_u, level.width, kGuidedReach, kGuidedReach);
-    replicate_edges(row.out_v, level.width, kGuidedReach, kGuidedReach);
+    guided_median_row(row, width);
+    for (float* const to : row.out) extend_flow_row(to, width);
   }
 }
 
+void variational_step(const PyramidStep& step, const VariationalLevel& level, const FlowPlanes& in,
+                      const FlowPlanes& out, int begin, int end,
+                      const VariationalScratch& scratch) {
+  if (step.kind == PyramidStepKind::kCandidates)
+    candidates(level, in, out, begin, end, scratch);
+  else if (step.kind == PyramidStepKind::kRefine)
+    refine(level, in, out, step.last, begin, end, scratch);
+  else
+    guided_median(level, in, out, begin, end, scratch);
+}
+
+}  // namespace
+}  // namespace ocellus::detail::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace ocellus::detail {
+
+HWY_EXPORT(variational_step);
+
+void variational_step(const PyramidStep& step, const VariationalLevel& level, const FlowPlanes& in,
+                      const FlowPlanes& out, int begin, int end,
+                      const VariationalScratch& scratch) noexcept {
+  HWY_DYNAMIC_DISPATCH(variational_step)(step, level, in, out, begin, end, scratch);
+}
+
+void VariationalScratch::layout(LayoutBuilder& builder, int width,
+                                const PyramidConfig& config) noexcept {
+  constexpr int kNeighborhood = 8;  // rows that the derivatives of derivatives need, and more
+  for (RowRing* const ring : {&mean, &residual, &ix, &iy, &right, &down, &joined[0], &joined[1],
+                              &lines, &match[0], &match[1], &match[2], &match[3], &match[4]})
+    ring->layout(builder, kNeighborhood, width);
+  trust.layout(builder, 2 * kNeighborhood, width);
+  zeros.layout(builder, 1, width);
+  // A row waits here from its system until all half sweeps have passed.
+  const int sweeps = 2 * std::max(config.sweeps, config.coarse_sweeps);
+  const int rows = static_cast<int>(std::bit_ceil(static_cast<unsigned>(sweeps + 6)));
+  for (ColorRing* const rings : {&flow[0], &flow[1], &inverse[0], &inverse[1], &inverse[2],
+                                 &constant[0], &constant[1], &right_color, &down_color})
+    for (RowRing& ring : *rings) ring.layout(builder, rows, (width + 1) / 2);
+}
+
 }  // namespace ocellus::detail
+#endif

@@ -20,8 +20,8 @@ class WindowFlowCpu final : public CpuOperator {
  private:
   void layout(LayoutBuilder& builder) noexcept override {
     for (int w = 0; w < workers_; ++w)
-      layout_window_scratch(builder, plan_.size.width, 2 * plan_.radius + 1,
-                            scratch_[static_cast<std::size_t>(w)]);
+      scratch_[static_cast<std::size_t>(w)].layout(builder, plan_.size.width, plan_.radius,
+                                                   kProducts);
   }
   Expected<void> prepare() noexcept override { return {}; }
   int step_count() const noexcept override { return 1; }
@@ -35,7 +35,7 @@ class WindowFlowCpu final : public CpuOperator {
 
   OpticalFlowPlan plan_;
   Bands bands_;
-  std::array<WindowScratch, kMaxWorkers> scratch_;
+  std::array<SweepScratch, kMaxWorkers> scratch_;
 };
 
 void WindowFlowCpu::run(void* context, int part, int worker) noexcept {
@@ -44,15 +44,11 @@ void WindowFlowCpu::run(void* context, int part, int worker) noexcept {
   const auto* const planes = static_cast<const float*>(frame.in.data);
   const std::size_t stride = static_cast<std::size_t>(frame.in.stride) / sizeof(float);
   const std::size_t apart = stride * static_cast<std::size_t>(self.plan_.size.height);
-  const auto plane = [&frame](std::size_t p) {
-    return static_cast<float*>(frame.out.planes[p].data);
-  };
-  solve_planes(self.plan_,
-               {planes, planes + apart, planes + 2 * apart, stride, self.plan_.size.width,
-                self.plan_.size.height, self.plan_.roi},
-               invalid_value(self.plan_), self.scratch_[static_cast<std::size_t>(worker)],
-               self.bands_.begin(part), self.bands_.end(part),
-               {plane(0), plane(1), plane(2), frame.out.planes[0].stride});
+  solve_planes(
+      self.plan_,
+      {{planes, planes + apart, planes + 2 * apart}, stride, self.plan_.size, self.plan_.roi},
+      invalid_value(self.plan_), self.scratch_[static_cast<std::size_t>(worker)],
+      self.bands_.begin(part), self.bands_.end(part), frame.out.planes.data());
 }
 
 }  // namespace
