@@ -38,19 +38,13 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
 }
 
-DeviationArguments FlowOperator::deviation_arguments(int slot, const Rect& region) const noexcept {
+DeviationArguments FlowOperator::deviation_arguments(const Rect& region) const noexcept {
   DeviationArguments a{};
-  a.frame = params(slot);
-  a.state = state();
-  a.outcome = outcome(slot);
-  a.frames = plan_.frames;
   a.invalid = invalid_value(plan_);
-  a.x = plan_.roi.x - region.x;
-  a.y = plan_.roi.y - region.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.flow_width = region.width;
-  a.flow_height = region.height;
+  a.roi = plan_.roi;
+  a.roi.x -= region.x;
+  a.roi.y -= region.y;
+  a.flow_size = {region.width, region.height};
   return a;
 }
 

@@ -62,6 +62,37 @@ __device__ inline void copy_block(int columns, int rows, const Load& load, const
   }
 }
 
+/// Computes kOut neighboring sums of 2 radius + 1 values each, in the order of the values; kOut is
+/// at most 2 radius + 1. kTogether values are read at once.
+template <int kTogether = 4, int kOut, typename Load>
+__device__ __forceinline__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
+#pragma unroll
+  for (int j = 0; j < kOut; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o < j; ++o) sum[o] += value;
+    sum[j] = value;
+  }
+#pragma unroll kTogether
+  for (int j = kOut; j <= 2 * radius; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) sum[o] += value;
+  }
+#pragma unroll
+  for (int j = 1; j < kOut; ++j) {
+    const float value = load(2 * radius + j);
+#pragma unroll
+    for (int o = j; o < kOut; ++o) sum[o] += value;
+  }
+}
+
+/// The derivative filter (1 -8 0 8 -1) / 12 at a pixel; `step` is the distance of its neighbors.
+__device__ inline float derivative_at(const float* pixel, int step) {
+  return fmaf(-1.0f / 12.0f, pixel[2 * step] - pixel[-2 * step],
+              8.0f / 12.0f * (pixel[step] - pixel[-step]));
+}
+
 // ---- frames of the window
 
 struct References {

@@ -137,11 +137,7 @@ struct SolveSteps {
           const int y = clamp_to(tile.top + kReach + row, region.height) - tile.top;
           // The mean at this position. Its neighbors outside the region repeat the edge.
           const float* const under = tile.mean + y * tile.mean_columns() + x;
-          const auto derivative = [&](int step) {
-            return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
-                        8.0f / 12.0f * (under[step] - under[-step]));
-          };
-          return make_float2(derivative(1), derivative(tile.mean_columns()));
+          return make_float2(derivative_at(under, 1), derivative_at(under, tile.mean_columns()));
         },
         [&](int column, int row, float2 gradient) {
           float4& point = tile.data[row * tile.stride + column];

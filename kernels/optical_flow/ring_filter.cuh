@@ -60,14 +60,14 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Ti
   const char* column[kParts];
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
-    column[part] = from.image + clamp_to(left + lane + 32 * part, a.image_width) *
+    column[part] = from.image + clamp_to(left + lane + 32 * part, a.image.width) *
                                     static_cast<int>(sizeof(Pixel));
   for (int first = 0; first < rows; first += kBatch) {
     Pixel pixels[kBatch][kParts];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const std::int64_t row =
-          clamp_to(top + min(first + k, rows - 1), a.image_height) * from.stride;
+          clamp_to(top + min(first + k, rows - 1), a.image.height) * from.stride;
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
         pixels[k][part] = *reinterpret_cast<const Pixel*>(column[part] + row);
@@ -100,7 +100,7 @@ struct RingFilter {
   const RingArguments& a;
   const int nx = kUsual ? 15 : a.nx;
   const int ny = kUsual ? 15 : a.ny;
-  const int nt = kUsual ? 20 : a.nt;
+  const int nt = kUsual ? 20 : a.frames;
   const int lane = threadIdx.x % 32;
   float* image = nullptr;
   char* spatial = nullptr;
@@ -124,6 +124,10 @@ struct RingFilter {
 
   // ---- copies of taps and past sums; a pair is a term of a convolution of a tile
 
+  // Each step makes exactly one request, for spatial and temporal data in turn. The request to wait
+  // for is therefore always the last but one. If nothing is left to request, the pair is negative,
+  // and an empty group takes its place.
+
   __device__ __forceinline__ void copy_by_warp(char* to, const char* from, int bytes) const {
     const std::uint32_t at = shared_address(to);
 #pragma unroll 4
@@ -133,12 +137,12 @@ struct RingFilter {
   __device__ __forceinline__ void request_spatial(int pair) const {
     const int bytes = (nx + ny) * value_bytes();
     if constexpr (kCopy == RingCopy::kBulk) {
-      if (lane != 0) return;
+      if (lane != 0 || pair < 0) return;
       fence_copies();
       expect_bytes(barriers, bytes);
       copy_bulk(shared_address(spatial), taps_of(pair), bytes, barriers, policy);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      copy_by_warp(spatial, taps_of(pair), bytes);
+      if (pair >= 0) copy_by_warp(spatial, taps_of(pair), bytes);
       commit_async();
     }
   }
@@ -151,7 +155,7 @@ struct RingFilter {
     const int behind_head = first ? 0 : (nt - 1 - head) * value_bytes();
     const int before_head = first ? 0 : head * value_bytes();
     if constexpr (kCopy == RingCopy::kBulk) {
-      if (lane != 0) return;
+      if (lane != 0 || pair < 0) return;
       const std::uint32_t to = shared_address(temporal);
       const std::uint32_t barrier = barriers + 8;
       fence_copies();
@@ -162,18 +166,13 @@ struct RingFilter {
       if (before_head != 0)
         copy_bulk(to + taps_bytes + behind_head, ring, before_head, barrier, policy);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      copy_by_warp(temporal, taps, taps_bytes);
-      copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
-      copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
+      if (pair >= 0) {
+        copy_by_warp(temporal, taps, taps_bytes);
+        copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
+        copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
+      }
       commit_async();
     }
-  }
-
-  // Each step makes exactly one request, for spatial and temporal data in turn. The request to wait
-  // for is therefore always the last but one. If there is nothing left to request, an empty group
-  // takes its place.
-  __device__ __forceinline__ void request_nothing() const {
-    if constexpr (kCopy == RingCopy::kAsync) commit_async();
   }
 
   __device__ __forceinline__ void wait_for(std::uint32_t barrier, unsigned parity) const {
@@ -197,8 +196,8 @@ struct RingFilter {
   // ---- sums
 
   __device__ __forceinline__ void load_image(const TileSource& from, int tile_x, int tile_y) const {
-    const int left = a.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
-    const int top = a.y + tile_y * kTileRows - (ny - 1 - ny / 2);
+    const int left = a.support.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
+    const int top = a.support.y + tile_y * kTileRows - (ny - 1 - ny / 2);
     const int rows = kTileRows + ny - 1;
     switch (a.format) {
       case PixelFormat::kGray8:
@@ -314,11 +313,7 @@ struct RingFilter {
     wait_for(barriers, parity);
     const Lane now = spatial_sum(taps);
     __syncwarp();
-    if (next >= 0) {
-      request_spatial(next);
-    } else {
-      request_nothing();
-    }
+    request_spatial(next);
 
     T* const ring = ring_of(pair);
     if (first) {
@@ -339,11 +334,7 @@ struct RingFilter {
     wait_for(barriers + 8, parity);
     const Lane sum = temporal_sum(taps, sums, now);
     __syncwarp();
-    if (next >= 0) {
-      request_temporal(next);
-    } else {
-      request_nothing();
-    }
+    request_temporal(next);
     return sum;
   }
 
@@ -351,15 +342,15 @@ struct RingFilter {
                                       int tile_y, bool bad, const Lane& sum) const {
     const int x = tile_x * kTileWidth + lane % kLanesX * kLanePixels;
     const int y = tile_y * kTileRows + lane / kLanesX;
-    if (a.result.derivatives != nullptr) {
-      store(sum, a.result.derivatives + convolution * a.result.plane + y * a.result.stride + x);
+    if (a.result.base != nullptr) {
+      store(sum, a.result.base + convolution * a.result.plane + y * a.result.stride + x);
       return;
     }
-    if (y >= a.height) return;
+    if (y >= a.support.height) return;
     float* const out = row_at(out_plane<float>(frame, convolution), frame.out_stride[0], y) + x;
 #pragma unroll
     for (int p = 0; p < kLanePixels; ++p)
-      if (x + p < a.width) out[p] = bad ? a.result.invalid : sum.of[p];
+      if (x + p < a.support.width) out[p] = bad ? kBadResult : sum.of[p];
   }
 
   /// Processes items [item, end) with one warp.
@@ -407,11 +398,6 @@ struct RingFilter {
   }
 };
 
-template <RingCopy kCopy>
-inline constexpr int kCapability = kCopy == RingCopy::kBulk    ? 90
-                                   : kCopy == RingCopy::kAsync ? 80
-                                                               : 0;
-
 /// Direct loads need a second block to hide their latency. With four pixels in a lane, there is no
 /// room for one.
 template <RingCopy kCopy, int kLanePixels>
@@ -420,7 +406,7 @@ inline constexpr int kBlocksAtOnce = kCopy == RingCopy::kDirect&& kLanePixels ==
 template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
 __global__ void __launch_bounds__(32 * kRingWarps, (kBlocksAtOnce<kCopy, kLanePixels>))
     ring_filter(const __grid_constant__ RingArguments a) {
-  if constexpr (kArchitecture >= kCapability<kCopy>) {
+  if constexpr (kArchitecture >= ring_copy_capability(kCopy)) {
     extern __shared__ __align__(128) char shared[];
     const int warps = blockDim.x / 32;
     const int warp = threadIdx.x / 32;
@@ -439,22 +425,14 @@ __global__ void __launch_bounds__(32 * kRingWarps, (kBlocksAtOnce<kCopy, kLanePi
       if constexpr (kCopy == RingCopy::kBulk) filter.barriers = shared_address(shared) + warp * 16;
       filter.run(begin, end);
     }
-    if (a.outcome == nullptr) return;
-    __syncthreads();
-    if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x);
+    end_frame(a);
   }
 }
 
 template <typename T, int kLanePixels, int kMaxX, bool kUsual>
 Kernel<RingArguments> ring_filter_by_copy(RingCopy copy) noexcept {
-  switch (copy) {
-    case RingCopy::kBulk:
-      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kBulk, kUsual>;
-    case RingCopy::kAsync:
-      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kAsync, kUsual>;
-    case RingCopy::kDirect:
-      break;
-  }
+  if (copy == RingCopy::kBulk) return ring_filter<T, kLanePixels, kMaxX, RingCopy::kBulk, kUsual>;
+  if (copy == RingCopy::kAsync) return ring_filter<T, kLanePixels, kMaxX, RingCopy::kAsync, kUsual>;
   // The compile-time sizes do not make direct loads faster.
   constexpr int kColumns = kUsual ? kNarrowTaps : kMaxX;
   return ring_filter<T, kLanePixels, kColumns, RingCopy::kDirect, false>;

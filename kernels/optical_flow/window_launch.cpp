@@ -21,14 +21,11 @@ WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource sou
 
 WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept {
   WindowArguments a{};
-  a.support_width = plan.support.width;
-  a.support_height = plan.support.height;
-  a.x = plan.flow.x - plan.support.x;
-  a.y = plan.flow.y - plan.support.y;
-  a.width = plan.flow.width;
-  a.height = plan.flow.height;
+  a.support = {plan.support.width, plan.support.height};
+  a.region = plan.flow;
+  a.region.x -= plan.support.x;
+  a.region.y -= plan.support.y;
   a.radius = plan.radius;
-  a.frames = plan.frames;
   std::copy(plan.weight.begin(), plan.weight.end(), a.weight);
   a.threshold = plan.confidence_threshold;
   a.invalid = detail::invalid_value(plan);
@@ -54,9 +51,7 @@ class WindowFlowCuda final : public CudaOperator {
   /// invalid by itself.
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     WindowArguments a = window_arguments(plan_);
-    a.frame = params(slot);
-    a.state = state();
-    a.outcome = outcome(slot);
+    static_cast<FrameArguments&>(a) = {params(slot), state(), outcome(slot), plan_.frames};
     return launch(cuda, stream, window_.kernel, window_.grid, window_.block, window_.shared_bytes,
                   a);
   }

@@ -19,8 +19,8 @@ struct WindowLaunch {
 
 WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource source) noexcept;
 
-/// The arguments that follow from the plan. The caller adds the frame, the state, the outcome and,
-/// with WindowSource::kKernels, the derivatives.
+/// The arguments that follow from the plan. The caller adds those of the frame and, with
+/// WindowSource::kKernels, the derivatives.
 WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept;
 
 }  // namespace ocellus::cuda

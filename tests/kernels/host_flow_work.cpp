@@ -18,7 +18,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     is(cuda::temporal_sums_kernel(format));
     for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
-    for (const bool from_camera : {false, true}) is(cuda::reduce_kernel(format, from_camera));
+    is(cuda::reduce_kernel(format));
   }
   is(cuda::candidate_kernel());
   is(cuda::system_kernel());
