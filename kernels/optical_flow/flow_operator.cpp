@@ -41,9 +41,7 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
 DeviationArguments FlowOperator::deviation_arguments(const Rect& region) const noexcept {
   DeviationArguments a{};
   a.invalid = invalid_value(plan_);
-  a.roi = plan_.roi;
-  a.roi.x -= region.x;
-  a.roi.y -= region.y;
+  a.roi = moved_into(plan_.roi, region);
   a.flow_size = {region.width, region.height};
   return a;
 }
@@ -59,13 +57,9 @@ namespace ocellus::detail {
 
 std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
                                                  const KernelConfig* kernels) noexcept {
-  std::unique_ptr<OperatorInstance> made;
-  if (plan.method == FlowMethod::kPyramid) {
-    made.reset(new (std::nothrow) cuda::PyramidFlow(plan, kernels));
-  } else {
-    made.reset(new (std::nothrow) cuda::KernelFlow(plan, kernels));
-  }
-  return made;
+  if (plan.method == FlowMethod::kPyramid)
+    return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::PyramidFlow(plan, kernels));
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::KernelFlow(plan, kernels));
 }
 
 }  // namespace ocellus::detail

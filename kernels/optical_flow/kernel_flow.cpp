@@ -10,15 +10,10 @@
 
 #include "core/failure.h"
 #include "image/pixel_rows.h"
-#include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/kernel_source.h"
 
 namespace ocellus::cuda {
 namespace {
-
-std::size_t coefficient_bytes(CoefficientStorage storage) {
-  return storage == CoefficientStorage::kHalf ? sizeof(__half) : sizeof(float);
-}
 
 /// Must not depend on the device, because the footprint depends on it.
 int lane_pixels_for(const OpticalFlowPlan& plan) {
@@ -36,14 +31,26 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   ring_.tiles_x = (support.width + kTileWidth - 1) / kTileWidth;
   const int tiles_y = (support.height + tile_rows - 1) / tile_rows;
   ring_.tiles = ring_.tiles_x * tiles_y;
+  ring_.format = plan.format;
+  ring_.image = plan.size;
+  ring_.support = support;
+  ring_.nx = plan.nx;
+  ring_.ny = plan.ny;
+  ring_.convolutions = plan.convolutions;
+  ring_.terms = plan.terms;
+  ring_.scale = detail::gray_scale(plan.format);
   // The pixels that the kernels of the support read, clipped to the image.
+  Rect& reach = temporal_.region;
   const int left = std::max(0, support.x - (plan.nx - 1 - plan.nx / 2));
   const int top = std::max(0, support.y - (plan.ny - 1 - plan.ny / 2));
-  temporal_.region = {left, top,
-                      std::min(plan.size.width, support.x + support.width + plan.nx / 2) - left,
-                      std::min(plan.size.height, support.y + support.height + plan.ny / 2) - top};
-  temporal_.kept_stride = (temporal_.region.width + 63) / 64 * 64;
-  temporal_.sums = float_planes(temporal_.region.width, temporal_.region.height);
+  reach = {left, top, std::min(plan.size.width, support.x + support.width + plan.nx / 2) - left,
+           std::min(plan.size.height, support.y + support.height + plan.ny / 2) - top};
+  temporal_.kept_stride = (reach.width + 63) / 64 * 64;
+  temporal_.sums = float_planes(reach.width, reach.height);
+  spatial_.sums_size = {reach.width, reach.height};
+  spatial_.support = moved_into(support, reach);
+  spatial_.nx = plan.nx;
+  spatial_.ny = plan.ny;
   // Whole tiles, which are written without checking for the edge of the support.
   derivatives_ = float_planes(ring_.tiles_x * kTileWidth, tiles_y * tile_rows);
   solved_ = float_planes(plan.flow.width, plan.flow.height);
@@ -55,9 +62,10 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
     planes.base = device.take<float>(static_cast<std::size_t>(count * planes.plane));
   };
   if (per_pixel()) {
-    const std::size_t value = static_cast<std::size_t>(pairs) *
-                              static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels)) *
-                              coefficient_bytes(plan_.storage);
+    const bool half = plan_.storage == CoefficientStorage::kHalf;
+    const std::size_t value =
+        static_cast<std::size_t>(pairs * tile_pixels(ring_variant_.lane_pixels)) *
+        (half ? sizeof(__half) : sizeof(float));
     const auto tiles = static_cast<std::size_t>(ring_.tiles);
     bank_tile_bytes_ = static_cast<std::size_t>(plan_.nx + plan_.ny + plan_.nt) * value;
     ring_.bank = device.take<char>(tiles * bank_tile_bytes_);
@@ -94,14 +102,7 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
         static_cast<std::uint8_t>(vertical.convolution)};
   }
   temporal_.profiles = uniform->temporal_count;
-  const Rect& reach = temporal_.region;
   spatial_.taps = temporal_.taps;
-  spatial_.sums_size = {reach.width, reach.height};
-  spatial_.support = plan_.support;
-  spatial_.support.x -= reach.x;
-  spatial_.support.y -= reach.y;
-  spatial_.nx = plan_.nx;
-  spatial_.ny = plan_.ny;
   spatial_.horizontals = uniform->horizontal_count;
   spatial_.kernels = uniform->vertical_count;
   spatial_.sums = temporal_.sums;
@@ -168,30 +169,19 @@ Expected<void> KernelFlow::choose_ring_filter(Scope& cuda) noexcept {
   const std::int64_t items = static_cast<std::int64_t>(ring_.tiles) * plan_.convolutions;
   const std::int64_t most = std::max(1, *at_once * traits.multiprocessors);
   ring_blocks_ = static_cast<unsigned>(std::min(items, most));
-  ring_.format = plan_.format;
-  ring_.image = plan_.size;
-  ring_.support = plan_.support;
-  ring_.nx = plan_.nx;
-  ring_.ny = plan_.ny;
-  ring_.convolutions = plan_.convolutions;
-  ring_.terms = plan_.terms;
-  ring_.result = derivatives_;
-  ring_.scale = detail::gray_scale(plan_.format);
   return {};
 }
 
 Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexcept {
   OCELLUS_TRY(load_check_kernel(cuda));
   if (!plan_.filter_only) {
-    const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
-    OCELLUS_TRY(load_kernel(cuda, window.kernel, window.shared_bytes));
-  }
-  if (plan_.deviation) {
-    OCELLUS_TRY(
-        load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes()));
+    window_ = window_launch(plan_, WindowSource::kKernels);
+    window_.arguments.derivatives = derivatives_;
+    OCELLUS_TRY(load_kernel(cuda, window_.kernel, window_.shared_bytes));
   }
   detail::KernelNoise noise;
   if (per_pixel()) {
+    ring_.result = derivatives_;
     OCELLUS_TRY(choose_ring_filter(cuda));
     OCELLUS_TRY(load_per_pixel(cuda, kernels, noise));
   } else {
@@ -199,18 +189,16 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     OCELLUS_TRY(load_uniform(cuda, kernels, noise));
     OCELLUS_TRY(load_kernel(cuda, spatial_sums_kernel(), spatial_bytes()));
   }
-  window_ = window_arguments(plan_);
-  window_.derivatives = derivatives_;
   if (!plan_.deviation) return {};
-  window_.solved = solved_;
-  window_.invalid = std::numeric_limits<float>::quiet_NaN();
+  window_.arguments.solved = solved_;
+  window_.arguments.invalid = std::numeric_limits<float>::quiet_NaN();
   const Rect& flow = plan_.flow;
   deviation_ = deviation_arguments(flow);
   deviation_.model = detail::kernel_deviation(plan_, noise);
   deviation_.kernels = {solved_, derivatives_};
   deviation_.kernels.derivatives.base +=
       (flow.y - plan_.support.y) * derivatives_.stride + (flow.x - plan_.support.x);
-  return {};
+  return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes());
 }
 
 Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -235,9 +223,8 @@ Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t str
   }
   if (plan_.filter_only) return {};
 
-  const WindowLaunch window = window_launch(plan_, WindowSource::kKernels);
-  OCELLUS_TRY(launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes,
-                     with_frame(window_, slot, !plan_.deviation)));
+  OCELLUS_TRY(launch(cuda, stream, window_.kernel, window_.grid, window_.block,
+                     window_.shared_bytes, with_frame(window_.arguments, slot, !plan_.deviation)));
   if (!plan_.deviation) return {};
   return launch(cuda, stream, deviation_kernel(FlowMethod::kKernels),
                 dim3(block_count(plan_.roi.width, kPyramidTileWidth),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/optical_flow/flow_operator.h"
-#include "kernels/optical_flow/kernels.h"
+#include "kernels/optical_flow/window_launch.h"
 #include "optical_flow/uniform_kernels.h"
 
 namespace ocellus::cuda {
@@ -38,7 +38,7 @@ class KernelFlow final : public FlowOperator {
   RingArguments ring_{};
   TemporalArguments temporal_{};
   SpatialArguments spatial_{};
-  WindowArguments window_{};
+  WindowLaunch window_;
   DeviationArguments deviation_{};
 
   FloatPlanes derivatives_{};  // over the support; without memory if the planes are the result

@@ -43,6 +43,11 @@ constexpr FloatPlanes float_planes(int width, int height) {
   return {nullptr, stride, stride * height};
 }
 
+/// The rectangle with its position relative to that of `frame`.
+constexpr Rect moved_into(const Rect& rect, const Rect& frame) {
+  return {rect.x - frame.x, rect.y - frame.y, rect.width, rect.height};
+}
+
 /// What the convolutions write to the output planes for a bad frame.
 inline constexpr float kBadResult = std::numeric_limits<float>::quiet_NaN();
 
@@ -207,17 +212,12 @@ struct WindowArguments : FrameArguments {
 /// Width of a block's tile in pixels. Its height is twice that of the column segment that a thread
 /// sums.
 inline constexpr int kWindowWidth = 64;
-enum class WindowShape : std::uint8_t {
-  kLow,   ///< 8 rows: more blocks, for small images
-  kHigh,  ///< 16 rows: each derivative is read for more windows
-};
-constexpr int window_height(WindowShape shape) {
-  return shape == WindowShape::kHigh ? 16 : 8;
-}
+inline constexpr int kLowWindow = 8;    ///< more blocks, for small images
+inline constexpr int kHighWindow = 16;  ///< each derivative is read for more windows
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept;
+Kernel<WindowArguments> window_kernel(int height, int radius, WindowSource source) noexcept;
 int window_threads(int radius) noexcept;
-std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
+std::size_t window_shared_bytes(int height, int radius) noexcept;
 
 /// Samples the planes of a result in the centers of cells, for the search for moving objects.
 struct ObjectCellArguments {

@@ -95,21 +95,23 @@ __device__ inline float derivative_at(const float* pixel, int step) {
 
 // ---- frames of the window
 
+/// Position of the two frames in the window. As long as only one frame has come, it is both the
+/// reference frame and the next one.
 struct References {
+  static constexpr int reference_age = 1;
   int head;
   int count;
-  int reference_age;
 };
 
-/// As long as only one frame has come, it is both the reference frame and the next one.
 __device__ inline References references(const TemporalState* state) {
-  return {state->head, state->count, min(1, state->count)};
+  return {state->head, state->count};
 }
 
 /// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.
 __device__ inline const float* stored(const Window& window, const StoredLevel& level,
                                       const References& r, int age) {
-  return window.base + ring_index(r.head, r.count, window.frames, age) * window.frame_floats +
+  return window.base +
+         ring_index(r.head, r.count, detail::kPyramidFrames, age) * window.frame_floats +
          level.origin;
 }
 

@@ -46,11 +46,10 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of both stored frames, and their textures: `frames` times `frame_floats` floats.
+/// All levels of both stored frames, and their textures: `frame_floats` floats each.
 struct Window {
   float* base;
   std::int64_t frame_floats;
-  int frames;
 };
 
 /// Normalizes and smooths all levels, and stores them in the window of frames. For the deviation

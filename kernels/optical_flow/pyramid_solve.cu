@@ -184,11 +184,7 @@ struct Solver {
   /// Adds the solution of equation (3) to the flow. `smaller`: the smaller eigenvalue.
   __device__ __forceinline__ void refine(const float (&sum)[kProducts], float2& flow,
                                          float& smaller) {
-    const float xx = sum[0];
-    const float xy = sum[1];
-    const float yy = sum[2];
-    const float xt = sum[3];
-    const float yt = sum[4];
+    const auto& [xx, xy, yy, xt, yt] = sum;
     // Eigenvalues of the structure tensor: mean -/+ spread.
     const float middle = 0.5f * (xx + yy);
     const float difference = 0.5f * (xx - yy);

@@ -7,6 +7,8 @@
 // waits for another one.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/async_copy.cuh"
 #include "kernels/optical_flow/kernels.h"
@@ -87,6 +89,7 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Ti
 template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
 struct RingFilter {
   using Lane = Values<kLanePixels>;
+  static constexpr bool kDirect = kCopy == RingCopy::kDirect;
   static constexpr int kPixels = tile_pixels(kLanePixels);
   static constexpr int kTileRows = tile_height(kLanePixels);
   static constexpr int kLanesX = kTileWidth / kLanePixels;
@@ -95,7 +98,7 @@ struct RingFilter {
   static_assert(kColumns <= kTileImageStride && kMaxX >= 2);
   // Number of rows or frames that are read together; more for global memory, which has a higher
   // latency.
-  static constexpr int kTogether = kCopy == RingCopy::kDirect ? 5 : 3;
+  static constexpr int kTogether = kDirect ? 5 : 3;
 
   const RingArguments& a;
   const int nx = kUsual ? 15 : a.nx;
@@ -143,7 +146,7 @@ struct RingFilter {
       copy_bulk(shared_address(spatial), taps_of(pair), bytes, barriers, policy);
     } else if constexpr (kCopy == RingCopy::kAsync) {
       if (pair >= 0) copy_by_warp(spatial, taps_of(pair), bytes);
-      commit_async();
+      __pipeline_commit();
     }
   }
 
@@ -171,7 +174,7 @@ struct RingFilter {
         copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
         copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
       }
-      commit_async();
+      __pipeline_commit();
     }
   }
 
@@ -179,18 +182,14 @@ struct RingFilter {
     if constexpr (kCopy == RingCopy::kBulk) {
       wait_barrier(barrier, parity);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      wait_async<1>();
+      __pipeline_wait_prior(1);
       __syncwarp();
     }
   }
 
   /// Reads copied taps, or taps in global memory.
   __device__ __forceinline__ static Lane read(const T* from) {
-    if constexpr (kCopy == RingCopy::kDirect) {
-      return load_once<kLanePixels>(from);
-    } else {
-      return load<kLanePixels>(from);
-    }
+    return kDirect ? load_once<kLanePixels>(from) : load<kLanePixels>(from);
   }
 
   // ---- sums
@@ -252,7 +251,7 @@ struct RingFilter {
 
   /// The sum of `age` frames ago. `ring` points to the kernel's past sums.
   __device__ __forceinline__ Lane past(const T* ring, int age) const {
-    if constexpr (kCopy == RingCopy::kDirect) {
+    if constexpr (kDirect) {
       const int at = head - age;
       return read(ring + (at < 0 ? at + nt : at) * kPixels);
     } else {
@@ -303,13 +302,8 @@ struct RingFilter {
   /// Computes the sum of one pair. Requests the taps of pair `next` (negative: none) as soon as
   /// there is room for them.
   __device__ __forceinline__ Lane convolve(int pair, int next, unsigned parity) const {
-    const T* taps;
-    if constexpr (kCopy == RingCopy::kDirect) {
-      taps = reinterpret_cast<const T*>(taps_of(pair));
-    } else {
-      taps = reinterpret_cast<const T*>(spatial);
-    }
-    taps += lane * kLanePixels;
+    const T* taps =
+        reinterpret_cast<const T*>(kDirect ? taps_of(pair) : spatial) + lane * kLanePixels;
     wait_for(barriers, parity);
     const Lane now = spatial_sum(taps);
     __syncwarp();
@@ -323,14 +317,9 @@ struct RingFilter {
       store(now, ring + head * kPixels);
     }
 
-    const T* sums;
-    if constexpr (kCopy == RingCopy::kDirect) {
-      taps += (nx + ny) * kPixels;
-      sums = ring;
-    } else {
-      taps = reinterpret_cast<const T*>(temporal) + lane * kLanePixels;
-      sums = taps + (nt + nt - 1) * kPixels;
-    }
+    taps = kDirect ? taps + (nx + ny) * kPixels
+                   : reinterpret_cast<const T*>(temporal) + lane * kLanePixels;
+    const T* const sums = kDirect ? ring : taps + (nt + nt - 1) * kPixels;
     wait_for(barriers + 8, parity);
     const Lane sum = temporal_sum(taps, sums, now);
     __syncwarp();
@@ -363,7 +352,7 @@ struct RingFilter {
       }
       __syncwarp();
     }
-    if constexpr (kCopy != RingCopy::kDirect) policy = evict_first();
+    if constexpr (!kDirect) policy = evict_first();
     // Request the first taps before reading the frame and the state.
     request_spatial(item * a.terms);
     const FrameParams& frame = *a.frame;
@@ -394,7 +383,7 @@ struct RingFilter {
       }
       put(frame, item - tile * a.convolutions, tile_x, tile_y, bad, total);
     }
-    if constexpr (kCopy == RingCopy::kAsync) wait_async<0>();
+    if constexpr (kCopy == RingCopy::kAsync) __pipeline_wait_prior(0);
   }
 };
 

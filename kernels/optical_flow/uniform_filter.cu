@@ -253,11 +253,11 @@ __global__ void __launch_bounds__(kSpatialThreads)
       constexpr int kAcross = kSpatialWidth / 4;
       for (int i = threadIdx.x; i < rows * kAcross; i += kSpatialThreads) {
         const float* in = tile + i / kAcross * columns + i % kAcross * 4;
-        float four[4] = {};
+        Values<4> four{};
         filter(
             horizontal_taps + pass.horizontal * kPaddedTaps, a.nx,
-            [&](int at) { return load<4>(in + at); }, four);
-        store(Values<4>{four[0], four[1], four[2], four[3]}, filtered + i * 4);
+            [&](int at) { return load<4>(in + at); }, four.of);
+        store(four, filtered + i * 4);
       }
       __syncthreads();
     }

@@ -219,32 +219,28 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
 }
 
 template <int kRadius, WindowSource kSource>
-Kernel<WindowArguments> window_of(WindowShape shape) noexcept {
-  return shape == WindowShape::kHigh
-             ? window<kRadius, window_height(WindowShape::kHigh) / kParts, kSource>
-             : window<kRadius, window_height(WindowShape::kLow) / kParts, kSource>;
-}
-
-template <WindowSource kSource>
-Kernel<WindowArguments> window_of(WindowShape shape, int radius) noexcept {
-  return radius == kUsualRadius ? window_of<kUsualRadius, kSource>(shape)
-                                : window_of<0, kSource>(shape);
+Kernel<WindowArguments> window_of(int height) noexcept {
+  return height == kHighWindow ? window<kRadius, kHighWindow / kParts, kSource>
+                               : window<kRadius, kLowWindow / kParts, kSource>;
 }
 
 }  // namespace
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept {
-  return source == WindowSource::kFrame ? window_of<WindowSource::kFrame>(shape, radius)
-                                        : window_of<WindowSource::kKernels>(shape, radius);
+Kernel<WindowArguments> window_kernel(int height, int radius, WindowSource source) noexcept {
+  constexpr WindowSource kFrame = WindowSource::kFrame;
+  constexpr WindowSource kKernels = WindowSource::kKernels;
+  if (radius == kUsualRadius)
+    return source == kFrame ? window_of<kUsualRadius, kFrame>(height)
+                            : window_of<kUsualRadius, kKernels>(height);
+  return source == kFrame ? window_of<0, kFrame>(height) : window_of<0, kKernels>(height);
 }
 
 int window_threads(int radius) noexcept {
   return (kParts * columns(radius) + 31) / 32 * 32;
 }
 
-std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept {
-  return static_cast<std::size_t>(kProducts * window_height(shape) * columns(radius)) *
-         sizeof(float);
+std::size_t window_shared_bytes(int height, int radius) noexcept {
+  return static_cast<std::size_t>(kProducts * height * columns(radius)) * sizeof(float);
 }
 
 }  // namespace ocellus::cuda

@@ -28,10 +28,10 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::object_cells_kernel());
   for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})
     is(cuda::deviation_kernel(method));
-  for (const cuda::WindowShape shape : {cuda::WindowShape::kLow, cuda::WindowShape::kHigh})
+  for (const int height : {cuda::kLowWindow, cuda::kHighWindow})
     for (const cuda::WindowSource source :
          {cuda::WindowSource::kKernels, cuda::WindowSource::kFrame})
-      for (const int radius : {1, 7}) is(cuda::window_kernel(shape, radius, source));
+      for (const int radius : {1, 7}) is(cuda::window_kernel(height, radius, source));
   return work;
 }
 

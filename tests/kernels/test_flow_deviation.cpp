@@ -99,7 +99,7 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   a.flow_size = {setup.region.width, setup.region.height};
   const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
                                     setup.size.width, setup.size.height};
-  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats), 2},
+  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats)},
                {stored, setup.region},
                {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
                 setup.size.height},
@@ -215,7 +215,7 @@ TEST(DeviationKernel, TheTextureIsThatOfTheFrame) {
       cuda::PrepareArguments a{};
       a.frame = &frame;
       a.state = &state;
-      a.window = {window.data(), static_cast<std::int64_t>(kFrameFloats), kFrames};
+      a.window = {window.data(), static_cast<std::int64_t>(kFrameFloats)};
       a.levels = 1;
       constexpr int kTilesX = (kSize.width + cuda::kPyramidTileWidth - 1) / cuda::kPyramidTileWidth;
       constexpr int kTilesY =

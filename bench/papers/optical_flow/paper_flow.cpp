@@ -97,11 +97,10 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
   Expected<void> record_window(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-    cuda::WindowArguments a = cuda::window_arguments(plan_);
-    a.derivatives = derivatives_;
-    const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+    cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+    window.arguments.derivatives = derivatives_;
     return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes,
-                  with_frame(a, slot, true));
+                  with_frame(window.arguments, slot, true));
   }
 
   /// Loads row by row. A row of the image is one strip of each tap's plane.
