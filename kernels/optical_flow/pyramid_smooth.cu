@@ -1,4 +1,5 @@
 // Smoothing of the pyramid's flow by box means.
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 
 namespace ocellus::cuda {
@@ -20,7 +21,7 @@ static_assert(kWidth % kAcross == 0 && kHeight % kDown == 0);
 template <int kRadius, SourceKind kSource>
 __global__ void __launch_bounds__(kPyramidThreads)
     smooth(const __grid_constant__ SmoothArguments a) {
-  extern __shared__ float flat[];
+  OCELLUS_DYNAMIC_SHARED(float, flat);
   constexpr int kPlanes = 2;
   const int radius = kRadius > 0 ? kRadius : a.radius;
   const int columns = kWidth + 2 * radius;

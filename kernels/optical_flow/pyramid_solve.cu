@@ -1,4 +1,5 @@
 // Solves equation (3) for the remaining difference between the warped and the reference frame.
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 #include "optical_flow/plan.h"
 
@@ -210,7 +211,7 @@ struct Solver {
 
 template <int kHeight, int kRadius, int kThreads>
 __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
-  extern __shared__ __align__(16) float4 shared[];
+  OCELLUS_DYNAMIC_SHARED(float4, shared);
   Solver<kHeight, kRadius, kThreads> solver(a, shared);
   constexpr int kDown = solver.kDown;
   let_next_begin();

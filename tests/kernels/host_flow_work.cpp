@@ -20,6 +20,17 @@ std::function<void()> host_work(const HostLaunch& launch) {
     for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
     is(cuda::reduce_kernel(format));
   }
+  for (const int radius : {5, 12, 15})
+    for (const int threads : {cuda::kPyramidThreads, cuda::kSolveThreadsMany})
+      is(cuda::solve_kernel(radius, threads));
+  cuda::SmoothArguments smooth{};
+  for (const bool coarse : {false, true}) {
+    smooth.source.coarse = coarse;
+    for (const int radius : {1, 7}) {
+      smooth.radius = radius;
+      is(cuda::smooth_kernel(smooth));
+    }
+  }
   is(cuda::candidate_kernel());
   is(cuda::system_kernel());
   for (const int most : cuda::kSweepCounts) is(cuda::sweep_kernel(most));
