@@ -62,19 +62,20 @@ __device__ inline void copy_block(int columns, int rows, const Load& load, const
   }
 }
 
-/// Computes kOut neighboring sums of 2 radius + 1 values each, in the order of the values; kOut is
-/// at most 2 radius + 1. kTogether values are read at once.
+/// Computes kOut neighboring sums of 2 radius + 1 values each, in the order of the values. kOut is
+/// at most 2 radius + 2. kTogether values are read at once.
 template <int kTogether = 4, int kOut, typename Load>
 __device__ __forceinline__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
 #pragma unroll
-  for (int j = 0; j < kOut; ++j) {
+  for (int o = 0; o < kOut; ++o) sum[o] = -0.0f;  // adding it changes no value
+#pragma unroll
+  for (int j = 0; j < kOut - 1; ++j) {
     const float value = load(j);
 #pragma unroll
-    for (int o = 0; o < j; ++o) sum[o] += value;
-    sum[j] = value;
+    for (int o = 0; o <= j; ++o) sum[o] += value;
   }
 #pragma unroll kTogether
-  for (int j = kOut; j <= 2 * radius; ++j) {
+  for (int j = kOut - 1; j <= 2 * radius; ++j) {
     const float value = load(j);
 #pragma unroll
     for (int o = 0; o < kOut; ++o) sum[o] += value;
