@@ -45,8 +45,7 @@ class WindowFlowCuda final : public CudaOperator {
   /// invalid by itself.
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     WindowArguments a = window_.arguments;
-    static_cast<FrameArguments&>(a) = {params(slot), state(), outcome(slot),
-                                       window_.arguments.frames};
+    static_cast<FrameArguments&>(a) = {params(slot), state(), outcome(slot), a.frames};
     return launch(cuda, stream, window_.kernel, window_.grid, window_.block, window_.shared_bytes,
                   a);
   }
