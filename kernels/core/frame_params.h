@@ -12,6 +12,14 @@ namespace ocellus::cuda {
 template <typename Argument>
 using Kernel = void (*)(Argument);
 
+/// The kernel for pixels of a format without color.
+template <typename Argument>
+Kernel<Argument> kernel_for(PixelFormat format, Kernel<Argument> gray8, Kernel<Argument> gray16,
+                            Kernel<Argument> float32) noexcept {
+  if (format == PixelFormat::kGray8) return gray8;
+  return format == PixelFormat::kGray16 ? gray16 : float32;
+}
+
 /// Parameters of a frame. In device memory, one for each slot; written before the frame's graph
 /// runs.
 struct FrameParams {

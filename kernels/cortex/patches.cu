@@ -125,22 +125,16 @@ __global__ void __launch_bounds__(kCellThreads)
 }
 
 template <int kLanes>
-Kernel<StretchArguments> kernel_for(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return stretch_patches<std::uint8_t, kLanes>;
-    case PixelFormat::kGray16:
-      return stretch_patches<std::uint16_t, kLanes>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return stretch_patches<float, kLanes>;
+Kernel<StretchArguments> stretch_of(PixelFormat format) noexcept {
+  return kernel_for<StretchArguments>(format, stretch_patches<std::uint8_t, kLanes>,
+                                      stretch_patches<std::uint16_t, kLanes>,
+                                      stretch_patches<float, kLanes>);
 }
 
 }  // namespace
 
 Kernel<StretchArguments> stretch_kernel(PixelFormat format, bool wide) noexcept {
-  return wide ? kernel_for<kWarp>(format) : kernel_for<1>(format);
+  return wide ? stretch_of<kWarp>(format) : stretch_of<1>(format);
 }
 
 const Kernel<CellArguments> kCellKernel = write_cells;

@@ -324,15 +324,8 @@ const Kernel<CopyFrameArguments> kCopyFrameKernel = copy_frame;
 const Kernel<FetchArguments> kFetchKernel = fetch;
 
 Kernel<ContrastArguments> tile_contrast_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return contrast_of_tiles<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return contrast_of_tiles<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return contrast_of_tiles<float>;
+  return kernel_for<ContrastArguments>(format, contrast_of_tiles<std::uint8_t>,
+                                       contrast_of_tiles<std::uint16_t>, contrast_of_tiles<float>);
 }
 
 const Kernel<ContrastArguments> kImageContrastKernel = contrast_of_images;

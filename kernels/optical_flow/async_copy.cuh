@@ -14,8 +14,8 @@ inline constexpr int kArchitecture = 0;
 #endif
 
 // The functions below are defined for every architecture. They may only be called on architectures
-// that have the instruction: 8.0 and later for copy_async and its groups, 9.0 and later for
-// barriers and bulk copies.
+// that have the instruction: 8.0 and later for copy_async, 9.0 and later for barriers and bulk
+// copies.
 
 __device__ inline std::uint32_t shared_address(const void* at) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
@@ -29,20 +29,11 @@ __device__ inline std::uint64_t evict_first() {
   return policy;
 }
 
-/// Copies 16 bytes; each thread copies its own.
+/// Copies 16 bytes; each thread copies its own. __pipeline_commit ends a group of its copies.
 __device__ inline void copy_async(std::uint32_t to, const void* from, std::uint64_t policy) {
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                "l"(policy)
                : "memory");
-}
-/// Ends a group of copies of this thread.
-__device__ inline void commit_async() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/// Waits until at most the `kLater` latest groups of this thread are still running.
-template <int kLater>
-__device__ inline void wait_async() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLater) : "memory");
 }
 
 __device__ inline void init_barrier(std::uint32_t barrier) {

@@ -30,9 +30,9 @@ __device__ inline float2 known_flow(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
     return a.pyramid.flow[y * a.pyramid.stride + x];
   } else {
-    const float* const at = a.kernels.solved + y * a.kernels.solved_stride + x;
+    const float* const at = a.kernels.solved.base + y * a.kernels.solved.stride + x;
     const float u = at[0];
-    const float v = at[a.kernels.solved_plane];
+    const float v = at[a.kernels.solved.plane];
     return make_float2(isnan(u) ? 0.0f : u, isnan(v) ? 0.0f : v);
   }
 }
@@ -48,10 +48,10 @@ __device__ inline void store_terms(const DeviationArguments& a, float ix, float 
   to[kTermPlane] = q * (ix * iy);
   to[2 * kTermPlane] = q * yy;
   to[3 * kTermPlane] = q * (residual * residual);
-  const float2 left = known_flow<kMethod>(a, clamp_to(x - 1, a.flow_width), y);
-  const float2 right = known_flow<kMethod>(a, clamp_to(x + 1, a.flow_width), y);
-  const float2 above = known_flow<kMethod>(a, x, clamp_to(y - 1, a.flow_height));
-  const float2 below = known_flow<kMethod>(a, x, clamp_to(y + 1, a.flow_height));
+  const float2 left = known_flow<kMethod>(a, clamp_to(x - 1, a.flow_size.width), y);
+  const float2 right = known_flow<kMethod>(a, clamp_to(x + 1, a.flow_size.width), y);
+  const float2 above = known_flow<kMethod>(a, x, clamp_to(y - 1, a.flow_size.height));
+  const float2 below = known_flow<kMethod>(a, x, clamp_to(y + 1, a.flow_size.height));
   const auto squares = [](float2 p, float2 q2) {
     return (q2.x - p.x) * (q2.x - p.x) + (q2.y - p.y) * (q2.y - p.y);
   };
@@ -65,8 +65,8 @@ __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, i
   const References r = references(a.state);
   const LevelFrames frames(a.pyramid.window, a.pyramid.level, r);
   for (BlockWalk<> at(kMeanColumns, kMeanRows); at.more(); at.next()) {
-    const int x = clamp_to(left - kReach + at.column(), a.flow_width);
-    const int y = clamp_to(top - kReach + at.row(), a.flow_height);
+    const int x = clamp_to(left - kReach + at.column(), a.flow_size.width);
+    const int y = clamp_to(top - kReach + at.row(), a.flow_size.height);
     const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
     const float here = frames.reference(x, y);
     const float warped = frames.warped<true>(x, y, flow);
@@ -79,29 +79,27 @@ __device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, i
   __syncthreads();
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     // Outside the region, the terms of its edge are repeated.
-    const int x = clamp_to(left + at.column(), a.flow_width);
-    const int y = clamp_to(top + at.row(), a.flow_height);
+    const int x = clamp_to(left + at.column(), a.flow_size.width);
+    const int y = clamp_to(top + at.row(), a.flow_size.height);
     const float* const under = mean + (y - top + kReach) * kMeanColumns + (x - left + kReach);
-    const auto derivative = [&](int step) {
-      return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
-                  8.0f / 12.0f * (under[step] - under[-step]));
-    };
     float* const to = terms + at.row() * kStride + at.column();
-    store_terms<FlowMethod::kPyramid>(a, derivative(1), derivative(kMeanColumns),
-                                      to[3 * kTermPlane], x, y, to);
+    store_terms<FlowMethod::kPyramid>(a, derivative_at(under, 1),
+                                      derivative_at(under, kMeanColumns), to[3 * kTermPlane], x, y,
+                                      to);
   }
 }
 
 __device__ inline void terms_of_kernels(const DeviationArguments& a, int left, int top,
                                         float* terms) {
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-    const int x = clamp_to(left + at.column(), a.flow_width);
-    const int y = clamp_to(top + at.row(), a.flow_height);
-    const float* const from = a.kernels.derivatives + y * a.kernels.stride + x;
+    const int x = clamp_to(left + at.column(), a.flow_size.width);
+    const int y = clamp_to(top + at.row(), a.flow_size.height);
+    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
     const float ix = from[0];
-    const float iy = from[a.kernels.plane];
+    const float iy = from[a.kernels.derivatives.plane];
     const float2 flow = known_flow<FlowMethod::kKernels>(a, x, y);
-    const float residual = fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.kernels.plane]));
+    const float residual =
+        fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.kernels.derivatives.plane]));
     store_terms<FlowMethod::kKernels>(a, ix, iy, residual, x, y,
                                       terms + at.row() * kStride + at.column());
   }
@@ -116,8 +114,9 @@ __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
     return stored(a.pyramid.window, a.pyramid.texture, r,
                   r.reference_age)[(region.y + y) * a.pyramid.texture.stride + region.x + x];
   } else {
-    const float* const from = a.kernels.derivatives + y * a.kernels.stride + x;
-    return fmaf(from[0], from[0], from[a.kernels.plane] * from[a.kernels.plane]);
+    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
+    return fmaf(from[0], from[0],
+                from[a.kernels.derivatives.plane] * from[a.kernels.derivatives.plane]);
   }
 }
 
@@ -149,8 +148,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const bool wanted = a.frame->out[3] != nullptr;
   const bool bad = a.state->bad != 0;
   if (wanted && !bad) {
-    const int left = a.x + static_cast<int>(blockIdx.x) * kWidth - kRadius;
-    const int top = a.y + static_cast<int>(blockIdx.y) * kHeight - kRadius;
+    const int left = a.roi.x + static_cast<int>(blockIdx.x) * kWidth - kRadius;
+    const int top = a.roi.y + static_cast<int>(blockIdx.y) * kHeight - kRadius;
     if constexpr (kMethod == FlowMethod::kPyramid) {
       terms_of_pyramid(a, left, top, terms, filtered);
     } else {
@@ -160,15 +159,12 @@ __global__ void __launch_bounds__(kPyramidThreads)
     for (BlockWalk<> at(kRows, kWidth / kAcross); at.more(); at.next()) {
       const int row = at.column();
       const int column = at.row() * kAcross;
+#pragma unroll
       for (int p = 0; p < kSums; ++p) {
         const float* const in = terms + p * kTermPlane + row * kStride + column;
-        float sum[kAcross] = {};
-        for (int j = 0; j < 2 * kRadius + kAcross; ++j) {
-          const float value = in[j];
-#pragma unroll
-          for (int o = 0; o < kAcross; ++o)
-            if (j >= o && j - o <= 2 * kRadius) sum[o] += value;
-        }
+        float sum[kAcross];
+        box_sums<2 * kRadius>(
+            kRadius, [&](int j) { return in[j]; }, sum);
 #pragma unroll
         for (int o = 0; o < kAcross; ++o)
           filtered[p * kFilteredPlane + row * kFilteredStride + column + o] = kShare * sum[o];
@@ -181,19 +177,21 @@ __global__ void __launch_bounds__(kPyramidThreads)
   for (int o = 0; o < kDown; ++o) {
     const int row = static_cast<int>(threadIdx.x) / kWidth * kDown + o;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row;
-    if (x >= a.width || y >= a.height) continue;
+    if (x >= a.roi.width || y >= a.roi.height) continue;
+    const int flow_x = a.roi.x + x;
+    const int flow_y = a.roi.y + y;
     float2 flow;
     float confidence;
     bool valid = !bad;
     if constexpr (kMethod == FlowMethod::kPyramid) {
-      const int at = (a.y + y) * a.pyramid.stride + a.x + x;
+      const int at = flow_y * a.pyramid.stride + flow_x;
       flow = a.pyramid.flow[at];
       confidence = a.pyramid.confidence[at];
       valid = valid && (a.threshold <= 0.0f || confidence >= a.threshold);
     } else {
-      const float* const at = a.kernels.solved + (a.y + y) * a.kernels.solved_stride + a.x + x;
-      flow = make_float2(at[0], at[a.kernels.solved_plane]);
-      confidence = at[2 * a.kernels.solved_plane];
+      const float* const at = a.kernels.solved.base + flow_y * a.kernels.solved.stride + flow_x;
+      flow = make_float2(at[0], at[a.kernels.solved.plane]);
+      confidence = at[2 * a.kernels.solved.plane];
       valid = valid && !isnan(flow.x);
     }
     const std::int64_t stride = a.frame->out_stride[0];
@@ -211,12 +209,11 @@ __global__ void __launch_bounds__(kPyramidThreads)
           sum += filtered[p * kFilteredPlane + (row + j) * kFilteredStride + column];
         mean[p] = kShare * sum;
       }
-      deviation = deviation_of(a.model, mean, texture_at<kMethod>(a, a.x + x, a.y + y));
+      deviation = deviation_of(a.model, mean, texture_at<kMethod>(a, flow_x, flow_y));
     }
     row_at(out_plane<float>(*a.frame, 3), stride, y)[x] = deviation;
   }
-  __syncthreads();
-  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+  end_frame(a);
 }
 
 }  // namespace

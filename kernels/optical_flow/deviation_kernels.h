@@ -8,20 +8,12 @@
 namespace ocellus::cuda {
 
 /// Computes the deviation, writes all planes and ends the frame.
-struct DeviationArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;
-  int frames;  ///< temporal support
+struct DeviationArguments : FrameArguments {
   float threshold;
   float invalid;
   detail::DeviationModel model;
-  int x;  ///< position of the region of interest in the region of the flow
-  int y;
-  int width;
-  int height;
-  int flow_width;  ///< of the region of the flow
-  int flow_height;
+  Rect roi;             ///< in the region of the flow
+  ImageSize flow_size;  ///< of the region of the flow
   /// kPyramid: flow and confidence of level 0
   struct OfPyramid {
     Window window;
@@ -34,12 +26,8 @@ struct DeviationArguments {
   /// kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from
   /// the same pixel on
   struct OfKernels {
-    const float* solved;
-    std::int64_t solved_stride;  ///< floats from row to row
-    std::int64_t solved_plane;   ///< floats from plane to plane
-    const float* derivatives;
-    std::int64_t stride;
-    std::int64_t plane;
+    FloatPlanes solved;
+    FloatPlanes derivatives;
   } kernels;
 };
 

@@ -38,19 +38,11 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
 }
 
-DeviationArguments FlowOperator::deviation_arguments(int slot, const Rect& region) const noexcept {
+DeviationArguments FlowOperator::deviation_arguments(const Rect& region) const noexcept {
   DeviationArguments a{};
-  a.frame = params(slot);
-  a.state = state();
-  a.outcome = outcome(slot);
-  a.frames = plan_.frames;
   a.invalid = invalid_value(plan_);
-  a.x = plan_.roi.x - region.x;
-  a.y = plan_.roi.y - region.y;
-  a.width = plan_.roi.width;
-  a.height = plan_.roi.height;
-  a.flow_width = region.width;
-  a.flow_height = region.height;
+  a.roi = moved_into(plan_.roi, region);
+  a.flow_size = {region.width, region.height};
   return a;
 }
 
@@ -65,13 +57,9 @@ namespace ocellus::detail {
 
 std::unique_ptr<OperatorInstance> make_flow_cuda(const OpticalFlowPlan& plan,
                                                  const KernelConfig* kernels) noexcept {
-  std::unique_ptr<OperatorInstance> made;
-  if (plan.method == FlowMethod::kPyramid) {
-    made.reset(new (std::nothrow) cuda::PyramidFlow(plan, kernels));
-  } else {
-    made.reset(new (std::nothrow) cuda::KernelFlow(plan, kernels));
-  }
-  return made;
+  if (plan.method == FlowMethod::kPyramid)
+    return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::PyramidFlow(plan, kernels));
+  return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::KernelFlow(plan, kernels));
 }
 
 }  // namespace ocellus::detail

@@ -21,8 +21,15 @@ class FlowOperator : public CudaOperator {
   /// Launches the kernels of the method, which write the planes and end the frame.
   virtual Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
 
+  /// The arguments of a kernel with those of a frame. `ends`: whether the kernel ends the frame.
+  template <typename Arguments>
+  Arguments with_frame(Arguments a, int slot, bool ends) const noexcept {
+    static_cast<FrameArguments&>(a) = {params(slot), state(), ends ? outcome(slot) : nullptr,
+                                       plan_.frames};
+    return a;
+  }
   /// The arguments of the deviation's kernel that follow from the plan. `region`: of the flow.
-  DeviationArguments deviation_arguments(int slot, const Rect& region) const noexcept;
+  DeviationArguments deviation_arguments(const Rect& region) const noexcept;
 
   OpticalFlowPlan plan_;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/core/frame_params.h"
 #include "ocellus/frame.h"
@@ -11,14 +12,44 @@
 
 namespace ocellus::cuda {
 
-/// Destination of the convolutions: planes of floats over the support or, if `derivatives` is null,
-/// the output planes.
-struct ResultPlanes {
-  float* derivatives;
+/// The arguments of every kernel that may end the frame.
+struct FrameArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
+  int frames;             ///< temporal support
+};
+
+#if defined(__CUDACC__)
+
+/// Must be called at the end of such a kernel, by all threads.
+__device__ inline void end_frame(const FrameArguments& a) {
+  if (a.outcome == nullptr) return;
+  __syncthreads();
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+}
+
+#endif
+
+struct FloatPlanes {
+  float* base;
   std::int64_t stride;  ///< floats from row to row
   std::int64_t plane;   ///< floats from plane to plane
-  float invalid;        ///< written to the output planes for a bad frame
 };
+
+/// Planes with aligned rows, without memory.
+constexpr FloatPlanes float_planes(int width, int height) {
+  const std::int64_t stride = (width + 31) / 32 * 32;
+  return {nullptr, stride, stride * height};
+}
+
+/// The rectangle with its position relative to that of `frame`.
+constexpr Rect moved_into(const Rect& rect, const Rect& frame) {
+  return {rect.x - frame.x, rect.y - frame.y, rect.width, rect.height};
+}
+
+/// What the convolutions write to the output planes for a bad frame.
+inline constexpr float kBadResult = std::numeric_limits<float>::quiet_NaN();
 
 // ---- a kernel for each pixel
 
@@ -38,28 +69,20 @@ constexpr int tile_pixels(int lane_pixels) {
 ///   ring: [tile][convolution][term][nt elements][pixels of a tile]
 /// wx and wy are stored in image order, which reverses the index of the convolution. Pixels outside
 /// the support have zero taps.
-struct RingArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
+struct RingArguments : FrameArguments {
   PixelFormat format;
-  int image_width;
-  int image_height;
-  int x;  ///< position of the support in the image
-  int y;
-  int width;  ///< size of the support
-  int height;
+  ImageSize image;
+  Rect support;
   int tiles_x;
   int tiles;
   int nx;
   int ny;
-  int nt;
   int convolutions;
   int terms;
-  const char* bank;
+  char* bank;
   char* ring;
-  ResultPlanes result;
-  float scale;  ///< factor from pixel values to 8-bit gray levels
+  FloatPlanes result;  ///< over the support; without a base: the output planes
+  float scale;         ///< factor from pixel values to 8-bit gray levels
 };
 
 /// How taps and ring are copied to the warp.
@@ -88,7 +111,9 @@ inline constexpr int kRingWarps = 8;
 /// requires, the kernel does nothing.
 Kernel<RingArguments> ring_filter_kernel(const RingVariant& variant) noexcept;
 /// The compute capability that a way of copying requires, 10 x major + minor.
-int ring_copy_capability(RingCopy copy) noexcept;
+constexpr int ring_copy_capability(RingCopy copy) {
+  return copy == RingCopy::kBulk ? 90 : copy == RingCopy::kAsync ? 80 : 0;
+}
 std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept;
 
 // ---- uniform kernels
@@ -106,21 +131,13 @@ struct UniformTaps {
 
 /// Computes the sum over time of each distinct temporal profile, for the pixels that the kernels of
 /// the support read. Also stores the frame for later sums.
-struct TemporalArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  const UniformTaps* taps;
-  int x;  ///< position of the region in the image
-  int y;
-  int width;
-  int height;
-  int nt;
+struct TemporalArguments : FrameArguments {
+  UniformTaps* taps;
+  Rect region;
   int profiles;
-  void* kept;                ///< the last nt frames of the region
+  void* kept;                ///< the last frames of the region
   std::int64_t kept_stride;  ///< pixels from row to row, in whole vectors
-  float* sums;               ///< one plane for each profile
-  std::int64_t sums_stride;  ///< floats from row to row, in whole vectors
-  std::int64_t sums_plane;   ///< floats from plane to plane
+  FloatPlanes sums;          ///< one plane for each profile, with rows of whole vectors
 };
 
 /// Number of neighboring pixels that a thread sums.
@@ -143,27 +160,17 @@ struct SpatialPass {
 };
 
 /// Applies separable spatial filters to these sums.
-struct SpatialArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
+struct SpatialArguments : FrameArguments {
   const UniformTaps* taps;
-  int sums_width;
-  int sums_height;
-  int x;  ///< position of the support in the region of the sums
-  int y;
-  int width;
-  int height;
+  ImageSize sums_size;
+  Rect support;  ///< in the region of the sums
   int nx;
   int ny;
-  int nt;
   int horizontals;
   int kernels;
   SpatialPass pass[kMaxUniformKernels];
-  const float* sums;
-  std::int64_t sums_stride;
-  std::int64_t sums_plane;
-  ResultPlanes result;
+  FloatPlanes sums;
+  FloatPlanes result;  ///< as in RingArguments
 };
 
 inline constexpr int kSpatialWidth = 32;
@@ -191,25 +198,12 @@ enum class WindowSource : std::uint8_t {
 
 /// Applies the Lucas-Kanade window, solves equation (3), and ends the frame unless a later kernel
 /// does.
-struct WindowArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
-  /// Planes for u, v and confidence; null: the output planes.
-  float* solved;
-  std::int64_t solved_stride;  ///< floats from row to row
-  std::int64_t solved_plane;   ///< floats from plane to plane
-  const float* derivatives;    ///< Ix, Iy, It over the support; these three for kKernels only
-  std::int64_t stride;         ///< floats from row to row
-  std::int64_t plane;          ///< floats from plane to plane
-  int support_width;
-  int support_height;
-  int x;  ///< position in the support of the region in which flow is computed
-  int y;
-  int width;
-  int height;
+struct WindowArguments : FrameArguments {
+  FloatPlanes solved;       ///< for u, v and confidence; without a base: the output planes
+  FloatPlanes derivatives;  ///< Ix, Iy, It over the support; for kKernels only
+  ImageSize support;
+  Rect region;  ///< in which flow is computed, in the support
   int radius;
-  int frames;        ///< temporal support
   float weight[16];  ///< OpticalFlowPlan::weight
   float threshold;
   float invalid;
@@ -218,17 +212,12 @@ struct WindowArguments {
 /// Width of a block's tile in pixels. Its height is twice that of the column segment that a thread
 /// sums.
 inline constexpr int kWindowWidth = 64;
-enum class WindowShape : std::uint8_t {
-  kLow,   ///< 8 rows: more blocks, for small images
-  kHigh,  ///< 16 rows: each derivative is read for more windows
-};
-constexpr int window_height(WindowShape shape) {
-  return shape == WindowShape::kHigh ? 16 : 8;
-}
+inline constexpr int kLowWindow = 8;    ///< more blocks, for small images
+inline constexpr int kHighWindow = 16;  ///< each derivative is read for more windows
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept;
+Kernel<WindowArguments> window_kernel(int height, int radius, WindowSource source) noexcept;
 int window_threads(int radius) noexcept;
-std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept;
+std::size_t window_shared_bytes(int height, int radius) noexcept;
 
 /// Samples the planes of a result in the centers of cells, for the search for moving objects.
 struct ObjectCellArguments {

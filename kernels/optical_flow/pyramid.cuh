@@ -62,23 +62,57 @@ __device__ inline void copy_block(int columns, int rows, const Load& load, const
   }
 }
 
+/// Computes kOut neighboring sums of 2 radius + 1 values each, in the order of the values. kOut is
+/// at most 2 radius + 2. kTogether values are read at once.
+template <int kTogether = 4, int kOut, typename Load>
+__device__ __forceinline__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
+#pragma unroll
+  for (int o = 0; o < kOut; ++o) sum[o] = -0.0f;  // adding it changes no value
+#pragma unroll
+  for (int j = 0; j < kOut - 1; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o <= j; ++o) sum[o] += value;
+  }
+#pragma unroll kTogether
+  for (int j = kOut - 1; j <= 2 * radius; ++j) {
+    const float value = load(j);
+#pragma unroll
+    for (int o = 0; o < kOut; ++o) sum[o] += value;
+  }
+#pragma unroll
+  for (int j = 1; j < kOut; ++j) {
+    const float value = load(2 * radius + j);
+#pragma unroll
+    for (int o = j; o < kOut; ++o) sum[o] += value;
+  }
+}
+
+/// The derivative filter (1 -8 0 8 -1) / 12 at a pixel; `step` is the distance of its neighbors.
+__device__ inline float derivative_at(const float* pixel, int step) {
+  return fmaf(-1.0f / 12.0f, pixel[2 * step] - pixel[-2 * step],
+              8.0f / 12.0f * (pixel[step] - pixel[-step]));
+}
+
 // ---- frames of the window
 
+/// Position of the two frames in the window. As long as only one frame has come, it is both the
+/// reference frame and the next one.
 struct References {
+  static constexpr int reference_age = 1;
   int head;
   int count;
-  int reference_age;
 };
 
-/// As long as only one frame has come, it is both the reference frame and the next one.
 __device__ inline References references(const TemporalState* state) {
-  return {state->head, state->count, min(1, state->count)};
+  return {state->head, state->count};
 }
 
 /// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.
 __device__ inline const float* stored(const Window& window, const StoredLevel& level,
                                       const References& r, int age) {
-  return window.base + ring_index(r.head, r.count, window.frames, age) * window.frame_floats +
+  return window.base +
+         ring_index(r.head, r.count, detail::kPyramidFrames, age) * window.frame_floats +
          level.origin;
 }
 

@@ -168,9 +168,10 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     a.from_height = plan_.level_size[at(l - 1)].height;
     a.width = plan_.level_size[at(l)].width;
     a.height = plan_.level_size[at(l)].height;
-    a.scale = detail::gray_scale(plan_.format);
-    OCELLUS_TRY(add(frame, reduce_kernel(plan_.format, l == 1),
-                    grid_of(a.width, a.height, kReduceTileHeight), 0, a));
+    const PixelFormat format = l == 1 ? plan_.format : PixelFormat::kFloat32;
+    a.scale = detail::gray_scale(format);
+    OCELLUS_TRY(
+        add(frame, reduce_kernel(format), grid_of(a.width, a.height, kReduceTileHeight), 0, a));
   }
   PrepareArguments a{};
   a.frame = params(frame.slot);
@@ -187,7 +188,6 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
   }
   a.texture = texture_;
   a.guide = guide_;
-  a.smoothed_levels = is_variational(plan_) ? 1 : plan_.levels;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, !is_variational(plan_)), dim3(blocks), 0, a);
@@ -357,12 +357,12 @@ Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
 }
 
 Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
-  DeviationArguments a = deviation_arguments(frame.slot, pyramid_.region[0]);
+  DeviationArguments a = with_frame(deviation_arguments(pyramid_.region[0]), frame.slot, true);
   a.threshold = plan_.confidence_threshold;
   a.model = detail::pyramid_deviation(plan_, pyramid_);
   a.pyramid = {window(), flow_level(0), texture_, frame.source.flow, confidence_, flow_[0].stride};
   return add(frame, deviation_kernel(FlowMethod::kPyramid),
-             grid_of(a.width, a.height, kDeviationTileHeight), deviation_shared_bytes(), a);
+             grid_of(a.roi.width, a.roi.height, kDeviationTileHeight), deviation_shared_bytes(), a);
 }
 
 }  // namespace ocellus::cuda

@@ -57,7 +57,7 @@ class PyramidFlow final : public FlowOperator {
   const StoredLevel& guide_of(int level) const noexcept {
     return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];
   }
-  Window window() const noexcept { return {window_, frame_floats_, plan_.frames}; }
+  Window window() const noexcept { return {window_, frame_floats_}; }
 
   detail::PyramidPlan pyramid_;
   std::array<StoredLevel, detail::kMaxPyramidLevels> stored_{};

@@ -1,7 +1,6 @@
 // Kernels for a new frame: they compute its levels, normalize and smooth them, and store them in
 // the window of frames.
 #include <cstdint>
-#include <type_traits>
 
 #include "image/warp.h"
 #include "kernels/optical_flow/pyramid.cuh"
@@ -23,7 +22,6 @@ __device__ float five_taps(float far0, float near0, float center, float near1, f
   return fmaf(1.0f / 16.0f, far0 + far1, fmaf(4.0f / 16.0f, near0 + near1, 6.0f / 16.0f * center));
 }
 
-/// Pixel is void if the source is a level, not the camera's image.
 template <typename Pixel>
 __global__ void __launch_bounds__(kPyramidThreads)
     reduce(const __grid_constant__ ReduceArguments a) {
@@ -32,26 +30,19 @@ __global__ void __launch_bounds__(kPyramidThreads)
   let_next_begin();
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kReduceTileHeight;
-  const auto load = [&](int column, int row, const auto& pixel) {
-    return pixel(clamp_to(2 * x0 - 2 + column, a.from_width),
-                 clamp_to(2 * y0 - 2 + row, a.from_height));
-  };
-  const auto store = [&](int column, int row, float value) { in[row][column] = value; };
-  constexpr int kBatch = (kReduceColumns * kReduceRows + kPyramidThreads - 1) / kPyramidThreads;
   wait_for_kernels_before();
-  if constexpr (std::is_void_v<Pixel>) {
-    const auto pixel = [&](int x, int y) { return a.from[y * a.from_stride + x]; };
-    copy_block<kBatch>(
-        kReduceColumns, kReduceRows, [&](int column, int row) { return load(column, row, pixel); },
-        store);
-  } else {
-    const void* const image = a.frame->image;
-    const std::int64_t stride = a.frame->image_stride;
-    const auto pixel = [&](int x, int y) { return a.scale * pixel_at<Pixel>(image, stride, x, y); };
-    copy_block<kBatch>(
-        kReduceColumns, kReduceRows, [&](int column, int row) { return load(column, row, pixel); },
-        store);
-  }
+  const bool camera = a.from == nullptr;
+  const void* const image = camera ? a.frame->image : a.from;
+  const std::int64_t stride =
+      camera ? a.frame->image_stride : a.from_stride * static_cast<int>(sizeof(float));
+  constexpr int kBatch = (kReduceColumns * kReduceRows + kPyramidThreads - 1) / kPyramidThreads;
+  copy_block<kBatch>(
+      kReduceColumns, kReduceRows,
+      [&](int column, int row) {
+        return a.scale * pixel_at<Pixel>(image, stride, clamp_to(2 * x0 - 2 + column, a.from_width),
+                                         clamp_to(2 * y0 - 2 + row, a.from_height));
+      },
+      [&](int column, int row, float value) { in[row][column] = value; });
   __syncthreads();
   for (BlockWalk<> at(kReduceColumns, kReduceTileHeight); at.more(); at.next()) {
     const int row = 2 * at.row();
@@ -73,10 +64,9 @@ static_assert(kPyramidThreads == kWidth * kReduceTileHeight);
 // ---- normalization and smoothing
 
 constexpr int kHeight = kPrepareTileHeight;
-// Pixels beyond the tile: of the image, the high-passed image and the normalized image.
+// Pixels beyond the tile: of the image and the high-passed image.
 constexpr int kReachImage = 2 * kContrastRadius + kPresmoothingRadius;
 constexpr int kReachHighpass = kContrastRadius + kPresmoothingRadius;
-constexpr int kReachNormalized = kPresmoothingRadius;
 constexpr int kColumns = kWidth + 2 * kReachImage;
 constexpr int kRows = kHeight + 2 * kReachImage;
 // Odd, like kFilteredStride, because lanes read along rows and along columns.
@@ -85,23 +75,6 @@ constexpr int kFilteredStride = kWidth + 2 * kReachHighpass + 1;
 // A group of outputs reads beyond the last row.
 constexpr int kFilteredRows = kRows + 2;
 
-/// Computes kOut neighboring sums of 2 kRadius + 1 values, each in the order of the values.
-template <int kRadius, int kOut, typename Load>
-__device__ void box_sums(const Load& load, float (&sum)[kOut]) {
-#pragma unroll
-  for (int j = 0; j < 2 * kRadius + kOut; ++j) {
-    const float value = load(j);
-#pragma unroll
-    for (int o = 0; o < kOut; ++o) {
-      if (j == o) {
-        sum[o] = value;
-      } else if (j > o && j - o <= 2 * kRadius) {
-        sum[o] += value;
-      }
-    }
-  }
-}
-
 struct Tile {
   float plane[kRows][kStride];
   float filtered[kFilteredRows][kFilteredStride];
@@ -109,6 +82,9 @@ struct Tile {
 
 /// Repeats the edges of the image inside the plane, except in a margin of `margin` pixels.
 __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, int margin) {
+  if (x0 >= kReachImage && y0 >= kReachImage && x0 + kWidth + kReachImage <= width &&
+      y0 + kHeight + kReachImage <= height)
+    return;
   for (BlockWalk<> at(kColumns - 2 * margin, kRows - 2 * margin); at.more(); at.next()) {
     const int column = at.column() + margin;
     const int row = at.row() + margin;
@@ -117,84 +93,57 @@ __device__ void repeat_edges(Tile& tile, int x0, int y0, int width, int height, 
     if (from_column != column || from_row != row)
       tile.plane[row][column] = tile.plane[from_row][from_column];
   }
+  __syncthreads();
 }
 
-/// Normalizes the image in place.
-__device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
+/// Calls change(pixel, mean) for each pixel, where the mean is that of value(pixel) in the box
+/// around it. The plane has a margin of kMargin pixels without values; that of the results is as
+/// much wider as the box reaches. A thread computes kAcross or kDown neighboring sums.
+template <int kMargin, int kAcross, int kDown, typename Value, typename Change>
+__device__ void change_by_mean(Tile& tile, const Value& value, const Change& change) {
   constexpr float kShare = 1.0f / (2 * kContrastRadius + 1);
-  const bool at_edge = x0 < kReachImage || y0 < kReachImage || x0 + kWidth + kReachImage > width ||
-                       y0 + kHeight + kReachImage > height;
-  {  // subtract the local mean
-    constexpr int kOut = 7;
-    constexpr int kHighpassColumns = kWidth + 2 * kReachHighpass;
-    constexpr int kHighpassRows = kHeight + 2 * kReachHighpass;
-    static_assert(kHighpassColumns % kOut == 0);
-    for (BlockWalk<> at(kRows, kHighpassColumns / kOut); at.more(); at.next()) {
-      const int row = at.column();
-      const int column = at.row() * kOut;
-      float sum[kOut];
-      box_sums<kContrastRadius>([&](int j) { return tile.plane[row][column + j]; }, sum);
-      for (int o = 0; o < kOut; ++o) tile.filtered[row][column + o] = kShare * sum[o];
-    }
-    __syncthreads();
-    constexpr int kDown = 6;
-    constexpr int kGroups = (kHighpassRows + kDown - 1) / kDown;
-    static_assert(kGroups * kDown + 2 * kContrastRadius <= kFilteredRows);
-    for (BlockWalk<> at(kHighpassColumns, kGroups); at.more(); at.next()) {
-      const int column = at.column();
-      const int row = at.row() * kDown;
-      float sum[kDown];
-      box_sums<kContrastRadius>([&](int j) { return tile.filtered[row + j][column]; }, sum);
-      for (int o = 0; o < kDown; ++o) {
-        if (row + o < kHighpassRows)
-          tile.plane[row + o + kContrastRadius][column + kContrastRadius] -= kShare * sum[o];
-      }
-    }
-    __syncthreads();
-    if (at_edge) {
-      repeat_edges(tile, x0, y0, width, height, kContrastRadius);
-      __syncthreads();
+  constexpr int kFirst = kMargin + kContrastRadius;
+  constexpr int kColumnsOut = kColumns - 2 * kFirst;
+  constexpr int kRowsOut = kRows - 2 * kFirst;
+  static_assert(kColumnsOut % kAcross == 0);
+  for (BlockWalk<> at(kRows - 2 * kMargin, kColumnsOut / kAcross); at.more(); at.next()) {
+    const int row = at.column();
+    const int column = at.row() * kAcross;
+    float sum[kAcross];
+    box_sums(
+        kContrastRadius,
+        [&](int j) { return value(tile.plane[row + kMargin][column + kMargin + j]); }, sum);
+    for (int o = 0; o < kAcross; ++o) tile.filtered[row][column + o] = kShare * sum[o];
+  }
+  __syncthreads();
+  constexpr int kGroups = (kRowsOut + kDown - 1) / kDown;
+  static_assert(kGroups * kDown + 2 * kContrastRadius <= kFilteredRows);
+  for (BlockWalk<> at(kColumnsOut, kGroups); at.more(); at.next()) {
+    const int column = at.column();
+    const int row = at.row() * kDown;
+    float sum[kDown];
+    box_sums(
+        kContrastRadius, [&](int j) { return tile.filtered[row + j][column]; }, sum);
+    for (int o = 0; o < kDown; ++o) {
+      if (kRowsOut % kDown == 0 || row + o < kRowsOut)
+        change(tile.plane[row + o + kFirst][column + kFirst], kShare * sum[o]);
     }
   }
-  {  // divide by the local deviation
-    constexpr int kOut = 6;
-    constexpr int kNormalColumns = kWidth + 2 * kReachNormalized;
-    constexpr int kNormalRows = kHeight + 2 * kReachNormalized;
-    constexpr int kRowsIn = kNormalRows + 2 * kContrastRadius;
-    static_assert(kNormalColumns % kOut == 0);
-    for (BlockWalk<> at(kRowsIn, kNormalColumns / kOut); at.more(); at.next()) {
-      const int row = at.column();
-      const int column = at.row() * kOut;
-      float sum[kOut];
-      box_sums<kContrastRadius>(
-          [&](int j) {
-            const float value = tile.plane[row + kContrastRadius][column + kContrastRadius + j];
-            return value * value;
-          },
-          sum);
-      for (int o = 0; o < kOut; ++o) tile.filtered[row][column + o] = kShare * sum[o];
-    }
-    __syncthreads();
-    constexpr int kDown = 4;
-    static_assert(kNormalRows % kDown == 0);
-    for (BlockWalk<> at(kNormalColumns, kNormalRows / kDown); at.more(); at.next()) {
-      const int column = at.column();
-      const int row = at.row() * kDown;
-      float sum[kDown];
-      box_sums<kContrastRadius>([&](int j) { return tile.filtered[row + j][column]; }, sum);
-      for (int o = 0; o < kDown; ++o) {
-        float& value = tile.plane[row + o + 2 * kContrastRadius][column + 2 * kContrastRadius];
-        const float variance = kShare * sum[o];
+  __syncthreads();
+}
+
+/// Normalizes the image in place: subtracts the local mean and divides by the local deviation.
+__device__ void normalize(Tile& tile, int x0, int y0, int width, int height) {
+  change_by_mean<0, 7, 6>(
+      tile, [](float value) { return value; }, [](float& value, float mean) { value -= mean; });
+  repeat_edges(tile, x0, y0, width, height, kContrastRadius);
+  change_by_mean<kContrastRadius, 6, 4>(
+      tile, [](float value) { return value * value; },
+      [](float& value, float variance) {
         value *= detail::kContrastScale *
                  rsqrtf(variance + detail::kContrastFloor * detail::kContrastFloor);
-      }
-    }
-    __syncthreads();
-    if (at_edge) {
-      repeat_edges(tile, x0, y0, width, height, 2 * kContrastRadius);
-      __syncthreads();
-    }
-  }
+      });
+  repeat_edges(tile, x0, y0, width, height, 2 * kContrastRadius);
 }
 
 template <int kOut, typename Load>
@@ -212,39 +161,37 @@ __device__ void presmooth(const float* taps, const Load& load, float (&sum)[kOut
   }
 }
 
-/// Stores the texture of the tile: the sum of the squares of the 12 differences between neighbors
-/// in 3x3 pixels of the image.
-__device__ void store_texture(const PrepareArguments& a, const Tile& tile, int x0, int y0,
-                              int head) {
-  float* const out = a.window.base + head * a.window.frame_floats + a.texture.origin;
-  for (BlockWalk<> at(min(kWidth, a.texture.width - x0), min(kHeight, a.texture.height - y0));
-       at.more(); at.next()) {
-    const int row = at.row() + kReachImage;
-    const int column = at.column() + kReachImage;
-    const auto squared = [&](int y, int x, int down, int right) {
-      const float difference =
-          tile.plane[row + y + down][column + x + right] - tile.plane[row + y][column + x];
-      return difference * difference;
-    };
-    float sum = 0.0f;
+/// Stores value(row, column) for each pixel of the tile, in a plane of the newest frame that may
+/// have no pixels.
+template <typename Value>
+__device__ void store_plane(const PrepareArguments& a, const StoredLevel& plane, int x0, int y0,
+                            int head, const Value& value) {
+  if (plane.width == 0) return;
+  float* const out = a.window.base + head * a.window.frame_floats + plane.origin;
+  for (BlockWalk<> at(min(kWidth, plane.width - x0), min(kHeight, plane.height - y0)); at.more();
+       at.next())
+    out[(y0 + at.row()) * plane.stride + x0 + at.column()] =
+        value(at.row() + kReachImage, at.column() + kReachImage);
+}
+
+/// The texture of a pixel: the sum of the squares of the 12 differences between neighbors in 3x3
+/// pixels of the image.
+__device__ float texture_of(const Tile& tile, int row, int column) {
+  const auto squared = [&](int y, int x, int down, int right) {
+    const float difference =
+        tile.plane[row + y + down][column + x + right] - tile.plane[row + y][column + x];
+    return difference * difference;
+  };
+  float sum = 0.0f;
 #pragma unroll
-    for (int k = -1; k <= 1; ++k) {
-      sum += squared(k, -1, 0, 1) + squared(k, 0, 0, 1);
-      sum += squared(-1, k, 1, 0) + squared(0, k, 1, 0);
-    }
-    out[(y0 + at.row()) * a.texture.stride + x0 + at.column()] = sum;
+  for (int k = -1; k <= 1; ++k) {
+    sum += squared(k, -1, 0, 1) + squared(k, 0, 0, 1);
+    sum += squared(-1, k, 1, 0) + squared(0, k, 1, 0);
   }
+  return sum;
 }
 
-/// Stores the tile as it is.
-__device__ void store_guide(const PrepareArguments& a, const Tile& tile, int x0, int y0, int head) {
-  float* const out = a.window.base + head * a.window.frame_floats + a.guide.origin;
-  for (BlockWalk<> at(min(kWidth, a.guide.width - x0), min(kHeight, a.guide.height - y0));
-       at.more(); at.next())
-    out[(y0 + at.row()) * a.guide.stride + x0 + at.column()] =
-        tile.plane[at.row() + kReachImage][at.column() + kReachImage];
-}
-
+/// Without kNormalize, only level 0 is smoothed.
 template <typename Pixel, bool kNormalize>
 __global__ void __launch_bounds__(kPyramidThreads)
     prepare(const __grid_constant__ PrepareArguments a) {
@@ -281,12 +228,16 @@ __global__ void __launch_bounds__(kPyramidThreads)
     fill([&](int x, int y) { return level.raw[y * level.raw_stride + x]; });
   }
   __syncthreads();
-  if (level.raw == nullptr && a.texture.width > 0) store_texture(a, tile, x0, y0, head);
-  if (level.raw == nullptr && a.guide.width > 0) store_guide(a, tile, x0, y0, head);
+  if (level.raw == nullptr) {
+    store_plane(a, a.texture, x0, y0, head,
+                [&](int row, int column) { return texture_of(tile, row, column); });
+    store_plane(a, a.guide, x0, y0, head,
+                [&](int row, int column) { return tile.plane[row][column]; });
+  }
   float taps[kPresmoothingRadius + 1];
 #pragma unroll
   for (int k = 0; k <= kPresmoothingRadius; ++k)
-    taps[k] = number < a.smoothed_levels ? a.presmoothing[k] : k == 0 ? 1.0f : 0.0f;
+    taps[k] = kNormalize || number == 0 ? a.presmoothing[k] : k == 0 ? 1.0f : 0.0f;
   if constexpr (kNormalize) normalize(tile, x0, y0, width, height);
 
   constexpr int kAcross = 4;
@@ -325,30 +276,16 @@ __global__ void __launch_bounds__(kPyramidThreads)
 
 template <bool kNormalize>
 Kernel<PrepareArguments> prepare_of(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return prepare<std::uint8_t, kNormalize>;
-    case PixelFormat::kGray16:
-      return prepare<std::uint16_t, kNormalize>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return prepare<float, kNormalize>;
+  return kernel_for<PrepareArguments>(format, prepare<std::uint8_t, kNormalize>,
+                                      prepare<std::uint16_t, kNormalize>,
+                                      prepare<float, kNormalize>);
 }
 
 }  // namespace
 
-Kernel<ReduceArguments> reduce_kernel(PixelFormat format, bool from_camera) noexcept {
-  if (!from_camera) return reduce<void>;
-  switch (format) {
-    case PixelFormat::kGray8:
-      return reduce<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return reduce<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return reduce<float>;
+Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept {
+  return kernel_for<ReduceArguments>(format, reduce<std::uint8_t>, reduce<std::uint16_t>,
+                                     reduce<float>);
 }
 
 Kernel<PrepareArguments> prepare_kernel(PixelFormat format, bool normalize) noexcept {

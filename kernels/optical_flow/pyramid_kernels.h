@@ -29,12 +29,13 @@ struct ReduceArguments {
   int from_height;
   int width;
   int height;
-  float scale;  ///< level 0: factor from pixel values to 8-bit gray levels
+  float scale;  ///< factor to 8-bit gray levels
 };
 
 inline constexpr int kReduceTileHeight = 8;
 
-Kernel<ReduceArguments> reduce_kernel(PixelFormat format, bool from_camera) noexcept;
+/// `format`: of the pixels that are read.
+Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept;
 
 /// A level of a stored frame. Planes are readable one pixel before the image and two pixels after
 /// it, where they repeat its edges.
@@ -45,11 +46,10 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of both stored frames, and their textures: `frames` times `frame_floats` floats.
+/// All levels of both stored frames, and their textures: `frame_floats` floats each.
 struct Window {
   float* base;
   std::int64_t frame_floats;
-  int frames;
 };
 
 /// Normalizes and smooths all levels, and stores them in the window of frames. For the deviation
@@ -69,7 +69,6 @@ struct PrepareArguments {
   StoredLevel texture;  ///< of level 0, in the window; without pixels if it is not wanted
   StoredLevel guide;    ///< level 0 before it is smoothed, likewise
   float scale;
-  int smoothed_levels;  ///< levels that are smoothed, the finest first
   float presmoothing[detail::kPresmoothingRadius + 1];
 };
 

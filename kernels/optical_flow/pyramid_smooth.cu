@@ -1,4 +1,5 @@
 // Smoothing of the pyramid's flow by box means.
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 
 namespace ocellus::cuda {
@@ -16,37 +17,11 @@ __host__ __device__ constexpr int source_stride(int radius) {
 }
 static_assert(kWidth % kAcross == 0 && kHeight % kDown == 0);
 
-/// Computes kOut neighboring sums of 2 radius + 1 values (radius > 0), each in the order of the
-/// values.
-template <int kOut, typename Load>
-__device__ void box_sums(int radius, const Load& load, float (&sum)[kOut]) {
-#pragma unroll
-  for (int o = 0; o < kOut; ++o) sum[o] = 0.0f;
-#pragma unroll
-  for (int j = 0; j < kOut - 1; ++j) {
-    const float value = load(j);
-#pragma unroll
-    for (int o = 0; o <= j; ++o) sum[o] += value;
-  }
-#pragma unroll 4
-  for (int j = kOut - 1; j <= 2 * radius; ++j) {
-    const float value = load(j);
-#pragma unroll
-    for (int o = 0; o < kOut; ++o) sum[o] += value;
-  }
-#pragma unroll
-  for (int j = 1; j < kOut; ++j) {
-    const float value = load(2 * radius + j);
-#pragma unroll
-    for (int o = j; o < kOut; ++o) sum[o] += value;
-  }
-}
-
 /// If kRadius is 0, the radius of the box is an argument.
 template <int kRadius, SourceKind kSource>
 __global__ void __launch_bounds__(kPyramidThreads)
     smooth(const __grid_constant__ SmoothArguments a) {
-  extern __shared__ float flat[];
+  OCELLUS_DYNAMIC_SHARED(float, flat);
   constexpr int kPlanes = 2;
   const int radius = kRadius > 0 ? kRadius : a.radius;
   const int columns = kWidth + 2 * radius;

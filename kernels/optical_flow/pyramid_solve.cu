@@ -1,4 +1,5 @@
 // Solves equation (3) for the remaining difference between the warped and the reference frame.
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 #include "optical_flow/plan.h"
 
@@ -43,55 +44,41 @@ __host__ __device__ constexpr int filtered_rows(int height, int radius, int thre
   return rows_of_thread(height, threads) * (threads / kWidth) + 2 * radius;
 }
 
-/// A block's tile in shared memory: its pixels, and those at most a window's radius outside.
-struct SolveTile {
-  int radius;
-  int columns;  ///< of `data`
-  int rows;
-  int stride;  ///< of `data`
-  int plane;   ///< of `filtered`
-  int left;    ///< column in the region of the first column of `mean`
-  int top;
-  float4* data;     ///< x and y derivatives, weight and weighted residual, [rows][stride]
-  float* filtered;  ///< [kProducts][plane]
-  float* mean;      ///< image of both frames, [rows + 2 kReach][mean_columns()], in `filtered`
-
-  __device__ int mean_columns() const { return columns + 2 * kReach; }
-  __device__ int mean_rows() const { return rows + 2 * kReach; }
-};
-
-/// The steps of `solve`. If kRadius is 0, the radius of the window is an argument.
+/// The solution of a block's tile in shared memory: of its pixels, and those at most a window's
+/// radius outside. If kRadius is 0, the radius of the window is an argument.
 template <int kHeight, int kRadius, int kThreads>
-struct SolveSteps {
+struct Solver {
   static constexpr int kDown = rows_of_thread(kHeight, kThreads);
   static constexpr int kBatch = 3;
 
-  __device__ static SolveTile tile(const SolveArguments& a, float4* shared) {
-    SolveTile tile;
-    tile.radius = kRadius > 0 ? kRadius : a.radius;
-    tile.columns = data_columns(tile.radius);
-    tile.rows = kHeight + 2 * tile.radius;
-    tile.stride = data_stride(tile.radius);
-    tile.plane = filtered_rows(kHeight, tile.radius, kThreads) * kFilteredStride;
-    tile.left = a.target.x + static_cast<int>(blockIdx.x) * kWidth - tile.radius - kReach;
-    tile.top = a.target.y + static_cast<int>(blockIdx.y) * kHeight - tile.radius - kReach;
-    tile.data = shared;
-    tile.filtered = reinterpret_cast<float*>(shared + tile.rows * tile.stride);
-    tile.mean = tile.filtered;
-    return tile;
-  }
+  const SolveArguments& a;
+  const int radius = kRadius > 0 ? kRadius : a.radius;
+  const int columns = data_columns(radius);  ///< of `data`
+  const int rows = kHeight + 2 * radius;
+  const int stride = data_stride(radius);
+  const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
+  const int mean_columns = columns + 2 * kReach;
+  /// Position in the region of the first pixel of `mean`.
+  const int left = a.target.x + static_cast<int>(blockIdx.x) * kWidth - radius - kReach;
+  const int top = a.target.y + static_cast<int>(blockIdx.y) * kHeight - radius - kReach;
+  float4* const data;  ///< x and y derivatives, weight and weighted residual, [rows][stride]
+  float* const filtered = reinterpret_cast<float*>(data + rows * stride);  ///< [kProducts][plane]
+  /// The image of both frames, [rows + 2 kReach][mean_columns], in `filtered`.
+  float* const mean = filtered;
+
+  __device__ Solver(const SolveArguments& arguments, float4* shared) : a(arguments), data(shared) {}
 
   /// The mean of the reference and the warped frame, the weight of their difference and the
   /// weighted difference. Pixels are processed in batches, of a size that keeps their number small
   /// and the last one nearly full. A thread thus waits once per batch for their flow and once for
   /// the neighbors of their warped positions.
-  __device__ static __forceinline__ void load(const SolveArguments& a, const SolveTile& tile) {
+  __device__ __forceinline__ void load() {
     const References r = references(a.state);
     const Rect& region = a.level.region;
     const LevelFrames frames(a.window, a.level, r);
     wait_for_kernels_before();
 
-    for (BlockWalk<kThreads> at(tile.mean_columns(), tile.mean_rows()); at.more();) {
+    for (BlockWalk<kThreads> at(mean_columns, rows + 2 * kReach); at.more();) {
       int x[kBatch];
       int y[kBatch];
       int at_mean[kBatch];
@@ -102,14 +89,14 @@ struct SolveSteps {
       // All pixels are loaded, needed or not, because a branch would separate the loads.
 #pragma unroll
       for (int b = 0; b < kBatch; ++b, at.next()) {
-        x[b] = clamp_to(tile.left + at.column(), region.width);
-        y[b] = clamp_to(tile.top + at.row(), region.height);
-        at_mean[b] = at.more() ? at.row() * tile.mean_columns() + at.column() : -1;
+        x[b] = clamp_to(left + at.column(), region.width);
+        y[b] = clamp_to(top + at.row(), region.height);
+        at_mean[b] = at.more() ? at.row() * mean_columns + at.column() : -1;
         const int row = at.row() - kReach;
         const int column = at.column() - kReach;
-        const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(tile.rows) &&
-                            static_cast<unsigned>(column) < static_cast<unsigned>(tile.columns);
-        at_data[b] = inside ? row * tile.stride + column : -1;
+        const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(rows) &&
+                            static_cast<unsigned>(column) < static_cast<unsigned>(columns);
+        at_data[b] = inside ? row * stride + column : -1;
         flow[b] = flow_at<SourceKind::kPlane>(a.source, x[b], y[b]);
         here[b] = frames.reference(x[b], y[b]);
       }
@@ -119,44 +106,40 @@ struct SolveSteps {
       for (int b = 0; b < kBatch; ++b) {
         const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], flow[b]);
         const float weight = ramp * ramp;
-        if (at_mean[b] >= 0) tile.mean[at_mean[b]] = 0.5f * (here[b] + warped[b]);
+        if (at_mean[b] >= 0) mean[at_mean[b]] = 0.5f * (here[b] + warped[b]);
         if (at_data[b] >= 0)
-          *reinterpret_cast<float2*>(&tile.data[at_data[b]].z) =
+          *reinterpret_cast<float2*>(&data[at_data[b]].z) =
               make_float2(weight, weight * (warped[b] - here[b]));
       }
     }
   }
 
-  __device__ static __forceinline__ void derive(const SolveArguments& a, const SolveTile& tile) {
+  __device__ __forceinline__ void derive() {
     const Rect& region = a.level.region;
     copy_block<kBatch, kThreads>(
-        tile.columns, tile.rows,
+        columns, rows,
         [&](int column, int row) {
           // Outside the region, the products of its edge are repeated.
-          const int x = clamp_to(tile.left + kReach + column, region.width) - tile.left;
-          const int y = clamp_to(tile.top + kReach + row, region.height) - tile.top;
+          const int x = clamp_to(left + kReach + column, region.width) - left;
+          const int y = clamp_to(top + kReach + row, region.height) - top;
           // The mean at this position. Its neighbors outside the region repeat the edge.
-          const float* const under = tile.mean + y * tile.mean_columns() + x;
-          const auto derivative = [&](int step) {
-            return fmaf(-1.0f / 12.0f, under[2 * step] - under[-2 * step],
-                        8.0f / 12.0f * (under[step] - under[-step]));
-          };
-          return make_float2(derivative(1), derivative(tile.mean_columns()));
+          const float* const under = mean + y * mean_columns + x;
+          return make_float2(derivative_at(under, 1), derivative_at(under, mean_columns));
         },
         [&](int column, int row, float2 gradient) {
-          float4& point = tile.data[row * tile.stride + column];
+          float4& point = data[row * stride + column];
           point.x = gradient.x;
           point.y = gradient.y;
         });
   }
 
   /// Window sums along the rows. Weights outside the window are zero.
-  __device__ static __forceinline__ void sum_rows(const SolveArguments& a, const SolveTile& tile) {
+  __device__ __forceinline__ void sum_rows() {
     constexpr int kAcross = kThreads > kPyramidThreads ? 2 : 4;
-    for (BlockWalk<kThreads> at(tile.rows, kWidth / kAcross); at.more(); at.next()) {
+    for (BlockWalk<kThreads> at(rows, kWidth / kAcross); at.more(); at.next()) {
       const int row = at.column();
       const int column = at.row() * kAcross;
-      const float4* const in = tile.data + row * tile.stride + column;
+      const float4* const in = data + row * stride + column;
       float sum[kProducts][kAcross] = {};
       const auto add = [&](int j) {
         const float4 p = in[j];
@@ -170,31 +153,24 @@ struct SolveSteps {
           for (int i = 0; i < kProducts; ++i) sum[i][o] = fmaf(weight, product[i], sum[i][o]);
         }
       };
-      if constexpr (kRadius > 0) {
-#pragma unroll
-        for (int j = 0; j < 2 * kRadius + kAcross; ++j) add(j);
-      } else {
-#pragma unroll 4
-        for (int j = 0; j < 2 * tile.radius + kAcross; ++j) add(j);
-      }
+#pragma unroll(kRadius > 0 ? 2 * kRadius + kAcross : 4)
+      for (int j = 0; j < 2 * radius + kAcross; ++j) add(j);
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
 #pragma unroll
         for (int o = 0; o < kAcross; ++o)
-          tile.filtered[i * tile.plane + row * kFilteredStride + column + o] = sum[i][o];
+          filtered[i * plane + row * kFilteredStride + column + o] = sum[i][o];
       }
     }
   }
 
   /// Window sums along the columns, of kDown pixels.
-  __device__ static __forceinline__ void sum_columns(const SolveArguments& a, const SolveTile& tile,
-                                                     int column, int row,
-                                                     float (&sum)[kDown][kProducts]) {
+  __device__ __forceinline__ void sum_columns(int column, int row, float (&sum)[kDown][kProducts]) {
     const auto add = [&](int j) {
-      const float* const in = tile.filtered + (row + j) * kFilteredStride + column;
+      const float* const in = filtered + (row + j) * kFilteredStride + column;
 #pragma unroll
       for (int i = 0; i < kProducts; ++i) {
-        const float value = in[i * tile.plane];
+        const float value = in[i * plane];
 #pragma unroll
         for (int o = 0; o < kDown; ++o) {
           if (kRadius > 0 && (j < o || j - o > 2 * kRadius)) continue;
@@ -202,24 +178,14 @@ struct SolveSteps {
         }
       }
     };
-    if constexpr (kRadius > 0) {
-#pragma unroll
-      for (int j = 0; j < 2 * kRadius + kDown; ++j) add(j);
-    } else {
-#pragma unroll 4
-      for (int j = 0; j < 2 * tile.radius + kDown; ++j) add(j);
-    }
+#pragma unroll(kRadius > 0 ? 2 * kRadius + kDown : 4)
+    for (int j = 0; j < 2 * radius + kDown; ++j) add(j);
   }
 
   /// Adds the solution of equation (3) to the flow. `smaller`: the smaller eigenvalue.
-  __device__ static __forceinline__ void refine(const SolveArguments& a,
-                                                const float (&sum)[kProducts], float2& flow,
-                                                float& smaller) {
-    const float xx = sum[0];
-    const float xy = sum[1];
-    const float yy = sum[2];
-    const float xt = sum[3];
-    const float yt = sum[4];
+  __device__ __forceinline__ void refine(const float (&sum)[kProducts], float2& flow,
+                                         float& smaller) {
+    const auto& [xx, xy, yy, xt, yt] = sum;
     // Eigenvalues of the structure tensor: mean -/+ spread.
     const float middle = 0.5f * (xx + yy);
     const float difference = 0.5f * (xx - yy);
@@ -245,29 +211,29 @@ struct SolveSteps {
 
 template <int kHeight, int kRadius, int kThreads>
 __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveArguments a) {
-  extern __shared__ __align__(16) float4 shared[];
-  using Steps = SolveSteps<kHeight, kRadius, kThreads>;
-  const SolveTile tile = Steps::tile(a, shared);
+  OCELLUS_DYNAMIC_SHARED(float4, shared);
+  Solver<kHeight, kRadius, kThreads> solver(a, shared);
+  constexpr int kDown = solver.kDown;
   let_next_begin();
-  Steps::load(a, tile);
+  solver.load();
   __syncthreads();
-  Steps::derive(a, tile);
+  solver.derive();
   __syncthreads();
-  Steps::sum_rows(a, tile);
+  solver.sum_rows();
   __syncthreads();
   const int column = threadIdx.x % kWidth;
-  const int row = threadIdx.x / kWidth * Steps::kDown;
-  float sum[Steps::kDown][kProducts] = {};
-  Steps::sum_columns(a, tile, column, row, sum);
+  const int row = threadIdx.x / kWidth * kDown;
+  float sum[kDown][kProducts] = {};
+  solver.sum_columns(column, row, sum);
   const TargetFrame frame = target_frame(a.target, a.frame, a.state);
 #pragma unroll
-  for (int o = 0; o < Steps::kDown; ++o) {
+  for (int o = 0; o < kDown; ++o) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + column;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
     if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
     float2 flow = flow_at<SourceKind::kPlane>(a.source, a.target.x + x, a.target.y + y);
     float smaller;
-    Steps::refine(a, sum[o], flow, smaller);
+    solver.refine(sum[o], flow, smaller);
     write_flow(a.target, frame, x, y, flow, smaller);
   }
   end_target(a.target, a.state);

@@ -11,18 +11,6 @@ Kernel<RingArguments> ring_filter_kernel(const RingVariant& variant) noexcept {
                                                       : ring_filter_of_floats(variant);
 }
 
-int ring_copy_capability(RingCopy copy) noexcept {
-  switch (copy) {
-    case RingCopy::kBulk:
-      return kCapability<RingCopy::kBulk>;
-    case RingCopy::kAsync:
-      return kCapability<RingCopy::kAsync>;
-    case RingCopy::kDirect:
-      break;
-  }
-  return kCapability<RingCopy::kDirect>;
-}
-
 std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept {
   const int tap_bytes = variant.storage == CoefficientStorage::kHalf ? 2 : 4;
   const RingWarpLayout layout(tap_bytes, variant.copy, variant.lane_pixels, variant.nx, variant.ny,

@@ -7,6 +7,8 @@
 // waits for another one.
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/async_copy.cuh"
 #include "kernels/optical_flow/kernels.h"
@@ -60,14 +62,14 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Ti
   const char* column[kParts];
 #pragma unroll
   for (int part = 0; part < kParts; ++part)
-    column[part] = from.image + clamp_to(left + lane + 32 * part, a.image_width) *
+    column[part] = from.image + clamp_to(left + lane + 32 * part, a.image.width) *
                                     static_cast<int>(sizeof(Pixel));
   for (int first = 0; first < rows; first += kBatch) {
     Pixel pixels[kBatch][kParts];
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const std::int64_t row =
-          clamp_to(top + min(first + k, rows - 1), a.image_height) * from.stride;
+          clamp_to(top + min(first + k, rows - 1), a.image.height) * from.stride;
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
         pixels[k][part] = *reinterpret_cast<const Pixel*>(column[part] + row);
@@ -87,6 +89,7 @@ __device__ __forceinline__ void load_tile_image(const RingArguments& a, const Ti
 template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
 struct RingFilter {
   using Lane = Values<kLanePixels>;
+  static constexpr bool kDirect = kCopy == RingCopy::kDirect;
   static constexpr int kPixels = tile_pixels(kLanePixels);
   static constexpr int kTileRows = tile_height(kLanePixels);
   static constexpr int kLanesX = kTileWidth / kLanePixels;
@@ -95,12 +98,12 @@ struct RingFilter {
   static_assert(kColumns <= kTileImageStride && kMaxX >= 2);
   // Number of rows or frames that are read together; more for global memory, which has a higher
   // latency.
-  static constexpr int kTogether = kCopy == RingCopy::kDirect ? 5 : 3;
+  static constexpr int kTogether = kDirect ? 5 : 3;
 
   const RingArguments& a;
   const int nx = kUsual ? 15 : a.nx;
   const int ny = kUsual ? 15 : a.ny;
-  const int nt = kUsual ? 20 : a.nt;
+  const int nt = kUsual ? 20 : a.frames;
   const int lane = threadIdx.x % 32;
   float* image = nullptr;
   char* spatial = nullptr;
@@ -124,6 +127,10 @@ struct RingFilter {
 
   // ---- copies of taps and past sums; a pair is a term of a convolution of a tile
 
+  // Each step makes exactly one request, for spatial and temporal data in turn. The request to wait
+  // for is therefore always the last but one. If nothing is left to request, the pair is negative,
+  // and an empty group takes its place.
+
   __device__ __forceinline__ void copy_by_warp(char* to, const char* from, int bytes) const {
     const std::uint32_t at = shared_address(to);
 #pragma unroll 4
@@ -133,13 +140,13 @@ struct RingFilter {
   __device__ __forceinline__ void request_spatial(int pair) const {
     const int bytes = (nx + ny) * value_bytes();
     if constexpr (kCopy == RingCopy::kBulk) {
-      if (lane != 0) return;
+      if (lane != 0 || pair < 0) return;
       fence_copies();
       expect_bytes(barriers, bytes);
       copy_bulk(shared_address(spatial), taps_of(pair), bytes, barriers, policy);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      copy_by_warp(spatial, taps_of(pair), bytes);
-      commit_async();
+      if (pair >= 0) copy_by_warp(spatial, taps_of(pair), bytes);
+      __pipeline_commit();
     }
   }
 
@@ -151,7 +158,7 @@ struct RingFilter {
     const int behind_head = first ? 0 : (nt - 1 - head) * value_bytes();
     const int before_head = first ? 0 : head * value_bytes();
     if constexpr (kCopy == RingCopy::kBulk) {
-      if (lane != 0) return;
+      if (lane != 0 || pair < 0) return;
       const std::uint32_t to = shared_address(temporal);
       const std::uint32_t barrier = barriers + 8;
       fence_copies();
@@ -162,43 +169,34 @@ struct RingFilter {
       if (before_head != 0)
         copy_bulk(to + taps_bytes + behind_head, ring, before_head, barrier, policy);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      copy_by_warp(temporal, taps, taps_bytes);
-      copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
-      copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
-      commit_async();
+      if (pair >= 0) {
+        copy_by_warp(temporal, taps, taps_bytes);
+        copy_by_warp(temporal + taps_bytes, ring + (head + 1) * value_bytes(), behind_head);
+        copy_by_warp(temporal + taps_bytes + behind_head, ring, before_head);
+      }
+      __pipeline_commit();
     }
-  }
-
-  // Each step makes exactly one request, for spatial and temporal data in turn. The request to wait
-  // for is therefore always the last but one. If there is nothing left to request, an empty group
-  // takes its place.
-  __device__ __forceinline__ void request_nothing() const {
-    if constexpr (kCopy == RingCopy::kAsync) commit_async();
   }
 
   __device__ __forceinline__ void wait_for(std::uint32_t barrier, unsigned parity) const {
     if constexpr (kCopy == RingCopy::kBulk) {
       wait_barrier(barrier, parity);
     } else if constexpr (kCopy == RingCopy::kAsync) {
-      wait_async<1>();
+      __pipeline_wait_prior(1);
       __syncwarp();
     }
   }
 
   /// Reads copied taps, or taps in global memory.
   __device__ __forceinline__ static Lane read(const T* from) {
-    if constexpr (kCopy == RingCopy::kDirect) {
-      return load_once<kLanePixels>(from);
-    } else {
-      return load<kLanePixels>(from);
-    }
+    return kDirect ? load_once<kLanePixels>(from) : load<kLanePixels>(from);
   }
 
   // ---- sums
 
   __device__ __forceinline__ void load_image(const TileSource& from, int tile_x, int tile_y) const {
-    const int left = a.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
-    const int top = a.y + tile_y * kTileRows - (ny - 1 - ny / 2);
+    const int left = a.support.x + tile_x * kTileWidth - (nx - 1 - nx / 2);
+    const int top = a.support.y + tile_y * kTileRows - (ny - 1 - ny / 2);
     const int rows = kTileRows + ny - 1;
     switch (a.format) {
       case PixelFormat::kGray8:
@@ -253,7 +251,7 @@ struct RingFilter {
 
   /// The sum of `age` frames ago. `ring` points to the kernel's past sums.
   __device__ __forceinline__ Lane past(const T* ring, int age) const {
-    if constexpr (kCopy == RingCopy::kDirect) {
+    if constexpr (kDirect) {
       const int at = head - age;
       return read(ring + (at < 0 ? at + nt : at) * kPixels);
     } else {
@@ -304,21 +302,12 @@ struct RingFilter {
   /// Computes the sum of one pair. Requests the taps of pair `next` (negative: none) as soon as
   /// there is room for them.
   __device__ __forceinline__ Lane convolve(int pair, int next, unsigned parity) const {
-    const T* taps;
-    if constexpr (kCopy == RingCopy::kDirect) {
-      taps = reinterpret_cast<const T*>(taps_of(pair));
-    } else {
-      taps = reinterpret_cast<const T*>(spatial);
-    }
-    taps += lane * kLanePixels;
+    const T* taps =
+        reinterpret_cast<const T*>(kDirect ? taps_of(pair) : spatial) + lane * kLanePixels;
     wait_for(barriers, parity);
     const Lane now = spatial_sum(taps);
     __syncwarp();
-    if (next >= 0) {
-      request_spatial(next);
-    } else {
-      request_nothing();
-    }
+    request_spatial(next);
 
     T* const ring = ring_of(pair);
     if (first) {
@@ -328,22 +317,13 @@ struct RingFilter {
       store(now, ring + head * kPixels);
     }
 
-    const T* sums;
-    if constexpr (kCopy == RingCopy::kDirect) {
-      taps += (nx + ny) * kPixels;
-      sums = ring;
-    } else {
-      taps = reinterpret_cast<const T*>(temporal) + lane * kLanePixels;
-      sums = taps + (nt + nt - 1) * kPixels;
-    }
+    taps = kDirect ? taps + (nx + ny) * kPixels
+                   : reinterpret_cast<const T*>(temporal) + lane * kLanePixels;
+    const T* const sums = kDirect ? ring : taps + (nt + nt - 1) * kPixels;
     wait_for(barriers + 8, parity);
     const Lane sum = temporal_sum(taps, sums, now);
     __syncwarp();
-    if (next >= 0) {
-      request_temporal(next);
-    } else {
-      request_nothing();
-    }
+    request_temporal(next);
     return sum;
   }
 
@@ -351,15 +331,15 @@ struct RingFilter {
                                       int tile_y, bool bad, const Lane& sum) const {
     const int x = tile_x * kTileWidth + lane % kLanesX * kLanePixels;
     const int y = tile_y * kTileRows + lane / kLanesX;
-    if (a.result.derivatives != nullptr) {
-      store(sum, a.result.derivatives + convolution * a.result.plane + y * a.result.stride + x);
+    if (a.result.base != nullptr) {
+      store(sum, a.result.base + convolution * a.result.plane + y * a.result.stride + x);
       return;
     }
-    if (y >= a.height) return;
+    if (y >= a.support.height) return;
     float* const out = row_at(out_plane<float>(frame, convolution), frame.out_stride[0], y) + x;
 #pragma unroll
     for (int p = 0; p < kLanePixels; ++p)
-      if (x + p < a.width) out[p] = bad ? a.result.invalid : sum.of[p];
+      if (x + p < a.support.width) out[p] = bad ? kBadResult : sum.of[p];
   }
 
   /// Processes items [item, end) with one warp.
@@ -372,7 +352,7 @@ struct RingFilter {
       }
       __syncwarp();
     }
-    if constexpr (kCopy != RingCopy::kDirect) policy = evict_first();
+    if constexpr (!kDirect) policy = evict_first();
     // Request the first taps before reading the frame and the state.
     request_spatial(item * a.terms);
     const FrameParams& frame = *a.frame;
@@ -403,14 +383,9 @@ struct RingFilter {
       }
       put(frame, item - tile * a.convolutions, tile_x, tile_y, bad, total);
     }
-    if constexpr (kCopy == RingCopy::kAsync) wait_async<0>();
+    if constexpr (kCopy == RingCopy::kAsync) __pipeline_wait_prior(0);
   }
 };
-
-template <RingCopy kCopy>
-inline constexpr int kCapability = kCopy == RingCopy::kBulk    ? 90
-                                   : kCopy == RingCopy::kAsync ? 80
-                                                               : 0;
 
 /// Direct loads need a second block to hide their latency. With four pixels in a lane, there is no
 /// room for one.
@@ -420,7 +395,7 @@ inline constexpr int kBlocksAtOnce = kCopy == RingCopy::kDirect&& kLanePixels ==
 template <typename T, int kLanePixels, int kMaxX, RingCopy kCopy, bool kUsual>
 __global__ void __launch_bounds__(32 * kRingWarps, (kBlocksAtOnce<kCopy, kLanePixels>))
     ring_filter(const __grid_constant__ RingArguments a) {
-  if constexpr (kArchitecture >= kCapability<kCopy>) {
+  if constexpr (kArchitecture >= ring_copy_capability(kCopy)) {
     extern __shared__ __align__(128) char shared[];
     const int warps = blockDim.x / 32;
     const int warp = threadIdx.x / 32;
@@ -439,22 +414,14 @@ __global__ void __launch_bounds__(32 * kRingWarps, (kBlocksAtOnce<kCopy, kLanePi
       if constexpr (kCopy == RingCopy::kBulk) filter.barriers = shared_address(shared) + warp * 16;
       filter.run(begin, end);
     }
-    if (a.outcome == nullptr) return;
-    __syncthreads();
-    if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x);
+    end_frame(a);
   }
 }
 
 template <typename T, int kLanePixels, int kMaxX, bool kUsual>
 Kernel<RingArguments> ring_filter_by_copy(RingCopy copy) noexcept {
-  switch (copy) {
-    case RingCopy::kBulk:
-      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kBulk, kUsual>;
-    case RingCopy::kAsync:
-      return ring_filter<T, kLanePixels, kMaxX, RingCopy::kAsync, kUsual>;
-    case RingCopy::kDirect:
-      break;
-  }
+  if (copy == RingCopy::kBulk) return ring_filter<T, kLanePixels, kMaxX, RingCopy::kBulk, kUsual>;
+  if (copy == RingCopy::kAsync) return ring_filter<T, kLanePixels, kMaxX, RingCopy::kAsync, kUsual>;
   // The compile-time sizes do not make direct loads faster.
   constexpr int kColumns = kUsual ? kNarrowTaps : kMaxX;
   return ring_filter<T, kLanePixels, kColumns, RingCopy::kDirect, false>;

@@ -2,6 +2,9 @@
 // time, which several kernels share, then separable spatial filters.
 #include <cuda_pipeline.h>
 
+#include <cstdint>
+#include <type_traits>
+
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/optical_flow/kernels.h"
@@ -13,21 +16,8 @@ namespace {
 // ---- sums over time
 
 template <typename Pixel>
-struct FourPixels;
-template <>
-struct FourPixels<std::uint8_t> {
-  using Type = std::uint32_t;
-};
-template <>
-struct FourPixels<std::uint16_t> {
-  using Type = uint2;
-};
-template <>
-struct FourPixels<float> {
-  using Type = float4;
-};
-template <typename Pixel>
-using Four = typename FourPixels<Pixel>::Type;
+using Four = std::conditional_t<sizeof(Pixel) == 4, float4,
+                                std::conditional_t<sizeof(Pixel) == 2, uint2, std::uint32_t>>;
 
 /// Converts integers of up to 16 bits by making them the low bits of a float whose unit in the last
 /// place is 1. This takes a byte permutation; a conversion instruction has at most a quarter of its
@@ -88,7 +78,7 @@ __device__ __forceinline__ void sum_over_time(const TemporalArguments& a, const 
   };
   add(0, newest);
 #pragma unroll 1
-  for (int first = 1; first < a.nt; first += kTemporalBatch) {
+  for (int first = 1; first < a.frames; first += kTemporalBatch) {
     Four<Pixel> bits[kTemporalBatch];
 #pragma unroll
     for (int k = 0; k < kTemporalBatch; ++k)
@@ -97,7 +87,7 @@ __device__ __forceinline__ void sum_over_time(const TemporalArguments& a, const 
     for (int k = 0; k < kTemporalBatch; ++k) add(first + k, bits[k]);
   }
 #pragma unroll
-  for (int p = 0; p < kProfiles; ++p) store(sum[p], out + p * a.sums_plane);
+  for (int p = 0; p < kProfiles; ++p) store(sum[p], out + p * a.sums.plane);
 }
 
 template <typename Pixel>
@@ -108,13 +98,14 @@ __global__ void __launch_bounds__(kTemporalThreads)
   const int count = a.state->count;
   const int x = (blockIdx.x * kTemporalAcross + threadIdx.x % kTemporalAcross) * kTemporalPixels;
   const int y = blockIdx.y * kTemporalHeight + threadIdx.x / kTemporalAcross;
-  const bool inside = x < a.width && y < a.height;
+  const Rect& region = a.region;
+  const bool inside = x < region.width && y < region.height;
   Four<Pixel> newest{};
   if (inside)
     newest = read_four(reinterpret_cast<const Pixel*>(static_cast<const char*>(a.frame->image) +
-                                                      (a.y + y) * a.frame->image_stride) +
-                           a.x + x,
-                       a.width - x);
+                                                      (region.y + y) * a.frame->image_stride) +
+                           region.x + x,
+                       region.width - x);
 
   const int first = blockIdx.z * kTemporalProfiles;
   const int profiles = min(kTemporalProfiles, a.profiles - first);
@@ -122,8 +113,9 @@ __global__ void __launch_bounds__(kTemporalThreads)
   for (int i = threadIdx.x; i < kTemporalSteps * kTemporalProfiles; i += kTemporalThreads) {
     const int age = i / kTemporalProfiles;
     const int p = i % kTemporalProfiles;
-    steps[age].tap[p] = p < profiles && age < a.nt ? a.taps->temporal[first + p][age] : 0.0f;
-    if (p == 0) steps[age].kept = ring_index(head, count, a.nt, age) * (row_bytes * a.height);
+    steps[age].tap[p] = p < profiles && age < a.frames ? a.taps->temporal[first + p][age] : 0.0f;
+    if (p == 0)
+      steps[age].kept = ring_index(head, count, a.frames, age) * (row_bytes * region.height);
   }
   __syncthreads();
   if (!inside) return;
@@ -132,7 +124,7 @@ __global__ void __launch_bounds__(kTemporalThreads)
   // Without a previous frame, the stored frame is read again immediately. All blocks for these
   // pixels write it.
   *reinterpret_cast<Four<Pixel>*>(kept + steps[0].kept) = newest;
-  float* out = a.sums + first * a.sums_plane + y * a.sums_stride + x;
+  float* out = a.sums.base + first * a.sums.plane + y * a.sums.stride + x;
   static_assert(kTemporalProfiles == 4);
   switch (profiles) {
     case 1:
@@ -191,17 +183,17 @@ __device__ __forceinline__ void filter(const float* taps, int count, Read read,
 /// value is repeated. Their edges are those of the image, or lie where no result needs them.
 __device__ __forceinline__ void start_copy(const SpatialArguments& a, int profile, float* tile) {
   const int columns = tile_columns(a.nx);
-  const int left = a.x + blockIdx.x * kSpatialWidth - (a.nx - 1 - a.nx / 2);
-  const int top = a.y + blockIdx.y * kSpatialHeight - (a.ny - 1 - a.ny / 2);
+  const int left = a.support.x + blockIdx.x * kSpatialWidth - (a.nx - 1 - a.nx / 2);
+  const int top = a.support.y + blockIdx.y * kSpatialHeight - (a.ny - 1 - a.ny / 2);
   const int lane = threadIdx.x % 32;
   // A row is at most two warps wide.
   static_assert(tile_columns(kMaxKernelTaps) <= 2 * 32);
-  const float* sums = a.sums + profile * a.sums_plane;
-  const float* near = sums + clamp_to(left + lane, a.sums_width);
-  const float* far = sums + clamp_to(left + lane + 32, a.sums_width);
+  const float* sums = a.sums.base + profile * a.sums.plane;
+  const float* near = sums + clamp_to(left + lane, a.sums_size.width);
+  const float* far = sums + clamp_to(left + lane + 32, a.sums_size.width);
 #pragma unroll 4
   for (int row = threadIdx.x / 32; row < tile_rows(a.ny); row += kSpatialThreads / 32) {
-    const std::int64_t at = clamp_to(top + row, a.sums_height) * a.sums_stride;
+    const std::int64_t at = clamp_to(top + row, a.sums_size.height) * a.sums.stride;
     float* to = tile + row * columns + lane;
     __pipeline_memcpy_async(to, near + at, sizeof(float));
     if (lane + 32 < columns) __pipeline_memcpy_async(to + 32, far + at, sizeof(float));
@@ -239,7 +231,7 @@ __global__ void __launch_bounds__(kSpatialThreads)
   const int x = blockIdx.x * kSpatialWidth + column;
   const int y = blockIdx.y * kSpatialHeight + row;
   // Number of this thread's results that are inside.
-  const int present = x < a.width ? a.height - y : 0;
+  const int present = x < a.support.width ? a.support.height - y : 0;
   float sum[kSpatialRows] = {};
   int profile_end = 0;
   for (int k = 0; k < a.kernels; ++k) {
@@ -261,11 +253,11 @@ __global__ void __launch_bounds__(kSpatialThreads)
       constexpr int kAcross = kSpatialWidth / 4;
       for (int i = threadIdx.x; i < rows * kAcross; i += kSpatialThreads) {
         const float* in = tile + i / kAcross * columns + i % kAcross * 4;
-        float four[4] = {};
+        Values<4> four{};
         filter(
             horizontal_taps + pass.horizontal * kPaddedTaps, a.nx,
-            [&](int at) { return load<4>(in + at); }, four);
-        store(Values<4>{four[0], four[1], four[2], four[3]}, filtered + i * 4);
+            [&](int at) { return load<4>(in + at); }, four.of);
+        store(four, filtered + i * 4);
       }
       __syncthreads();
     }
@@ -278,36 +270,27 @@ __global__ void __launch_bounds__(kSpatialThreads)
         },
         sum);
     if (k + 1 < a.kernels && a.pass[k + 1].convolution == pass.convolution) continue;
-    const bool direct = a.result.derivatives == nullptr;
+    const bool direct = a.result.base == nullptr;
     float* const plane = direct ? out_plane<float>(*a.frame, pass.convolution)
-                                : a.result.derivatives + pass.convolution * a.result.plane;
+                                : a.result.base + pass.convolution * a.result.plane;
     const std::int64_t stride =
         direct ? a.frame->out_stride[0] : a.result.stride * static_cast<int>(sizeof(float));
     float* to = row_at(plane, stride, y) + x;
 #pragma unroll
     for (int i = 0; i < kSpatialRows; ++i) {
-      if (i < present) *to = bad && direct ? a.result.invalid : sum[i];
+      if (i < present) *to = bad && direct ? kBadResult : sum[i];
       to = row_at(to, stride, 1);
       sum[i] = 0.0f;
     }
   }
-  if (a.outcome == nullptr) return;
-  __syncthreads();
-  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, a.nt, gridDim.x * gridDim.y);
+  end_frame(a);
 }
 
 }  // namespace
 
 Kernel<TemporalArguments> temporal_sums_kernel(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::kGray8:
-      return temporal_sums<std::uint8_t>;
-    case PixelFormat::kGray16:
-      return temporal_sums<std::uint16_t>;
-    default:  // kFloat32; no color comes here
-      break;
-  }
-  return temporal_sums<float>;
+  return kernel_for<TemporalArguments>(format, temporal_sums<std::uint8_t>,
+                                       temporal_sums<std::uint16_t>, temporal_sums<float>);
 }
 
 Kernel<SpatialArguments> spatial_sums_kernel() noexcept {

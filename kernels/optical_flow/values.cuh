@@ -3,7 +3,7 @@
 
 #include <cuda_fp16.h>
 
-#include <cstdint>
+#include <type_traits>
 
 namespace ocellus::cuda {
 
@@ -13,24 +13,10 @@ struct Values {
   float of[N];
 };
 
+/// The vector that N values of type T, float or __half, have in memory.
 template <typename T, int N>
-struct Packed;
-template <>
-struct Packed<float, 2> {
-  using Type = float2;
-};
-template <>
-struct Packed<float, 4> {
-  using Type = float4;
-};
-template <>
-struct Packed<__half, 2> {
-  using Type = unsigned;
-};
-template <>
-struct Packed<__half, 4> {
-  using Type = uint2;
-};
+using Packed = std::conditional_t<sizeof(T) == 4, std::conditional_t<N == 4, float4, float2>,
+                                  std::conditional_t<N == 4, uint2, unsigned>>;
 
 __device__ inline float2 unpack_halves(unsigned bits) {
   return __half22float2(*reinterpret_cast<const __half2*>(&bits));
@@ -56,12 +42,12 @@ __device__ inline Values<4> unpack(uint2 bits) {
 
 template <int N, typename T>
 __device__ inline Values<N> load(const T* from) {
-  return unpack(*reinterpret_cast<const typename Packed<T, N>::Type*>(from));
+  return unpack(*reinterpret_cast<const Packed<T, N>*>(from));
 }
 /// Loads data from global memory that is not read again soon.
 template <int N, typename T>
 __device__ inline Values<N> load_once(const T* from) {
-  return unpack(__ldcs(reinterpret_cast<const typename Packed<T, N>::Type*>(from)));
+  return unpack(__ldcs(reinterpret_cast<const Packed<T, N>*>(from)));
 }
 __device__ inline void store(const Values<2>& values, float* to) {
   *reinterpret_cast<float2*>(to) = make_float2(values.of[0], values.of[1]);

@@ -12,6 +12,7 @@ namespace ocellus::cuda {
 namespace {
 
 constexpr int kProducts = 5;
+constexpr int kResults = 3;  // u, v and confidence
 /// Number of parts of a block's height that threads sum along the columns.
 constexpr int kParts = 2;
 /// Number of neighboring windows that a thread solves.
@@ -34,14 +35,9 @@ __device__ __forceinline__ float weight_at(const WindowArguments& a, int radius,
   return distance <= radius ? a.weight[distance] : 0.0f;
 }
 
-struct Solution {
-  float u;
-  float v;
-  float confidence;
-};
-
 template <bool kAnyValues>
-__device__ __forceinline__ Solution solve(const float* sum, const WindowArguments& a, bool bad) {
+__device__ __forceinline__ void solve(const float* sum, const WindowArguments& a, bool bad,
+                                      int side, float (&result)[kResults][kSide]) {
   // These two sums have a factor It and, together, both others.
   if constexpr (kAnyValues) bad = bad || !isfinite(sum[3] + sum[4]);
   // Eigenvalues of the structure tensor: mean -/+ spread.
@@ -57,11 +53,9 @@ __device__ __forceinline__ Solution solve(const float* sum, const WindowArgument
   // The minus sign of equation (3) is in the order of the differences.
   const float u = fmaf(sum[1], sum[4], -sum[2] * sum[3]) * inverse;
   const float v = fmaf(sum[1], sum[3], -sum[0] * sum[4]) * inverse;
-  return {valid ? u : a.invalid, valid ? v : a.invalid, bad ? 0.0f : smaller};
-}
-
-__device__ inline bool is_aligned(const void* at) {
-  return reinterpret_cast<std::uintptr_t>(at) % sizeof(float4) == 0;
+  result[0][side] = valid ? u : a.invalid;
+  result[1][side] = valid ? v : a.invalid;
+  result[2][side] = bad ? 0.0f : smaller;
 }
 
 /// Stores four values. `whole`: all four are inside the plane, and the address is aligned.
@@ -76,19 +70,12 @@ __device__ __forceinline__ void put(float* to, const float (&values)[kSide], boo
     if (i < present) to[i] = values[i];
 }
 
-/// Planes of the three derivatives.
-struct Derivatives {
-  const float* pixels;
-  std::int64_t stride;
-  std::int64_t plane;
-};
-
 // If kRadius is 0, the radius is an argument.
 
 /// Sums along a column, of kRows windows one below the other. `in` has the column, `top` is the
 /// first row of the first window.
 template <int kRadius, int kRows, bool kAnyValues>
-__device__ __forceinline__ void sum_column(const WindowArguments& a, const Derivatives& in,
+__device__ __forceinline__ void sum_column(const WindowArguments& a, const FloatPlanes& in,
                                            int radius, int top, float (&sum)[kProducts][kRows]) {
   // Several rows are read before the first one is used.
   constexpr int kBatch = kRadius > 0 ? (kRows + 2 * kRadius + 1) / 2 : kRows;
@@ -100,7 +87,7 @@ __device__ __forceinline__ void sum_column(const WindowArguments& a, const Deriv
 #pragma unroll
     for (int k = 0; k < kBatch; ++k) {
       const float* at =
-          in.pixels + clamp_to(top + min(first + k, rows - 1), a.support_height) * in.stride;
+          in.base + clamp_to(top + min(first + k, rows - 1), a.support.height) * in.stride;
 #pragma unroll
       for (int c = 0; c < 3; ++c) d[k][c] = at[c * in.plane];
     }
@@ -175,27 +162,32 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   const int x0 = blockIdx.x * kWindowWidth;
   const int y0 = blockIdx.y * kHeight;
   constexpr bool kAnyValues = kSource == WindowSource::kFrame;
-  Derivatives derivatives = {a.derivatives, a.stride, a.plane};
+  FloatPlanes derivatives = a.derivatives;
   if constexpr (kSource == WindowSource::kFrame) {
-    derivatives.pixels = static_cast<const float*>(a.frame->image);
+    derivatives.base = static_cast<float*>(const_cast<void*>(a.frame->image));
     derivatives.stride = a.frame->image_stride / static_cast<int>(sizeof(float));
-    derivatives.plane = derivatives.stride * a.support_height;
+    derivatives.plane = derivatives.stride * a.support.height;
   }
   const bool bad = a.state->bad != 0;
-  const bool own = a.solved != nullptr;
-  float* const us = own ? a.solved : out_plane<float>(*a.frame, 0);
-  float* const vs = own ? a.solved + a.solved_plane : out_plane<float>(*a.frame, 1);
-  float* const confidences = own ? a.solved + 2 * a.solved_plane : out_plane<float>(*a.frame, 2);
+  const bool own = a.solved.base != nullptr;
   const std::int64_t out_stride =
-      own ? a.solved_stride * static_cast<int>(sizeof(float)) : a.frame->out_stride[0];
+      own ? a.solved.stride * static_cast<int>(sizeof(float)) : a.frame->out_stride[0];
+  float* out[kResults];
+  bool aligned = out_stride % static_cast<int>(sizeof(float4)) == 0;
+#pragma unroll
+  for (int p = 0; p < kResults; ++p) {
+    out[p] = own ? a.solved.base + p * a.solved.plane : out_plane<float>(*a.frame, p);
+    aligned = aligned && reinterpret_cast<std::uintptr_t>(out[p]) % sizeof(float4) == 0;
+  }
 
   for (int i = threadIdx.x; i < kParts * stride; i += blockDim.x) {
     const int part = i / stride;
     const int column = i - part * stride;
-    Derivatives in = derivatives;
-    in.pixels += clamp_to(a.x + x0 + column - lead(radius), a.support_width);
+    FloatPlanes in = derivatives;
+    in.base += clamp_to(a.region.x + x0 + column - lead(radius), a.support.width);
     float sum[kProducts][kRows] = {};
-    sum_column<kRadius, kRows, kAnyValues>(a, in, radius, a.y + y0 + part * kRows - radius, sum);
+    sum_column<kRadius, kRows, kAnyValues>(a, in, radius, a.region.y + y0 + part * kRows - radius,
+                                           sum);
 #pragma unroll
     for (int p = 0; p < kProducts; ++p)
 #pragma unroll
@@ -204,64 +196,51 @@ __global__ void __launch_bounds__(kMostThreads) window(const __grid_constant__ W
   }
   __syncthreads();
 
-  const bool aligned = is_aligned(us) && is_aligned(vs) && is_aligned(confidences) &&
-                       out_stride % static_cast<int>(sizeof(float4)) == 0;
   constexpr int kAcross = kWindowWidth / kSide;
   for (int i = threadIdx.x; i < kAcross * kHeight; i += blockDim.x) {
     const int row = i / kAcross;
     const int column = i % kAcross * kSide;
     const int x = x0 + column;
     const int y = y0 + row;
-    if (x >= a.width || y >= a.height) continue;
+    if (x >= a.region.width || y >= a.region.height) continue;
     float sum[kSide][kProducts] = {};
     sum_row<kRadius, kAnyValues>(a, shared + row * stride + column, kHeight * stride, radius, sum);
-    float u[kSide], v[kSide], confidence[kSide];
+    float result[kResults][kSide];
 #pragma unroll
-    for (int side = 0; side < kSide; ++side) {
-      const Solution solution = solve<kAnyValues>(sum[side], a, bad);
-      u[side] = solution.u;
-      v[side] = solution.v;
-      confidence[side] = solution.confidence;
-    }
-    const int present = a.width - x;
+    for (int side = 0; side < kSide; ++side) solve<kAnyValues>(sum[side], a, bad, side, result);
+    const int present = a.region.width - x;
     const bool whole = aligned && present >= kSide;
-    put(row_at(us, out_stride, y) + x, u, whole, present);
-    put(row_at(vs, out_stride, y) + x, v, whole, present);
-    if (confidences != nullptr)
-      put(row_at(confidences, out_stride, y) + x, confidence, whole, present);
+#pragma unroll
+    for (int p = 0; p < kResults; ++p)
+      if (p < 2 || out[p] != nullptr)
+        put(row_at(out[p], out_stride, y) + x, result[p], whole, present);
   }
-  __syncthreads();
-  if (threadIdx.x == 0 && a.outcome != nullptr)
-    finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
+  end_frame(a);
 }
 
 template <int kRadius, WindowSource kSource>
-Kernel<WindowArguments> window_of(WindowShape shape) noexcept {
-  return shape == WindowShape::kHigh
-             ? window<kRadius, window_height(WindowShape::kHigh) / kParts, kSource>
-             : window<kRadius, window_height(WindowShape::kLow) / kParts, kSource>;
-}
-
-template <WindowSource kSource>
-Kernel<WindowArguments> window_of(WindowShape shape, int radius) noexcept {
-  return radius == kUsualRadius ? window_of<kUsualRadius, kSource>(shape)
-                                : window_of<0, kSource>(shape);
+Kernel<WindowArguments> window_of(int height) noexcept {
+  return height == kHighWindow ? window<kRadius, kHighWindow / kParts, kSource>
+                               : window<kRadius, kLowWindow / kParts, kSource>;
 }
 
 }  // namespace
 
-Kernel<WindowArguments> window_kernel(WindowShape shape, int radius, WindowSource source) noexcept {
-  return source == WindowSource::kFrame ? window_of<WindowSource::kFrame>(shape, radius)
-                                        : window_of<WindowSource::kKernels>(shape, radius);
+Kernel<WindowArguments> window_kernel(int height, int radius, WindowSource source) noexcept {
+  constexpr WindowSource kFrame = WindowSource::kFrame;
+  constexpr WindowSource kKernels = WindowSource::kKernels;
+  if (radius == kUsualRadius)
+    return source == kFrame ? window_of<kUsualRadius, kFrame>(height)
+                            : window_of<kUsualRadius, kKernels>(height);
+  return source == kFrame ? window_of<0, kFrame>(height) : window_of<0, kKernels>(height);
 }
 
 int window_threads(int radius) noexcept {
   return (kParts * columns(radius) + 31) / 32 * 32;
 }
 
-std::size_t window_shared_bytes(WindowShape shape, int radius) noexcept {
-  return static_cast<std::size_t>(kProducts * window_height(shape) * columns(radius)) *
-         sizeof(float);
+std::size_t window_shared_bytes(int height, int radius) noexcept {
+  return static_cast<std::size_t>(kProducts * height * columns(radius)) * sizeof(float);
 }
 
 }  // namespace ocellus::cuda

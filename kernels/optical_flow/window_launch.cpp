@@ -9,30 +9,22 @@
 namespace ocellus::cuda {
 
 WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource source) noexcept {
-  const WindowShape shape = is_large(plan.flow) ? WindowShape::kHigh : WindowShape::kLow;
+  const int height = is_large(plan.flow) ? kHighWindow : kLowWindow;
   WindowLaunch launch;
-  launch.kernel = window_kernel(shape, plan.radius, source);
-  launch.grid = dim3(block_count(plan.flow.width, kWindowWidth),
-                     block_count(plan.flow.height, window_height(shape)));
+  launch.kernel = window_kernel(height, plan.radius, source);
+  launch.grid =
+      dim3(block_count(plan.flow.width, kWindowWidth), block_count(plan.flow.height, height));
   launch.block = dim3(static_cast<unsigned>(window_threads(plan.radius)));
-  launch.shared_bytes = window_shared_bytes(shape, plan.radius);
-  return launch;
-}
-
-WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept {
-  WindowArguments a{};
-  a.support_width = plan.support.width;
-  a.support_height = plan.support.height;
-  a.x = plan.flow.x - plan.support.x;
-  a.y = plan.flow.y - plan.support.y;
-  a.width = plan.flow.width;
-  a.height = plan.flow.height;
-  a.radius = plan.radius;
+  launch.shared_bytes = window_shared_bytes(height, plan.radius);
+  WindowArguments& a = launch.arguments;
   a.frames = plan.frames;
+  a.support = {plan.support.width, plan.support.height};
+  a.region = moved_into(plan.flow, plan.support);
+  a.radius = plan.radius;
   std::copy(plan.weight.begin(), plan.weight.end(), a.weight);
   a.threshold = plan.confidence_threshold;
   a.invalid = detail::invalid_value(plan);
-  return a;
+  return launch;
 }
 
 namespace {
@@ -42,7 +34,6 @@ class WindowFlowCuda final : public CudaOperator {
  public:
   explicit WindowFlowCuda(const detail::OpticalFlowPlan& plan) noexcept
       : CudaOperator(detail::window_info_of(plan)),
-        plan_(plan),
         window_(window_launch(plan, WindowSource::kFrame)) {}
 
  private:
@@ -53,15 +44,12 @@ class WindowFlowCuda final : public CudaOperator {
   /// No frame is bad as a whole, so no kernel checks it: a window without finite derivatives is
   /// invalid by itself.
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
-    WindowArguments a = window_arguments(plan_);
-    a.frame = params(slot);
-    a.state = state();
-    a.outcome = outcome(slot);
+    WindowArguments a = window_.arguments;
+    static_cast<FrameArguments&>(a) = {params(slot), state(), outcome(slot), a.frames};
     return launch(cuda, stream, window_.kernel, window_.grid, window_.block, window_.shared_bytes,
                   a);
   }
 
-  detail::OpticalFlowPlan plan_;
   WindowLaunch window_;
 };
 

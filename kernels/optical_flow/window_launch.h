@@ -15,12 +15,11 @@ struct WindowLaunch {
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;
+  /// Those that follow from the plan. The caller adds those of the frame and, with
+  /// WindowSource::kKernels, the derivatives.
+  WindowArguments arguments{};
 };
 
 WindowLaunch window_launch(const detail::OpticalFlowPlan& plan, WindowSource source) noexcept;
-
-/// The arguments that follow from the plan. The caller adds the frame, the state, the outcome and,
-/// with WindowSource::kKernels, the derivatives.
-WindowArguments window_arguments(const detail::OpticalFlowPlan& plan) noexcept;
 
 }  // namespace ocellus::cuda

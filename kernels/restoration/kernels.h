@@ -9,14 +9,6 @@
 
 namespace ocellus::cuda {
 
-/// The kernel for pixels of a format without color.
-template <typename Argument>
-Kernel<Argument> kernel_for(PixelFormat format, Kernel<Argument> gray8, Kernel<Argument> gray16,
-                            Kernel<Argument> float32) noexcept {
-  if (format == PixelFormat::kGray8) return gray8;
-  return format == PixelFormat::kGray16 ? gray16 : float32;
-}
-
 // ---- the frequency domain
 
 struct RestorationArguments {

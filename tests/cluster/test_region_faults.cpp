@@ -130,7 +130,7 @@ class RegionKernels {
       }
       const auto* const window = static_cast<const cuda::WindowArguments*>(arguments[0]);
       if (kernel != reinterpret_cast<const void*>(cuda::window_kernel(
-                        cuda::WindowShape::kLow, window->radius, cuda::WindowSource::kFrame)))
+                        cuda::kLowWindow, window->radius, cuda::WindowSource::kFrame)))
         return {};
       const cuda::FrameParams* const frame = window->frame;
       return [this, frame] { read(*frame); };

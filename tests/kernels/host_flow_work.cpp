@@ -18,7 +18,18 @@ std::function<void()> host_work(const HostLaunch& launch) {
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     is(cuda::temporal_sums_kernel(format));
     for (const bool normalize : {false, true}) is(cuda::prepare_kernel(format, normalize));
-    for (const bool from_camera : {false, true}) is(cuda::reduce_kernel(format, from_camera));
+    is(cuda::reduce_kernel(format));
+  }
+  for (const int radius : {5, 12, 15})
+    for (const int threads : {cuda::kPyramidThreads, cuda::kSolveThreadsMany})
+      is(cuda::solve_kernel(radius, threads));
+  cuda::SmoothArguments smooth{};
+  for (const bool coarse : {false, true}) {
+    smooth.source.coarse = coarse;
+    for (const int radius : {1, 7}) {
+      smooth.radius = radius;
+      is(cuda::smooth_kernel(smooth));
+    }
   }
   is(cuda::candidate_kernel());
   is(cuda::system_kernel());
@@ -28,10 +39,10 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::object_cells_kernel());
   for (const FlowMethod method : {FlowMethod::kKernels, FlowMethod::kPyramid})
     is(cuda::deviation_kernel(method));
-  for (const cuda::WindowShape shape : {cuda::WindowShape::kLow, cuda::WindowShape::kHigh})
+  for (const int height : {cuda::kLowWindow, cuda::kHighWindow})
     for (const cuda::WindowSource source :
          {cuda::WindowSource::kKernels, cuda::WindowSource::kFrame})
-      for (const int radius : {1, 7}) is(cuda::window_kernel(shape, radius, source));
+      for (const int radius : {1, 7}) is(cuda::window_kernel(height, radius, source));
   return work;
 }
 

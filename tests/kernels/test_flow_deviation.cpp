@@ -94,15 +94,12 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   a.threshold = threshold;
   a.invalid = 0.0f;
   a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade));
-  a.x = setup.roi.x - setup.region.x;
-  a.y = setup.roi.y - setup.region.y;
-  a.width = setup.roi.width;
-  a.height = setup.roi.height;
-  a.flow_width = setup.region.width;
-  a.flow_height = setup.region.height;
+  a.roi = {setup.roi.x - setup.region.x, setup.roi.y - setup.region.y, setup.roi.width,
+           setup.roi.height};
+  a.flow_size = {setup.region.width, setup.region.height};
   const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
                                     setup.size.width, setup.size.height};
-  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats), 2},
+  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats)},
                {stored, setup.region},
                {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
                 setup.size.height},
@@ -113,10 +110,11 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   const auto blocks = [](int pixels, int tile) {
     return static_cast<unsigned>((pixels + tile - 1) / tile);
   };
-  const auto work = test::host_work(
-      {reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
-       blocks(a.width, cuda::kPyramidTileWidth), blocks(a.height, cuda::kDeviationTileHeight), 1,
-       cuda::kPyramidThreads, cuda::deviation_shared_bytes(), arguments});
+  const auto work =
+      test::host_work({reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
+                       blocks(a.roi.width, cuda::kPyramidTileWidth),
+                       blocks(a.roi.height, cuda::kDeviationTileHeight), 1, cuda::kPyramidThreads,
+                       cuda::deviation_shared_bytes(), arguments});
   EXPECT_TRUE(work != nullptr);
   if (work) work();
   EXPECT_EQ(state.head, 0) << "the frame has not ended";
@@ -217,7 +215,7 @@ TEST(DeviationKernel, TheTextureIsThatOfTheFrame) {
       cuda::PrepareArguments a{};
       a.frame = &frame;
       a.state = &state;
-      a.window = {window.data(), static_cast<std::int64_t>(kFrameFloats), kFrames};
+      a.window = {window.data(), static_cast<std::int64_t>(kFrameFloats)};
       a.levels = 1;
       constexpr int kTilesX = (kSize.width + cuda::kPyramidTileWidth - 1) / cuda::kPyramidTileWidth;
       constexpr int kTilesY =
@@ -298,13 +296,9 @@ TEST(DeviationKernel, OfKernelsMatchesTheReference) {
   // Variances of rounding that matter beside these derivatives.
   const reference::DeviationConstants constants = {1.0, 0.22, 0.0013, 35.0, 0.9, 0.3, 0.05, 0.4};
   a.model = model_of(constants);
-  a.x = kRoi.x;
-  a.y = kRoi.y;
-  a.width = kRoi.width;
-  a.height = kRoi.height;
-  a.flow_width = kWidth;
-  a.flow_height = kHeight;
-  a.kernels = {solved.data(), kWidth, kPixels, derivatives.data(), kWidth, kPixels};
+  a.roi = kRoi;
+  a.flow_size = {kWidth, kHeight};
+  a.kernels = {{solved.data(), kWidth, kPixels}, {derivatives.data(), kWidth, kPixels}};
   void* arguments[] = {&a};
   const auto work =
       test::host_work({reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kKernels)),

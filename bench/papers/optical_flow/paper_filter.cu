@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads) keep(const __grid_constant__ KeepArg
   if (x >= a.width + a.nx - 1 || y >= a.height + a.ny - 1) return;
   const int from_x = cuda::clamp_to(x - (a.nx - 1 - a.nx / 2), a.width);
   const int from_y = cuda::clamp_to(y - (a.ny - 1 - a.ny / 2), a.height);
-  a.kept.pixels[a.state->head * a.kept.plane + y * a.kept.stride + x] =
+  a.kept.base[a.state->head * a.kept.plane + y * a.kept.stride + x] =
       a.scale * cuda::pixel_at<Pixel>(a.frame->image, a.frame->image_stride, from_x, from_y);
 }
 
@@ -39,7 +39,7 @@ class Taps {
   /// Starts at tap `index`.
   __device__ __forceinline__ Taps(const ConvolveArguments& a, std::int64_t pixel, int index)
       : step_(a.pixels) {
-    const std::int64_t of_convolution = (a.nx + a.ny + a.nt) * a.pixels;
+    const std::int64_t of_convolution = (a.nx + a.ny + a.frames) * a.pixels;
     const std::int64_t at = index * a.pixels + pixel;
 #pragma unroll
     for (int p = 0; p < kPairs; ++p)
@@ -98,9 +98,9 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
   Taps<kPackage> frames_of_taps(a, pixel, nx + a.ny);
 
   Numbers<kPackage> sum{};
-  for (int tau = 0; tau < a.nt; ++tau) {
+  for (int tau = 0; tau < a.frames; ++tau) {
     const float* const frame =
-        a.kept.pixels + cuda::ring_index(head, count, a.nt, tau) * a.kept.plane;
+        a.kept.base + cuda::ring_index(head, count, a.frames, tau) * a.kept.plane;
     const float* row = frame + y * a.kept.stride + x;
     std::int64_t stride = a.kept.stride;
     if constexpr (kFrames == FrameMemory::kShared) {
@@ -138,18 +138,18 @@ __global__ void __launch_bounds__(kThreads, kLeastBlocks)
 #pragma unroll
     for (int c = 0; c < kPackage; ++c) {
       const int convolution = a.first + c;
-      if (a.result.derivatives != nullptr) {
-        a.result.derivatives[convolution * a.result.plane + y * a.result.stride + x] = sum.of[c];
+      if (a.result.base != nullptr) {
+        a.result.base[convolution * a.result.plane + y * a.result.stride + x] = sum.of[c];
       } else {
         cuda::row_at(cuda::out_plane<float>(*a.frame, convolution), a.frame->out_stride[0], y)[x] =
-            bad ? a.result.invalid : sum.of[c];
+            bad ? cuda::kBadResult : sum.of[c];
       }
     }
   }
   if (a.outcome == nullptr) return;
   __syncthreads();
   if (threadIdx.x == 0 && threadIdx.y == 0)
-    cuda::finish_frame(a.state, a.outcome, a.nt, gridDim.x * gridDim.y);
+    cuda::finish_frame(a.state, a.outcome, a.frames, gridDim.x * gridDim.y);
 }
 
 template <FrameMemory kFrames, int kColumns>

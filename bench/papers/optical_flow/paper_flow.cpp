@@ -1,7 +1,6 @@
 #include "bench/papers/optical_flow/paper_flow.h"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <new>
 #include <utility>
@@ -29,22 +28,19 @@ class PaperKernels final : public cuda::FlowOperator {
   PaperKernels(const OpticalFlowPlan& plan, const Schedule& schedule,
                const KernelConfig* kernels) noexcept
       : FlowOperator(plan, kernels), schedule_(schedule) {
-    const auto columns = static_cast<std::size_t>(plan.size.width + plan.nx - 1);
-    kept_stride_ = detail::align_up(columns, 32);
-    kept_plane_ = kept_stride_ * static_cast<std::size_t>(plan.size.height + plan.ny - 1);
-    derivative_stride_ = detail::align_up(static_cast<std::size_t>(plan.size.width), 32);
-    derivative_plane_ = derivative_stride_ * static_cast<std::size_t>(plan.size.height);
+    kept_ = cuda::float_planes(plan.size.width + plan.nx - 1, plan.size.height + plan.ny - 1);
+    derivatives_ = cuda::float_planes(plan.size.width, plan.size.height);
     pixels_ = detail::align_up(
         static_cast<std::size_t>(plan.size.width) * static_cast<std::size_t>(plan.size.height), 32);
   }
 
  private:
   void layout(LayoutBuilder& device) noexcept override {
-    kept_ = device.take<float>(static_cast<std::size_t>(plan_.nt) * kept_plane_);
+    kept_.base = device.take<float>(static_cast<std::size_t>(plan_.nt * kept_.plane));
     taps_ = device.take<float>(static_cast<std::size_t>(plan_.convolutions) * taps_of_one());
     if (!plan_.filter_only)
-      derivatives_ =
-          device.take<float>(static_cast<std::size_t>(plan_.convolutions) * derivative_plane_);
+      derivatives_.base =
+          device.take<float>(static_cast<std::size_t>(plan_.convolutions * derivatives_.plane));
   }
 
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override {
@@ -71,7 +67,7 @@ class PaperKernels final : public cuda::FlowOperator {
     keep.height = plan_.size.height;
     keep.nx = plan_.nx;
     keep.ny = plan_.ny;
-    keep.kept = kept();
+    keep.kept = kept_;
     keep.scale = detail::gray_scale(plan_.format);
     OCELLUS_TRY(launch(cuda, stream, keep_kernel(plan_.format),
                        dim3(block_count(keep.width + keep.nx - 1, kBlockWidth),
@@ -82,39 +78,29 @@ class PaperKernels final : public cuda::FlowOperator {
       const int package = package_at(first);
       const bool last = first + package == plan_.convolutions;
       ConvolveArguments a{};
-      a.frame = params(slot);
-      a.state = state();
-      a.outcome = plan_.filter_only && last ? outcome(slot) : nullptr;
       a.width = plan_.size.width;
       a.height = plan_.size.height;
       a.nx = plan_.nx;
       a.ny = plan_.ny;
-      a.nt = plan_.nt;
-      a.kept = kept();
+      a.kept = kept_;
       a.taps = taps_ + static_cast<std::size_t>(first) * taps_of_one();
       a.pixels = static_cast<std::int64_t>(pixels_);
       a.first = first;
-      a.result = {derivatives_, static_cast<std::int64_t>(derivative_stride_),
-                  static_cast<std::int64_t>(derivative_plane_),
-                  std::numeric_limits<float>::quiet_NaN()};
+      a.result = derivatives_;
       OCELLUS_TRY(
           launch(cuda, stream, convolve_kernel(schedule_.frames, package, plan_.nx),
                  dim3(block_count(a.width, kBlockWidth), block_count(a.height, kBlockHeight)),
-                 block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny), a));
+                 block, convolve_shared_bytes(schedule_.frames, plan_.nx, plan_.ny),
+                 with_frame(a, slot, plan_.filter_only && last)));
     }
     return plan_.filter_only ? Expected<void>() : record_window(cuda, slot, stream);
   }
 
   Expected<void> record_window(Scope& cuda, int slot, cudaStream_t stream) noexcept {
-    cuda::WindowArguments a = cuda::window_arguments(plan_);
-    a.frame = params(slot);
-    a.state = state();
-    a.outcome = outcome(slot);
-    a.derivatives = derivatives_;
-    a.stride = static_cast<std::int64_t>(derivative_stride_);
-    a.plane = static_cast<std::int64_t>(derivative_plane_);
-    const cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
-    return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes, a);
+    cuda::WindowLaunch window = window_launch(plan_, cuda::WindowSource::kKernels);
+    window.arguments.derivatives = derivatives_;
+    return launch(cuda, stream, window.kernel, window.grid, window.block, window.shared_bytes,
+                  with_frame(window.arguments, slot, true));
   }
 
   /// Loads row by row. A row of the image is one strip of each tap's plane.
@@ -173,19 +159,12 @@ class PaperKernels final : public cuda::FlowOperator {
   std::size_t taps_of_one() const noexcept {
     return static_cast<std::size_t>(tap_count()) * pixels_;
   }
-  KeptFrames kept() const noexcept {
-    return {kept_, static_cast<std::int64_t>(kept_stride_), static_cast<std::int64_t>(kept_plane_)};
-  }
 
   Schedule schedule_;
-  std::size_t kept_stride_ = 0;        // floats
-  std::size_t kept_plane_ = 0;         // floats
-  std::size_t derivative_stride_ = 0;  // floats
-  std::size_t derivative_plane_ = 0;   // floats
-  std::size_t pixels_ = 0;             // floats from tap to tap
-  float* kept_ = nullptr;
+  std::size_t pixels_ = 0;  // floats from tap to tap
+  FloatPlanes kept_{};
+  FloatPlanes derivatives_{};
   float* taps_ = nullptr;
-  float* derivatives_ = nullptr;
 };
 
 /// Refuses configurations that the paper's schedules do not support.

@@ -8,19 +8,11 @@
 
 namespace ocellus::paper {
 
-using cuda::FrameOutcome;
+using cuda::FloatPlanes;
+using cuda::FrameArguments;
 using cuda::FrameParams;
 using cuda::Kernel;
-using cuda::ResultPlanes;
 using cuda::TemporalState;
-
-/// Frames as floats with a border as wide as the reach of the kernels, so that the sums need not
-/// check for the edges of the image.
-struct KeptFrames {
-  float* pixels;
-  std::int64_t stride;  ///< floats from row to row
-  std::int64_t plane;   ///< floats from frame to frame
-};
 
 /// Stores the new frame.
 struct KeepArguments {
@@ -30,27 +22,25 @@ struct KeepArguments {
   int height;
   int nx;
   int ny;
-  KeptFrames kept;
+  /// Frames with a border as wide as the reach of the kernels, so that the sums need not check for
+  /// the edges of the image.
+  FloatPlanes kept;
   float scale;  ///< factor from pixel values to 8-bit gray levels
 };
 
 /// Computes the convolutions of one package. The taps are [nx + ny + nt][pixel] pairs of floats for
 /// every two convolutions, and [nx + ny + nt][pixel] floats for a remaining one. wx and wy are
 /// stored in image order, which reverses the index of the convolution.
-struct ConvolveArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;  ///< null if a later kernel ends the frame
+struct ConvolveArguments : FrameArguments {
   int width;
   int height;
   int nx;
   int ny;
-  int nt;
-  KeptFrames kept;
+  FloatPlanes kept;
   const float* taps;
   std::int64_t pixels;  ///< floats (or pairs) from tap to tap
   int first;            ///< first convolution of the package
-  ResultPlanes result;
+  FloatPlanes result;   ///< without a base: the output planes
 };
 
 /// Pixels and threads of a block. The paper does not state its block size. With a warp along a row,
