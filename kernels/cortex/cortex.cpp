@@ -226,7 +226,7 @@ class CudaCortex final : public CudaOperator {
 
 namespace ocellus::detail {
 
-std::unique_ptr<OperatorInstance> make_cortex_cuda(const CortexPlan& plan) noexcept {
+std::unique_ptr<OperatorInstance> make_on_cuda(const CortexPlan& plan) noexcept {
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::CudaCortex(plan));
 }
 

@@ -524,7 +524,7 @@ class FindingNeocognitron final : public NetworkOperator {
 
 namespace ocellus::detail {
 
-std::unique_ptr<OperatorInstance> make_neocognitron_cuda(const NeocognitronPlan& plan) noexcept {
+std::unique_ptr<OperatorInstance> make_on_cuda(const NeocognitronPlan& plan) noexcept {
   if (plan.layout == CharacterLayout::kTiles)
     return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::TileNeocognitron(plan));
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::FindingNeocognitron(plan));

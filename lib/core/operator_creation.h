@@ -26,9 +26,9 @@ namespace detail {
 template <typename Config>
 struct OperatorTraits;
 
-/// For OperatorTraits of an operator whose plan is too large for a stack. `kCpu` and `kCuda` make
-/// its instances from the plan.
-template <typename Config, typename LargePlan, auto kCpu, auto kCuda>
+/// For OperatorTraits of an operator whose plan is too large for a stack. `make_on_cpu` and
+/// `make_on_cuda` make its instances from the plan.
+template <typename Config, typename LargePlan>
 struct LargePlanTraits {
   using Plan = std::unique_ptr<LargePlan>;
 
@@ -40,10 +40,10 @@ struct LargePlanTraits {
   }
   static std::unique_ptr<OperatorInstance> cpu(const Plan& plan, int workers,
                                                const Config&) noexcept {
-    return kCpu(*plan, workers);
+    return make_on_cpu(*plan, workers);
   }
   static std::unique_ptr<OperatorInstance> cuda(const Plan& plan, const Config&) noexcept {
-    return kCuda(*plan);
+    return make_on_cuda(*plan);
   }
 };
 

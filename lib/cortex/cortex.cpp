@@ -19,8 +19,7 @@ std::span<const std::uint8_t> library_cortex_model(std::string_view name) noexce
 }
 
 template <>
-struct detail::OperatorTraits<CortexConfig>
-    : LargePlanTraits<CortexConfig, CortexPlan, make_cortex_cpu, make_cortex_cuda> {
+struct detail::OperatorTraits<CortexConfig> : LargePlanTraits<CortexConfig, CortexPlan> {
   static OperatorInfo info(const Plan& plan) noexcept {
     OperatorInfo info = info_of(*plan);
     info.class_names = plan->table.names.data();

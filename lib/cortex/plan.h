@@ -46,7 +46,7 @@ Expected<void> verify_cortex_file(const CortexPlan& plan) noexcept;
 Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noexcept;
 
 /// Instances without memory; null when the system has none.
-std::unique_ptr<OperatorInstance> make_cortex_cpu(const CortexPlan& plan, int workers) noexcept;
-std::unique_ptr<OperatorInstance> make_cortex_cuda(const CortexPlan& plan) noexcept;
+std::unique_ptr<OperatorInstance> make_on_cpu(const CortexPlan& plan, int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_on_cuda(const CortexPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

@@ -10,8 +10,7 @@ namespace ocellus {
 
 template <>
 struct detail::OperatorTraits<NeocognitronConfig>
-    : LargePlanTraits<NeocognitronConfig, NeocognitronPlan, make_neocognitron_cpu,
-                      make_neocognitron_cuda> {
+    : LargePlanTraits<NeocognitronConfig, NeocognitronPlan> {
   static OperatorInfo info(const Plan& plan) noexcept {
     OperatorInfo info = info_of(*plan);
     info.class_names = plan->model.table.names.data();

@@ -33,8 +33,7 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
 OperatorInfo info_of(const NeocognitronPlan& plan) noexcept;
 
 /// An instance without memory; null when the system has none.
-std::unique_ptr<OperatorInstance> make_neocognitron_cpu(const NeocognitronPlan& plan,
-                                                        int workers) noexcept;
-std::unique_ptr<OperatorInstance> make_neocognitron_cuda(const NeocognitronPlan& plan) noexcept;
+std::unique_ptr<OperatorInstance> make_on_cpu(const NeocognitronPlan& plan, int workers) noexcept;
+std::unique_ptr<OperatorInstance> make_on_cuda(const NeocognitronPlan& plan) noexcept;
 
 }  // namespace ocellus::detail

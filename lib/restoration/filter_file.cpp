@@ -1,21 +1,14 @@
 #include "restoration/filter_file.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <span>
 
 #include "core/failure.h"
 #include "core/model_writer.h"
-#include "filter_library_generated.h"
 #include "restoration_filter_generated.h"
 
 namespace ocellus {
 namespace detail {
-
-/// filter_library.json as a FlatBuffer, from the build.
-std::span<const std::uint8_t> filter_library() noexcept;
 
 Expected<void> parse_filter_table(const void* bytes, const ModelHeader& model,
                                   RestorationFilter& filter, FilterFileInfo& info) noexcept {
@@ -121,24 +114,6 @@ Expected<RestorationFilter> read_restoration_filter(const char* path,
     return detail::with_path(detail::kFilterKind, path, done.error());
   if (info != nullptr) *info = table_info;
   return filter;
-}
-
-std::optional<RestorationFilter> find_restoration_filter(std::string_view name) noexcept {
-  const auto& library = *flatbuffers::GetRoot<file::FilterLibrary>(detail::filter_library().data());
-  for (const file::LibraryFilter* const from : *library.filters()) {
-    if (from->name()->string_view() != name) continue;
-    RestorationFilter filter;
-    filter.support = from->support();
-    for (std::size_t q = 0; q < kFilterQuadrants; ++q) {
-      std::copy(from->feedforward()->begin(), from->feedforward()->end(),
-                filter.feedforward[q].begin());
-      std::copy(from->feedback()->begin(), from->feedback()->end(), filter.feedback[q].begin());
-    }
-    std::snprintf(filter.note, sizeof(filter.note), "%s of the library: ocellus %s",
-                  from->name()->c_str(), from->command()->c_str());
-    return filter;
-  }
-  return std::nullopt;
 }
 
 }  // namespace ocellus

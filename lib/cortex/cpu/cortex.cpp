@@ -200,7 +200,7 @@ class CpuCortex final : public CpuOperator {
 
 }  // namespace
 
-std::unique_ptr<OperatorInstance> make_cortex_cpu(const CortexPlan& plan, int workers) noexcept {
+std::unique_ptr<OperatorInstance> make_on_cpu(const CortexPlan& plan, int workers) noexcept {
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) CpuCortex(plan, workers));
 }
 

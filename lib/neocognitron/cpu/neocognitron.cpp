@@ -242,8 +242,7 @@ class CpuNeocognitron final : public CpuOperator {
 
 }  // namespace
 
-std::unique_ptr<OperatorInstance> make_neocognitron_cpu(const NeocognitronPlan& plan,
-                                                        int workers) noexcept {
+std::unique_ptr<OperatorInstance> make_on_cpu(const NeocognitronPlan& plan, int workers) noexcept {
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) CpuNeocognitron(plan, workers));
 }
 

@@ -444,9 +444,17 @@ void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowP
   }
 }
 
-void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out, bool last,
-            int begin, int end, const VariationalScratch& scratch) {
+/// One warp of rows [begin, end), and its solution.
+struct Refinement {
   using ColorRing = VariationalScratch::ColorRing;
+
+  const VariationalLevel& level;
+  const FlowPlanes& in;
+  const FlowPlanes& out;
+  const bool last;
+  const int begin;
+  const int end;
+  const VariationalScratch& scratch;
   const Rect& region = level.region;
   const int width = region.width;
   const int height = region.height;
@@ -462,21 +470,19 @@ void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlane
   const int warp_begin = std::max(0, gradient_begin - kDerivativeReach);
   const int warp_end = std::min(height, gradient_end + kDerivativeReach);
 
-  const auto extend = [&](float* row) {
-    replicate_edges(row, width, kDerivativeReach, kDerivativeReach);
-  };
+  void extend(float* row) const { replicate_edges(row, width, kDerivativeReach, kDerivativeReach); }
   // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
   // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
-  const auto split = [&](const float* from, const ColorRing& to, int y) {
+  void split(const float* from, const ColorRing& to, int y) const {
     split_colors_row(from, to[0].row(y), to[1].row(y), width);
     for (int color = 0; color < 2; ++color)
       std::memset(to[static_cast<std::size_t>(color)].row(y) + (width + 1 - color) / 2, 0,
                   kRowSlack * sizeof(float));
-  };
-  const auto split_flow = [&](int y) {
+  }
+  void split_flow(int y) const {
     for (std::size_t c = 0; c < 2; ++c) split(in[c].row(y), scratch.flow[c], y);
-  };
-  const auto warp = [&](int y) {
+  }
+  void warp(int y) const {
     float* const warped = scratch.lines.row(0);
     float* const residual = scratch.residual.row(y);
     float* const mean = scratch.mean.row(y);
@@ -486,14 +492,14 @@ void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlane
     extend(mean);
     if (last && y >= begin && y < end)
       std::memcpy(level.residual.row(y), residual, static_cast<std::size_t>(width) * sizeof(float));
-  };
-  const auto derive = [&](int y) {
+  }
+  void derive(int y) const {
     gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
                  scratch.iy.row(y), width);
     extend(scratch.ix.row(y));
     extend(scratch.iy.row(y));
-  };
-  const auto weigh = [&](int y) {
+  }
+  void weigh(int y) const {
     SmoothnessRow row;
     row.guide[0] = level.guide.row(y);
     row.guide[1] = level.guide.row(std::min(y + 1, height - 1));
@@ -510,8 +516,8 @@ void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlane
     split(row.right, scratch.right_color, y);
     split(row.down, scratch.down_color, y);
     scratch.right_color[1].row(y)[-1] = 0.0f;
-  };
-  const auto assemble = [&](int y) {
+  }
+  void assemble(int y) const {
     SystemRow row;
     row.ix = rows_around<5>(scratch.ix, y, height);
     row.iy = rows_around<5>(scratch.iy, y, height);
@@ -532,8 +538,8 @@ void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlane
     system_row(row, width);
     for (int k = 0; k < 3; ++k) split(row.inverse[k], scratch.inverse[k], y);
     for (int k = 0; k < 2; ++k) split(row.constant[k], scratch.constant[k], y);
-  };
-  const auto sweep = [&](int y, int s) {
+  }
+  void sweep(int y, int s) const {
     const auto color = static_cast<std::size_t>((y + s) & 1);
     const std::size_t other = 1 - color;
     const int above = y > 0 ? y - 1 : y;
@@ -557,49 +563,51 @@ void refine(const VariationalLevel& level, const FlowPlanes& in, const FlowPlane
     row.down_weight = scratch.down_color[color].row(y);
     for (int k = 0; k < 3; ++k) row.inverse[k] = scratch.inverse[k][color].row(y);
     half_sweep_row(row, color == 0 ? (width + 1) / 2 : width / 2);
-  };
-  const auto join = [&](int y) {
+  }
+  void join(int y) const {
     for (std::size_t c = 0; c < 2; ++c) {
       float* const to = last ? out[c].row(y) : scratch.joined[c].row(y);
       join_colors_row(scratch.flow[c][0].row(y), scratch.flow[c][1].row(y), in[c].row(y), to,
                       width);
       extend_flow_row(to, width);
     }
-  };
-  const auto median = [&](int y) {
+  }
+  void median(int y) const {
     for (std::size_t c = 0; c < 2; ++c) {
       median_row(rows_around<3>(scratch.joined[c], y, height).data(), out[c].row(y), width);
       extend_flow_row(out[c].row(y), width);
     }
-  };
+  }
 
-  constexpr int kBehind = 2 * kDerivativeReach;  // rows of the system behind those of the warp
-  if (system_begin > 0) {
-    weigh(system_begin - 1);
-    split_flow(system_begin - 1);
-  }
-  split_flow(system_begin);
-  for (int r = warp_begin; r < system_end + kBehind + sweeps + 1; ++r) {
-    if (r < warp_end) warp(r);
-    int y = r - kDerivativeReach;
-    if (y >= gradient_begin && y < gradient_end) derive(y);
-    y = r - kBehind;
-    if (y >= system_begin && y < system_end) {
-      if (y + 1 < std::min(height, system_end + 1)) split_flow(y + 1);
-      weigh(y);
-      assemble(y);
+  void run() const {
+    constexpr int kBehind = 2 * kDerivativeReach;  // rows of the system behind those of the warp
+    if (system_begin > 0) {
+      weigh(system_begin - 1);
+      split_flow(system_begin - 1);
     }
-    for (int s = 0; s < sweeps; ++s, --y) {
-      const int reach = sweeps - 1 - s;
-      if (y >= std::max(system_begin, out_begin - reach) &&
-          y < std::min(system_end, out_end + reach))
-        sweep(y, s);
+    split_flow(system_begin);
+    for (int r = warp_begin; r < system_end + kBehind + sweeps + 1; ++r) {
+      if (r < warp_end) warp(r);
+      int y = r - kDerivativeReach;
+      if (y >= gradient_begin && y < gradient_end) derive(y);
+      y = r - kBehind;
+      if (y >= system_begin && y < system_end) {
+        if (y + 1 < std::min(height, system_end + 1)) split_flow(y + 1);
+        weigh(y);
+        assemble(y);
+      }
+      for (int s = 0; s < sweeps; ++s, --y) {
+        const int reach = sweeps - 1 - s;
+        if (y >= std::max(system_begin, out_begin - reach) &&
+            y < std::min(system_end, out_end + reach))
+          sweep(y, s);
+      }
+      ++y;  // the row of the last half sweep
+      if (y >= out_begin && y < out_end) join(y);
+      if (!last && y - 1 >= begin && y - 1 < end) median(y - 1);
     }
-    ++y;  // the row of the last half sweep
-    if (y >= out_begin && y < out_end) join(y);
-    if (!last && y - 1 >= begin && y - 1 < end) median(y - 1);
   }
-}
+};
 
 void guided_median(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out,
                    int begin, int end, const VariationalScratch& scratch) {
@@ -634,7 +642,7 @@ void variational_step(const PyramidStep& step, const VariationalLevel& level, co
   if (step.kind == PyramidStepKind::kCandidates)
     candidates(level, in, out, begin, end, scratch);
   else if (step.kind == PyramidStepKind::kRefine)
-    refine(level, in, out, step.last, begin, end, scratch);
+    Refinement{level, in, out, step.last, begin, end, scratch}.run();
   else
     guided_median(level, in, out, begin, end, scratch);
 }
