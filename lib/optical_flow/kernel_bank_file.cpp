@@ -10,7 +10,6 @@
 #include "core/failure.h"
 #include "kernel_bank_generated.h"
 #include "ocellus/kernel_taps.h"
-#include "optical_flow/kernel_source.h"
 
 namespace ocellus::detail {
 namespace {
@@ -223,6 +222,11 @@ Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const flo
   OCELLUS_TRY(file_.write(wt, static_cast<std::size_t>(bank_.nt) * sizeof(float)));
   --missing_;
   return {};
+}
+
+tl::unexpected<Error> no_memory_for_kernels() noexcept {
+  return tl::unexpected(
+      make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
 }
 
 Expected<void> KernelBankWriter::finish() noexcept {

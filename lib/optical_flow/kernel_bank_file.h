@@ -109,4 +109,7 @@ class KernelBankWriter {
   ModelWriter file_;
 };
 
+/// The error for memory that only the reading of kernels needs.
+tl::unexpected<Error> no_memory_for_kernels() noexcept;
+
 }  // namespace ocellus::detail

@@ -5,7 +5,6 @@
 #include <new>
 
 #include "ocellus/kernel_taps.h"
-#include "optical_flow/kernel_bank_file.h"
 
 namespace ocellus::detail {
 namespace {
@@ -128,11 +127,6 @@ class FileSource final : public KernelSource {
 };
 
 }  // namespace
-
-tl::unexpected<Error> no_memory_for_kernels() noexcept {
-  return tl::unexpected(
-      make_error(Status::kOutOfMemory, "the system gave no memory to read the kernels"));
-}
 
 Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
                                    const float* wx, const float* wy, const float* wt) noexcept {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "core/failure.h"
-#include "ocellus/kernel_bank.h"
 #include "ocellus/status.h"
 #include "optical_flow/deviation.h"
+#include "optical_flow/kernel_bank_file.h"
 #include "optical_flow/plan.h"
 
 namespace ocellus::detail {
@@ -16,9 +16,6 @@ namespace ocellus::detail {
 /// InvalidArgument; the text names the pixel.
 Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, int pair,
                                    const float* wx, const float* wy, const float* wt) noexcept;
-
-/// The error for memory that only the reading of kernels needs.
-tl::unexpected<Error> no_memory_for_kernels() noexcept;
 
 /// The taps of a kernel configuration. Used only at creation.
 class KernelSource {
