@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -69,58 +70,86 @@ LabelLine parse_label_line(const std::string& line) {
   return parsed;
 }
 
-void add_labeled_frame(const LabelLine& line, const std::string& folder, LabeledImages& images) {
-  const std::filesystem::path file(line.file);
-  const GrayImage image =
-      read_image(file.is_absolute() ? line.file : (std::filesystem::path(folder) / file).string());
-  if (image.format != PixelFormat::kGray8)
-    throw InputError(fmt::format("{}: it must have 8 bits", printable(line.file)));
-  std::vector<LabeledBox> boxes;
-  for (std::size_t i = 0; i < line.text.size(); ++i) {
-    const auto named =
-        std::find(images.names.begin(), images.names.end(), std::string(1, line.text[i]));
-    boxes.push_back(
-        {line.boxes.fields[i], static_cast<std::uint16_t>(named - images.names.begin())});
+/// Frames with their characters, from a text file with a frame on each line: an image file, the
+/// characters in it, and their boxes as in `--fields` of `ocellus digits`. Each character of the
+/// text is a class. Paths begin at the folder of the list. Lines that are empty or begin with # are
+/// skipped. All throw InputError that names the line.
+class FrameList {
+ public:
+  explicit FrameList(const std::string& path)
+      : input_(path), folder_(std::filesystem::path(path).parent_path()) {
+    constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+    std::istringstream stream(read_text(input_, kMostBytes));
+    std::string read;
+    for (int number = 1; std::getline(stream, read); ++number) {
+      const std::size_t first = read.find_first_not_of(" \t\r");
+      if (first == std::string::npos || read[first] == '#') continue;
+      at_line(number, [&] { lines_.emplace_back(number, parse_label_line(read.substr(first))); });
+    }
+    if (lines_.empty()) throw InputError(fmt::format("{}: it has no frames", input_.name()));
   }
-  take(add_characters(image.view(0, 0), boxes, images));
-}
 
-/// Reads a text file with a frame on each line: an image file, the characters in it, and their
-/// boxes as in `--fields` of `ocellus digits`. Each character of the text is a class. Paths begin
-/// at the folder of the list. Lines that are empty or begin with # are skipped. Throws InputError
-/// that names the line.
-LabeledImages read_labeled_frames(const std::string& path) {
-  InputText input(path);
-  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-  const std::string text = read_text(input, kMostBytes);
-  const auto at_line = [&](int number, const std::string& what) {
-    return InputError(fmt::format("{}: line {}: {}", input.name(), number, what));
-  };
-  std::vector<std::pair<int, LabelLine>> lines;
-  std::set<char> characters;
-  std::istringstream stream(text);
-  std::string read;
-  for (int number = 1; std::getline(stream, read); ++number) {
-    const std::size_t first = read.find_first_not_of(" \t\r");
-    if (first == std::string::npos || read[first] == '#') continue;
-    try {
-      lines.emplace_back(number, parse_label_line(read.substr(first)));
-    } catch (const InputError& error) {
-      throw at_line(number, error.what());
-    }
-    characters.insert(lines.back().second.text.begin(), lines.back().second.text.end());
+  /// Each character of the texts once, sorted.
+  std::vector<std::string> names() const {
+    std::set<char> characters;
+    for (const auto& [number, line] : lines_) characters.insert(line.text.begin(), line.text.end());
+    std::vector<std::string> names;
+    for (const char character : characters) names.emplace_back(1, character);
+    return names;
   }
-  if (lines.empty()) throw InputError(fmt::format("{}: it has no frames", input.name()));
-  LabeledImages images{kImageSide, kImageSide, {}, {}, {}};
-  for (const char character : characters) images.names.emplace_back(1, character);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  for (const auto& [number, line] : lines) {
-    try {
-      add_labeled_frame(line, folder, images);
-    } catch (const InputError& error) {
-      throw at_line(number, error.what());
+
+  /// Calls `use` with the image of each frame and with its boxes, whose labels are indices of
+  /// `names`, among which all characters are.
+  template <typename Use>
+  void for_each(const std::vector<std::string>& names, const Use& use) const {
+    for (const auto& [number, line] : lines_) {
+      at_line(number, [&] {
+        const std::filesystem::path file(line.file);
+        GrayImage image = read_image((file.is_absolute() ? file : folder_ / file).string());
+        if (image.format != PixelFormat::kGray8)
+          throw InputError(fmt::format("{}: it must have 8 bits", printable(line.file)));
+        std::vector<LabeledBox> boxes;
+        for (std::size_t i = 0; i < line.text.size(); ++i) {
+          const auto named = std::find(names.begin(), names.end(), std::string(1, line.text[i]));
+          boxes.push_back(
+              {line.boxes.fields[i], static_cast<std::uint16_t>(named - names.begin())});
+        }
+        use(std::move(image), std::move(boxes));
+      });
     }
   }
+
+ private:
+  template <typename Work>
+  void at_line(int number, const Work& work) const {
+    try {
+      work();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: line {}: {}", input_.name(), number, error.what()));
+    }
+  }
+
+  InputText input_;
+  std::filesystem::path folder_;
+  std::vector<std::pair<int, LabelLine>> lines_;
+};
+
+/// The characters of frames. With the name of a class of what is no character, pieces of ink that
+/// are none belong to it.
+LabeledImages read_labeled_frames(const std::string& path, const std::string& other) {
+  const FrameList frames(path);
+  LabeledImages images{kImageSide, kImageSide, {}, {}, frames.names()};
+  int label = kNoClass;
+  if (!other.empty()) {
+    const auto end = images.names.end();
+    if (std::find(images.names.begin(), end, other) != end)
+      throw InputError(fmt::format("--other: the frames have characters \"{}\"", printable(other)));
+    label = static_cast<int>(images.names.size());
+    images.names.push_back(other);
+  }
+  frames.for_each(images.names, [&](const GrayImage& image, const std::vector<LabeledBox>& boxes) {
+    take(add_characters(image.view(0, 0), boxes, images, label));
+  });
   return images;
 }
 
@@ -128,6 +157,7 @@ LabeledImages read_labeled_frames(const std::string& path) {
 
 struct TrainOptions : TrainingFiles {
   std::string frames;
+  std::string choice;
   std::string from;
   std::string checkpoint;
   bool resume = false;
@@ -165,8 +195,9 @@ void keep_first(LabeledImages& images, int per_class) {
 
 Images read_images(const TrainOptions& options) {
   Images images;
-  images.training =
-      options.frames.empty() ? read_labeled_images(options) : read_labeled_frames(options.frames);
+  images.training = options.frames.empty()
+                        ? read_labeled_images(options)
+                        : read_labeled_frames(options.frames, options.training.other);
   // The split comes first. So the validation images do not depend on --per-class.
   images.validation = split_validation(images.training, options.validation, options.training.seed);
   if (options.per_class > 0) keep_first(images.training, options.per_class);
@@ -212,7 +243,8 @@ Validation count_right(const TrainedNeocognitron& network,
     if (classes[i] == kNoClass) continue;
     const auto own = static_cast<std::size_t>(classes[i]);
     ++counted.class_images[own];
-    if (scores[i].best != classes[i]) continue;
+    const bool other = own >= network.characters();
+    if (other ? scores[i].lead() >= 0.0f : scores[i].best != classes[i]) continue;
     ++counted.class_right[own];
     ++counted.right;
   }
@@ -221,7 +253,7 @@ Validation count_right(const TrainedNeocognitron& network,
 
 void print_report(const TrainOptions& options, const Images& images,
                   const TrainedNeocognitron& network, const std::optional<Validation>& validation,
-                  double seconds, std::size_t bytes) {
+                  const std::optional<ChoiceFit>& choice, double seconds, std::size_t bytes) {
   const std::size_t validated = images.validation.count();
   const double accuracy =
       validation ? static_cast<double>(validation->right) / static_cast<double>(validated) : 0.0;
@@ -247,6 +279,12 @@ void print_report(const TrainOptions& options, const Images& images,
     object["confidence"] = {{"offset", network.calibration.offset},
                             {"per_margin", network.calibration.per_margin},
                             {"per_similarity", network.calibration.per_similarity}};
+    if (choice) {
+      object["choice"] = {{"characters", choice->characters},
+                          {"others", choice->others},
+                          {"frames", choice->frames},
+                          {"frames_correct", choice->strings}};
+    }
     object["bytes"] = bytes;
     print_json(object);
     return;
@@ -259,8 +297,62 @@ void print_report(const TrainOptions& options, const Images& images,
     fmt::print("accuracy {:.2f} % ({} of {} validation images)\n", 100.0 * accuracy,
                validation->right, validated);
   }
+  if (choice) {
+    fmt::print("choice fitted to {} and {} other pieces of ink: {} of {} frames right\n",
+               counted(choice->characters, "character"), choice->others, choice->strings,
+               choice->frames);
+  }
   fmt::print("{}: {}\n", printable(options.out), bytes_text(bytes));
 }
+
+/// The frames to which the choice is fitted, read before the training begins.
+class ChoiceFrames {
+ public:
+  explicit ChoiceFrames(const std::string& path) {
+    if (path.empty()) return;
+    const FrameList list(path);
+    names_.names = list.names();
+    for (std::size_t i = 0; i < names_.names.size(); ++i)
+      names_.labels.push_back(static_cast<std::uint16_t>(i));
+    list.for_each(names_.names, [&](GrayImage image, std::vector<LabeledBox> boxes) {
+      images_.push_back(std::move(image));
+      frames_.push_back({images_.back().view(0, 0), std::move(boxes)});
+    });
+  }
+
+  bool empty() const { return frames_.empty(); }
+
+  /// Throws InputError if a character is neither learned nor known before.
+  void require_known(const LabeledImages& learned,
+                     const std::optional<TrainedNeocognitron>& from) const {
+    const auto known = [&](const std::string& name) {
+      const auto is_in = [&](const std::vector<std::string>& names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+      };
+      if (is_in(learned.names) || (from && is_in(from->names))) return true;
+      return learned.names.empty() &&
+             std::any_of(learned.labels.begin(), learned.labels.end(),
+                         [&](std::uint16_t label) { return std::to_string(label) == name; });
+    };
+    for (const std::string& name : names_.names) {
+      if (!known(name))
+        throw InputError(fmt::format("--choice: the model will have no class \"{}\"", name));
+    }
+  }
+
+  Expected<ChoiceFit> fit(TrainedNeocognitron& network, int threads, TrainingWatch& watch) {
+    const std::vector<int> classes = classes_of(network, names_);
+    for (LabeledFrame& frame : frames_)
+      for (LabeledBox& box : frame.boxes)
+        box.label = static_cast<std::uint16_t>(classes[box.label]);
+    return fit_choice(network, frames_, threads, std::ref(watch));
+  }
+
+ private:
+  LabeledImages names_;
+  std::deque<GrayImage> images_;  // frames refer to their pixels
+  std::vector<LabeledFrame> frames_;
+};
 
 void check(const TrainOptions& options) {
   // The images of frames have no files of their own.
@@ -273,12 +365,14 @@ void check(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   check(options);
   const Images images = read_images(options);
+  ChoiceFrames choice_frames(options.choice);
   NeocognitronTraining training = training_of(options);
   std::optional<TrainedNeocognitron> from;
   if (!options.from.empty()) {
     from = take(read_neocognitron(options.from.c_str()), "--from");
     note_input(options.from);
   }
+  choice_frames.require_known(images.training, from);
   TrainingCheckpoint state;
   if (options.resume) {
     state = take(read_checkpoint(options.checkpoint.c_str()), "--checkpoint");
@@ -325,6 +419,12 @@ void run_train(const TrainOptions& options) {
     // More images of few classes tell little of the others.
     if (!from) network.calibration = take(fit_confidence(scores, classes), "--validation");
   }
+  std::optional<ChoiceFit> choice;
+  if (!choice_frames.empty()) {
+    Expected<ChoiceFit> fitted = choice_frames.fit(network, options.training.threads, watch);
+    if (!fitted && stop_signal() != 0) return stopped();
+    choice = take(std::move(fitted), "--choice");
+  }
   watch.end();
   const std::string note = !options.note.empty() ? options.note
                                                  : fmt::format("{} images of {} classes, seed {}",
@@ -335,7 +435,7 @@ void run_train(const TrainOptions& options) {
   // The checkpoint has served its purpose.
   if (!options.checkpoint.empty() && !same_file(options.checkpoint, options.out))
     remove_file(options.checkpoint);
-  print_report(options, images, network, validation, seconds, bytes.size());
+  print_report(options, images, network, validation, choice, seconds, bytes.size());
 }
 
 void add_input_options(CLI::App& command, TrainOptions& options) {
@@ -344,6 +444,12 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
       "--frames", options.frames,
       "In place of --images: text file with a frame on each line: an image file, the characters in "
       "it, and their boxes as in --fields of ocellus digits");
+  command.add_option("--choice", options.choice,
+                     "Frames, as in --frames, to which the choice among pieces of ink is fitted; "
+                     "best not those of --frames");
+  command.add_option("--other", options.training.other,
+                     "Class of the images that are no characters; with --frames, pieces of ink "
+                     "that are none belong to it");
   add_value(command, "--per-class", options.per_class,
             "Learn the first N images of each class only; 0: all")
       ->check(CLI::Range(0, 1'000'000'000));

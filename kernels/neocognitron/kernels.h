@@ -194,7 +194,8 @@ struct RecordArguments {
   TemporalState* state;
   FrameOutcome* outcome;
   CandidateArrays candidates;
-  int class_count;
+  int class_count;  ///< scores of a candidate
+  int characters;   ///< classes of characters, which come first
   // Layout tiles.
   NeocognitronRecord* record;  ///< pinned memory, cleared by the host
   ImageSize tile;

@@ -331,6 +331,7 @@ class TileNeocognitron final : public NetworkOperator {
     result.outcome = outcome(slot);
     result.candidates = candidates_;
     result.class_count = table().classes;
+    result.characters = table().characters();
     result.record = static_cast<NeocognitronRecord*>(record_of(slot));
     result.tile = plan_.tile;
     result.truncated = plan_.tile_count() > plan_.max_characters;
@@ -378,7 +379,7 @@ class FindingNeocognitron final : public NetworkOperator {
         converts() ? static_cast<std::size_t>(plan_.size.width) * height : 0);
     candidates_.scores = pinned.take<float>(candidate_count() * classes);
     complete_ = pinned.take<std::uint8_t>(candidate_count());
-    rows_ = pinned.take<float>(kMaxCharacters * classes);
+    rows_ = pinned.take<float>(kMaxCharacters * static_cast<std::size_t>(table().characters()));
     reader_.layout(plan_, HostCalls::kWorkers, pinned);
   }
 
@@ -415,6 +416,7 @@ class FindingNeocognitron final : public NetworkOperator {
     result.state = state();
     result.outcome = outcome(slot);
     result.class_count = table().classes;
+    result.characters = table().characters();
     result.host = host_;
     result.rows = rows_;
     return launch(cuda, stream, kRowKernel, dim3(kMaxCharacters), dim3(kRecordThreads), 0, result);
@@ -497,8 +499,8 @@ class FindingNeocognitron final : public NetworkOperator {
   ImageView host_rows() const noexcept {
     ImageView rows;
     rows.data = rows_;
-    rows.size = {table().classes, kMaxCharacters};
-    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().classes;
+    rows.size = {table().characters(), kMaxCharacters};
+    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
     rows.format = PixelFormat::kFloat32;
     rows.space = MemorySpace::kPinned;
     return rows;

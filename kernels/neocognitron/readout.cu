@@ -84,7 +84,8 @@ constexpr int kFrames = 1;  // that a result is computed from
 
 /// CharacterReader::finish on the device.
 __device__ void write_record(const RecordArguments& a, int tile, const float* scores) {
-  const detail::BestClass best = detail::best_class(scores, a.class_count);
+  const detail::BestClass best =
+      detail::best_class(scores, a.characters, a.class_count > a.characters);
   NeocognitronRecord& record = *a.record;
   if (tile == 0) {
     record.count = a.candidates.count;
@@ -92,7 +93,7 @@ __device__ void write_record(const RecordArguments& a, int tile, const float* sc
   }
   record.label[tile] = best.label;
   record.similarity[tile] = best.similarity;
-  record.margin[tile] = best.margin;
+  record.margin[tile] = best.lead();
   record.x[tile] = tile % a.columns * a.tile.width;
   record.y[tile] = tile / a.columns * a.tile.height;
   record.width[tile] = a.tile.width;
@@ -102,7 +103,7 @@ __device__ void write_record(const RecordArguments& a, int tile, const float* sc
     flags |= kCharacterEmpty;
   } else {
     const ConfidenceCalibration& c = a.calibration;
-    const float confidence = 1.0f / (1.0f + expf(-(c.offset + c.per_margin * best.margin +
+    const float confidence = 1.0f / (1.0f + expf(-(c.offset + c.per_margin * best.lead() +
                                                    c.per_similarity * best.similarity)));
     record.confidence[tile] = confidence;
     if (confidence < a.min_confidence) flags |= kCharacterRejected;
@@ -120,7 +121,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   float* const out = row_of_result(a, row);
   for (int c = static_cast<int>(threadIdx.x); c < a.class_count; c += kRecordThreads) {
     scores[c] = present ? a.candidates.scores[row * a.class_count + c] : 0.0f;
-    if (out != nullptr) out[c] = scores[c];
+    if (out != nullptr && c < a.characters) out[c] = scores[c];
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -133,8 +134,8 @@ __global__ void __launch_bounds__(kRecordThreads)
   const int row = static_cast<int>(blockIdx.x);
   float* const out = row_of_result(a, row);
   if (out != nullptr)
-    for (int c = static_cast<int>(threadIdx.x); c < a.class_count; c += kRecordThreads)
-      out[c] = a.rows[row * a.class_count + c];
+    for (int c = static_cast<int>(threadIdx.x); c < a.characters; c += kRecordThreads)
+      out[c] = a.rows[row * a.characters + c];
   __syncthreads();
   if (threadIdx.x != 0) return;
   if (row == 0 && a.host->bad != 0) atomicOr(&a.state->bad, 1u);

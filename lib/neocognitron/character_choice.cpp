@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 
 namespace ocellus::detail {
 namespace {
@@ -10,14 +11,25 @@ namespace {
 /// Without scores, a segment that belongs to no candidate costs more than any fit.
 constexpr float kNeverDropped = 1e6f;
 
+/// The logarithm of the density of a normal distribution in two dimensions, not below -20: ink of
+/// any size has some likelihood.
+float log_likelihood(const CharacterSize& of, float width, float height) noexcept {
+  const float x = (width - of.width) / of.width_deviation;
+  const float y = (height - of.height) / of.height_deviation;
+  const float rest = 1.0f - of.correlation * of.correlation;
+  const float squared = (x * x - 2.0f * of.correlation * x * y + y * y) / rest;
+  const float scale =
+      2.0f * std::numbers::pi_v<float> * of.width_deviation * of.height_deviation * std::sqrt(rest);
+  return std::max(-0.5f * squared - std::log(scale), -20.0f);
+}
+
 float value_of(const CharacterCandidate& candidate, const CandidateScore& score,
-               const ChoiceWeights& weights) noexcept {
-  const float odds = weights.bias + weights.similarity * score.similarity +
-                     weights.margin * std::min(score.margin, weights.most_margin) +
-                     weights.fit * candidate.fit -
-                     weights.low * std::max(0.0f, weights.least_height - candidate.height);
-  // The logarithm of 1 / (1 + exp(-odds)), without overflow.
-  return std::min(odds, 0.0f) - std::log1p(std::exp(-std::abs(odds)));
+               const CharacterOdds& odds, std::span<const CharacterSize> sizes) noexcept {
+  const auto inputs = odds_inputs(candidate, score, sizes);
+  float sum = 0.0f;
+  for (std::size_t i = 0; i < inputs.size(); ++i) sum += odds.weights[i] * inputs[i];
+  // The logarithm of 1 / (1 + exp(-sum)), without overflow.
+  return std::min(sum, 0.0f) - std::log1p(std::exp(-std::abs(sum)));
 }
 
 /// Chooses in one cluster and appends the result. `candidates` begins with candidate `first` of the
@@ -66,17 +78,44 @@ void choose_in_cluster(std::span<const CharacterCandidate> candidates, std::size
 
 }  // namespace
 
+std::array<float, kOddsInputs> odds_inputs(const CharacterCandidate& candidate,
+                                           const CandidateScore& score,
+                                           std::span<const CharacterSize> sizes) noexcept {
+  constexpr float kMostMargin = 0.2f;
+  constexpr float kLow = 0.58f;
+  constexpr float kHigh = 1.15f;
+  constexpr float kWide = 0.9f;
+  constexpr float kMostOther = 0.15f;
+  const float other = score.other - score.similarity;
+  std::array<float, kOddsInputs> inputs{};
+  inputs[kOddsBias] = 1.0f;
+  inputs[kOddsSimilarity] = score.similarity;
+  inputs[kOddsMargin] = std::min(score.margin, kMostMargin);
+  inputs[kOddsFit] = candidate.fit;
+  inputs[kOddsLow] = std::max(0.0f, kLow - candidate.height);
+  inputs[kOddsHigh] = std::max(0.0f, candidate.height - kHigh);
+  inputs[kOddsWide] = std::max(0.0f, candidate.width - kWide);
+  inputs[kOddsLevel] = candidate.level;
+  if (score.label >= 0 && static_cast<std::size_t>(score.label) < sizes.size()) {
+    inputs[kOddsSize] = log_likelihood(sizes[static_cast<std::size_t>(score.label)],
+                                       candidate.width, candidate.height);
+  }
+  inputs[kOddsOther] = std::clamp(other, -kMostOther, kMostOther);
+  inputs[kOddsAboveOther] = std::max(0.0f, -other);
+  return inputs;
+}
+
 void choose_characters(std::span<const CharacterCandidate> candidates,
-                       std::span<const CandidateScore> scores, const ChoiceWeights& weights,
-                       CharacterChoice& choice) noexcept {
+                       std::span<const CandidateScore> scores, const CharacterOdds& odds,
+                       std::span<const CharacterSize> sizes, CharacterChoice& choice) noexcept {
   choice.count = 0;
   choice.more = false;
   const std::size_t count = std::min<std::size_t>(candidates.size(), kMaxCandidates);
   std::array<float, kMaxCandidates> values{};
-  for (std::size_t i = 0; i < count; ++i) {
-    values[i] = scores.empty() ? candidates[i].fit : value_of(candidates[i], scores[i], weights);
-  }
-  const float dropped = scores.empty() ? kNeverDropped : weights.dropped;
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] =
+        scores.empty() ? candidates[i].fit : value_of(candidates[i], scores[i], odds, sizes);
+  const float dropped = scores.empty() ? kNeverDropped : odds.dropped;
   for (std::size_t begin = 0; begin < count;) {
     std::size_t end = begin + 1;
     while (end < count && candidates[end].cluster == candidates[begin].cluster) ++end;

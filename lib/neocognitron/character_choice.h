@@ -6,6 +6,7 @@
 #include <span>
 
 #include "ocellus/frame.h"
+#include "ocellus/neocognitron_model.h"
 
 namespace ocellus::detail {
 
@@ -19,29 +20,25 @@ struct CharacterCandidate {
   int cluster = 0;        ///< clusters are counted from 0, in reading order
   int first_segment = 0;  ///< of the cluster
   int last_segment = 0;
-  float fit = 0.0f;     ///< of the shape: 0 is best, cuts through ink and odd widths are below
-  float height = 1.0f;  ///< in units of the height of the line's characters
+  float fit = 0.0f;  ///< of the shape: 0 is best, cuts through ink and odd widths are below
+  // In units of the height of the line's characters.
+  float width = 0.6f;
+  float height = 1.0f;
+  float level = 0.0f;  ///< distance of the middle of the box from the middle of the line
 };
 
 /// What a recognizer says of a candidate.
 struct CandidateScore {
-  float similarity = 0.0f;  ///< of the best class, 0 to 1
-  float margin = 0.0f;      ///< over the second best class
+  int label = -1;           ///< the best class of characters
+  float similarity = 0.0f;  ///< to it, 0 to 1
+  float margin = 0.0f;      ///< over the second one
+  float other = 0.0f;       ///< similarity to what is no character
 };
 
-/// The value of a candidate is the logarithm of the probability that it is a character, a logistic
-/// function of a weighted sum.
-struct ChoiceWeights {
-  float bias = -2.4f;
-  float similarity = 5.5f;
-  float margin = 8.3f;  ///< for the margin, at most `most_margin`
-  float most_margin = 0.2f;
-  float fit = 1.1f;
-  float low = 8.1f;  ///< for what is lacking of `least_height`
-  float least_height = 0.58f;
-  /// What a segment costs that belongs to no chosen candidate.
-  float dropped = 3.6f;
-};
+/// What speaks for a candidate. `sizes`: of each class; empty: unknown.
+std::array<float, kOddsInputs> odds_inputs(const CharacterCandidate& candidate,
+                                           const CandidateScore& score,
+                                           std::span<const CharacterSize> sizes) noexcept;
 
 struct CharacterChoice {
   static constexpr int kMaxCharacters = 64;
@@ -59,15 +56,16 @@ struct CharacterChoice {
 inline constexpr int kMaxCandidates = 128;
 inline constexpr int kMaxClusterSegments = 12;
 
-/// Chooses among at most kMaxCandidates candidates, which are ordered by cluster. No segment
-/// belongs to two chosen candidates. Of all such choices in a cluster, the one with the largest sum
-/// of values is taken.
+/// Chooses among at most kMaxCandidates candidates, which are ordered by cluster. The value of a
+/// candidate is the logarithm of the probability that it is a character. No segment belongs to two
+/// chosen candidates. Of all such choices in a cluster, the one with the largest sum of values is
+/// taken.
 ///
 /// With scores, one for each candidate, segments may be left out. Without scores, `scores` is
 /// empty, the value is the fit alone, and every segment belongs to a chosen candidate where the
 /// candidates permit it.
 void choose_characters(std::span<const CharacterCandidate> candidates,
-                       std::span<const CandidateScore> scores, const ChoiceWeights& weights,
-                       CharacterChoice& choice) noexcept;
+                       std::span<const CandidateScore> scores, const CharacterOdds& odds,
+                       std::span<const CharacterSize> sizes, CharacterChoice& choice) noexcept;
 
 }  // namespace ocellus::detail

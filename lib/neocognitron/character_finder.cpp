@@ -543,9 +543,16 @@ void CharacterFinder::make_candidates() noexcept {
     if (config_.group_lines && i > 0 && own != parts_[groups_[i - 1]].line) ++line;
     const int first = run_begin_[part];
     const auto count = static_cast<std::size_t>(run_begin_[part + 1] - first);
-    lattice_.add(
-        {{runs_ + first, count}, parts_[part].box, line, lines_[own].height, slants_[own].value()},
-        config_.split_touching);
+    const Line& of = lines_[own];
+    lattice_.add({{runs_ + first, count},
+                  parts_[part].box,
+                  line,
+                  of.height,
+                  of.x,
+                  of.y,
+                  of.slope,
+                  slants_[own].value()},
+                 config_.split_touching);
   }
   truncated_ = truncated_ || lattice_.truncated();
 }

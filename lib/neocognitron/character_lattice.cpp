@@ -1,6 +1,7 @@
 #include "neocognitron/character_lattice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace ocellus::detail {
@@ -15,7 +16,7 @@ constexpr float kWidestGroup = 0.75f;  // of such groups together
 constexpr float kJoinFit = -0.5f;
 constexpr float kShared = 1.0f;     // of a stroke: ink beyond a cut
 constexpr int kMostCost = 100000;   // of all cuts of a frame: it bounds the time
-constexpr float kWorstFit = -2.5f;  // of a candidate that is cut out of a group
+constexpr float kWorstFit = -4.0f;  // of a candidate that is cut out of a group
 
 bool before(const InkRun& a, const InkRun& b) noexcept {
   return a.y != b.y ? a.y < b.y : a.first < b.first;
@@ -78,7 +79,12 @@ void CharacterLattice::add_candidate(const InkGroup& group, int first, int last,
   candidate.first_segment = first;
   candidate.last_segment = last;
   candidate.fit = fit;
-  candidate.height = static_cast<float>(box.height()) / std::max(1.0f, group.line_height);
+  const float unit = std::max(1.0f, group.line_height);
+  const float x = 0.5f * static_cast<float>(box.left + box.right);
+  const float y = 0.5f * static_cast<float>(box.top + box.bottom);
+  candidate.width = static_cast<float>(box.width()) / unit;
+  candidate.height = static_cast<float>(box.height()) / unit;
+  candidate.level = std::abs(y - group.line_y - group.line_slope * (x - group.line_x)) / unit;
   ink_[static_cast<std::size_t>(count_++)] = ink;
 }
 

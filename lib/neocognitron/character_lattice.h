@@ -135,7 +135,10 @@ struct InkGroup {
   InkComponent box;
   int line = 0;
   float line_height = 0.0f;  ///< of the characters of its line
-  float slant = 0.0f;        ///< of the strokes of its line
+  float line_x = 0.0f;       ///< a point of the middle of its line
+  float line_y = 0.0f;
+  float line_slope = 0.0f;
+  float slant = 0.0f;  ///< of the strokes of its line
 };
 
 /// Makes candidates of groups. A wide group is cut into segments. Neighboring groups that are near

@@ -154,7 +154,7 @@ void CharacterReader::add(int candidate, const Rect& box, int line, int field, c
   const BestClass& best = bests_[static_cast<std::size_t>(candidate)];
   record.label[i] = best.label;
   record.similarity[i] = best.similarity;
-  record.margin[i] = best.margin;
+  record.margin[i] = best.lead();
   record.x[i] = box.x;
   record.y[i] = box.y;
   record.width[i] = box.width;
@@ -164,28 +164,29 @@ void CharacterReader::add(int candidate, const Rect& box, int line, int field, c
   if (best.label < 0) {
     record.flags[i] |= kCharacterEmpty;
   } else {
-    record.confidence[i] = plan_->model.table.calibration.confidence(best.margin, best.similarity);
+    record.confidence[i] = plan_->model.table.calibration.confidence(best.lead(), best.similarity);
     if (record.confidence[i] < plan_->min_confidence) record.flags[i] |= kCharacterRejected;
   }
   if (!complete) record.flags[i] |= kCharacterCapped;
-  std::copy_n(scores, plan_->model.table.classes, rows.row<float>(static_cast<int>(i)));
+  std::copy_n(scores, plan_->model.table.characters(), rows.row<float>(static_cast<int>(i)));
 }
 
 void CharacterReader::clear_rows(const ImageView& rows) const noexcept {
   for (int y = 0; y < kMaxCharacters; ++y)
-    std::fill_n(rows.row<float>(y), plan_->model.table.classes, 0.0f);
+    std::fill_n(rows.row<float>(y), plan_->model.table.characters(), 0.0f);
 }
 
 void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
                              NeocognitronRecord& record, const ImageView& rows) noexcept {
   clear_rows(rows);
   record.truncated = truncated_;
-  const int classes = plan_->model.table.classes;
-  const auto scores_of = [&](int candidate) { return scores + candidate * classes; };
+  const NeocognitronTable& table = plan_->model.table;
+  const auto scores_of = [&](int candidate) { return scores + candidate * table.classes; };
   for (int i = 0; i < count_; ++i) {
-    const BestClass best = best_class(scores_of(i), classes);
+    const BestClass best = best_class(scores_of(i), table.characters(), table.has_other);
     bests_[static_cast<std::size_t>(i)] = best;
-    candidate_scores_[static_cast<std::size_t>(i)] = {best.similarity, best.margin};
+    candidate_scores_[static_cast<std::size_t>(i)] = {best.label, best.similarity, best.margin,
+                                                      best.other};
   }
   if (plan_->layout != CharacterLayout::kFind) {
     const bool has_tiles = plan_->layout == CharacterLayout::kTiles;
@@ -206,7 +207,7 @@ void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
     choose_characters(candidates,
                       std::span<const CandidateScore>(candidate_scores_)
                           .subspan(static_cast<std::size_t>(begin), candidates.size()),
-                      ChoiceWeights(), choice_);
+                      table.odds, table.known_sizes(), choice_);
     record.truncated = record.truncated || choice_.more;
     const Rect& field = plan_->fields.fields[static_cast<std::size_t>(part)];
     for (const std::uint8_t chosen : choice_.chosen()) {

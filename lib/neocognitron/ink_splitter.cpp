@@ -11,7 +11,7 @@ namespace {
 constexpr int kFull = 64;  // a cell full of ink
 constexpr float kForbidden = 1e6f;
 constexpr float kLeastSegment = 0.2f;  // width of a segment, in heights of a character
-constexpr float kMostCrossed = 1.1f;   // strokes that a cut beside the best split may cross
+constexpr float kMostCrossed = 2.0f;   // strokes that a cut beside the best split may cross
 
 constexpr float kMostStep = 0.94f;  // larger steps belong to horizontal strokes
 

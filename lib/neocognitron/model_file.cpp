@@ -100,11 +100,69 @@ Expected<void> parse_calibration(const file::Neocognitron& from,
   return {};
 }
 
+Expected<void> parse_choice(const file::Neocognitron& from, NeocognitronTable& table) noexcept {
+  table.has_other = from.other();
+  if (table.has_other && table.classes < 2)
+    return corrupt_file("neocognitron model: it has no class of characters");
+  if (const file::NeocognitronOdds* const odds = from.odds(); odds != nullptr) {
+    if (odds->weights() == nullptr || odds->weights()->size() != kOddsInputs)
+      return corrupt_file("neocognitron model: there must be %d weights of the odds", kOddsInputs);
+    std::copy(odds->weights()->begin(), odds->weights()->end(), table.odds.weights.begin());
+    table.odds.dropped = odds->dropped();
+    if (const Expected<void> checked = check_odds(table.odds); !checked)
+      return corrupt_file("neocognitron model: %s", checked.error().text);
+  }
+  const auto* const sizes = from.sizes();
+  table.has_sizes = sizes != nullptr;
+  if (sizes == nullptr) return {};
+  if (sizes->size() != static_cast<unsigned>(table.characters())) {
+    return corrupt_file("neocognitron model: it has %u sizes for %d classes of characters",
+                        sizes->size(), table.characters());
+  }
+  for (unsigned i = 0; i < sizes->size(); ++i) {
+    const file::NeocognitronSize* const size = sizes->Get(i);
+    table.sizes[i] = {size->width(), size->height(), size->width_deviation(),
+                      size->height_deviation(), size->correlation()};
+    if (const Expected<void> checked = check_size(table.sizes[i]); !checked)
+      return corrupt_file("neocognitron model: class %u: %s", i, checked.error().text);
+  }
+  return {};
+}
+
+/// Comparisons with NaN are false.
+bool within(float value, float low, float high) noexcept {
+  return value >= low && value <= high;
+}
+
 }  // namespace
 
+Expected<void> check_odds(const CharacterOdds& odds) noexcept {
+  constexpr float kMost = 1e4f;
+  for (std::size_t i = 0; i < odds.weights.size(); ++i) {
+    if (within(odds.weights[i], -kMost, kMost)) continue;
+    return invalid_argument("weight %zu of the odds is %g; it must be -10000 to 10000", i,
+                            static_cast<double>(odds.weights[i]));
+  }
+  if (within(odds.dropped, 0.0f, kMost)) return {};
+  return invalid_argument("what dropped ink costs is %g; it must be 0 to 10000",
+                          static_cast<double>(odds.dropped));
+}
+
+Expected<void> check_size(const CharacterSize& size) noexcept {
+  if (within(size.width, 0.0f, 100.0f) && within(size.height, 0.0f, 100.0f) &&
+      within(size.width_deviation, 0.01f, 10.0f) && within(size.height_deviation, 0.01f, 10.0f) &&
+      within(size.correlation, -0.99f, 0.99f))
+    return {};
+  return invalid_argument(
+      "the size of its characters is %gx%g with deviations of %g and %g and a correlation of %g; "
+      "they must be 0 to 100, 0.01 to 10 and -0.99 to 0.99",
+      static_cast<double>(size.width), static_cast<double>(size.height),
+      static_cast<double>(size.width_deviation), static_cast<double>(size.height_deviation),
+      static_cast<double>(size.correlation));
+}
+
 Expected<void> check_calibration(const ConfidenceCalibration& calibration) noexcept {
-  // Comparisons with NaN are false.
-  const auto valid = [](float value) { return value >= -1e4f && value <= 1e4f; };
+  const auto valid = [](float value) { return within(value, -1e4f, 1e4f); };
   if (valid(calibration.offset) && valid(calibration.per_margin) &&
       valid(calibration.per_similarity))
     return {};
@@ -182,6 +240,7 @@ Expected<void> parse_neocognitron_table(const void* bytes, const ModelHeader& he
   OCELLUS_TRY(parse_classes(from, table));
   OCELLUS_TRY(parse_parameters(from, table));
   OCELLUS_TRY(parse_calibration(from, table));
+  OCELLUS_TRY(parse_choice(from, table));
   const std::uint64_t expected = arrays_of(table).bytes;
   if (header.array_bytes != expected) {
     return corrupt_file(

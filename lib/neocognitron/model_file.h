@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/model_file.h"
 #include "ocellus/neocognitron_model.h"
@@ -19,9 +20,20 @@ struct NeocognitronTable {
   ConfidenceCalibration calibration;
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   int classes = 0;
-  std::array<int, kMaxCharacterClasses> references{};  ///< of each class; K4 together
+  bool has_other = false;  ///< the last class is what is no character
+  CharacterOdds odds;
+  bool has_sizes = false;
+  std::array<CharacterSize, kMaxCharacterClasses> sizes{};  ///< of the classes of characters
+  std::array<int, kMaxCharacterClasses> references{};       ///< of each class; K4 together
   std::array<ClassName, kMaxCharacterClasses> names{};
   char note[256] = {};
+
+  /// Classes of characters. They come first.
+  int characters() const noexcept { return classes - (has_other ? 1 : 0); }
+  /// Of each class of characters; empty if the model does not have them.
+  std::span<const CharacterSize> known_sizes() const noexcept {
+    return {sizes.data(), has_sizes ? static_cast<std::size_t>(characters()) : 0};
+  }
 };
 
 /// Where an array lies, counted from the first byte of the arrays.
@@ -38,6 +50,10 @@ struct NeocognitronArrays {
 
 /// Errors: InvalidArgument (a number that is not in its range).
 Expected<void> check_calibration(const ConfidenceCalibration& calibration) noexcept;
+
+/// Errors: InvalidArgument (a number that is not in its range).
+Expected<void> check_odds(const CharacterOdds& odds) noexcept;
+Expected<void> check_size(const CharacterSize& size) noexcept;
 
 /// Planes of UG (stage 0) or of the C-layer below a stage.
 int planes_below(const NeocognitronTable& table, int stage) noexcept;

@@ -26,7 +26,8 @@ Expected<CharacterModelInfo> Neocognitron::read_model_info(const char* model) no
   if (plan == nullptr) return detail::no_memory_for_operator();
   OCELLUS_TRY(detail::read_model_plan(model, *plan));
   CharacterModelInfo info;
-  info.classes = plan->table.classes;
+  info.classes = plan->table.characters();
+  info.has_other = plan->table.has_other;
   for (std::size_t i = 0; i < info.names.size(); ++i)
     info.names[i] = Text<32>(plan->table.names[i]);
   info.planes = plan->table.planes;

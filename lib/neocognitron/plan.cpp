@@ -36,7 +36,7 @@ constexpr RecordField kFields[] = {
     list("similarity", FieldType::kFloat, offsetof(NeocognitronRecord, similarity),
          "to the class, 0 to 1"),
     list("margin", FieldType::kFloat, offsetof(NeocognitronRecord, margin),
-         "of the similarity over that to the second class"),
+         "of the similarity over that to the second class, or to what is no character"),
     list("x", FieldType::kInt32, offsetof(NeocognitronRecord, x), "left edge of the box, pixels",
          FieldRole::kBox),
     list("y", FieldType::kInt32, offsetof(NeocognitronRecord, y), "upper edge of the box, pixels",
@@ -123,15 +123,15 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   info.name = "neocognitron";
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"scores", {table.classes, kMaxCharacters}, PixelFormat::kFloat32, false};
+  info.planes[0] = {"scores", {table.characters(), kMaxCharacters}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
-  info.classes = table.classes;
+  info.classes = table.characters();
   info.text_parts = plan.text_parts;
   info.parts_are_items = plan.layout == CharacterLayout::kBoxes;
   info.depth = plan.depth;
   std::snprintf(info.summary, sizeof(info.summary),
                 "%d, %d and %d planes, %d classes, at most %d characters", table.planes[1],
-                table.planes[2], table.planes[3], table.classes, plan.max_characters);
+                table.planes[2], table.planes[3], table.characters(), plan.max_characters);
   // A frame without characters: each pixel is read and compared with a threshold.
   const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
   info.least_bytes = pixels * bytes_per_pixel(plan.input_format);

@@ -52,8 +52,19 @@ Expected<NeocognitronTable> table_of(const TrainedNeocognitron& network) {
       network.labels.back() >= network.names.size())
     return invalid_argument("neocognitron: labels, lengths and names do not fit %zu references",
                             references);
-  if (const Expected<void> checked = check_calibration(network.calibration); !checked)
-    return invalid_argument("neocognitron: %s", checked.error().text);
+  table.has_other = network.has_other;
+  if (table.characters() < 1)
+    return invalid_argument("neocognitron: there is no class of characters");
+  table.has_sizes = !network.sizes.empty();
+  if (table.has_sizes && network.sizes.size() != static_cast<std::size_t>(table.characters())) {
+    return invalid_argument("neocognitron: there are %zu sizes for %d classes of characters",
+                            network.sizes.size(), table.characters());
+  }
+  Expected<void> checked = check_calibration(network.calibration);
+  if (checked) checked = check_odds(network.odds);
+  for (const CharacterSize& size : network.sizes)
+    if (checked) checked = check_size(size);
+  if (!checked) return invalid_argument("neocognitron: %s", checked.error().text);
   return table;
 }
 
@@ -85,6 +96,12 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
   for (const std::uint16_t label : network.labels) ++references[label];
   std::vector<flatbuffers::Offset<flatbuffers::String>> names;
   for (const std::string& name : network.names) names.push_back(builder.CreateString(name));
+  std::vector<flatbuffers::Offset<file::NeocognitronSize>> sizes;
+  for (const CharacterSize& size : network.sizes) {
+    sizes.push_back(file::CreateNeocognitronSize(builder, size.width, size.height,
+                                                 size.width_deviation, size.height_deviation,
+                                                 size.correlation));
+  }
   const NeocognitronParameters& parameters = network.parameters;
   builder.Finish(file::CreateNeocognitron(
       builder, parameters.center_sigma, parameters.surround_sigma, parameters.contrast_radius,
@@ -94,7 +111,11 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       file::CreateNeocognitronConfidence(builder, network.calibration.offset,
                                          network.calibration.per_margin,
                                          network.calibration.per_similarity),
-      parameters.interpolate));
+      parameters.interpolate, network.has_other,
+      file::CreateNeocognitronOdds(
+          builder, builder.CreateVector(network.odds.weights.data(), network.odds.weights.size()),
+          network.odds.dropped),
+      sizes.empty() ? 0 : builder.CreateVector(sizes)));
 
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
@@ -145,6 +166,10 @@ Expected<TrainedNeocognitron> read_neocognitron(const char* path) noexcept {
     network.normalization = table->normalization;
     network.planes = table->planes;
     network.calibration = table->calibration;
+    network.has_other = table->has_other;
+    network.odds = table->odds;
+    if (table->has_sizes)
+      network.sizes.assign(table->sizes.begin(), table->sizes.begin() + table->characters());
     for (int i = 0; i < table->classes; ++i)
       network.names.emplace_back(table->names[static_cast<std::size_t>(i)]);
     OCELLUS_TRY(check_arrays(*table, bytes.data()));

@@ -168,13 +168,14 @@ std::uint64_t settings_hash(const NeocognitronTraining& training,
     }
   } else {
     add_parameters(hash, from->parameters, from->normalization);
-    hash.add(from->names).add(from->labels).add(from->lengths);
+    hash.add(from->has_other).add(from->names).add(from->labels).add(from->lengths);
     for (const std::vector<float>& weights : from->weights) hash.add(weights);
   }
   hash.add(training.margin, training.references, training.passes, training.copies,
            training.tuning.passes, training.tuning.rate, training.tuning.sharpness,
            training.rotation, training.scale, training.shear, training.bend, training.stroke,
            training.seed, training.calibration_copies);
+  hash.add(std::vector<std::string>{training.other});
   return hash.value();
 }
 

@@ -191,7 +191,7 @@ class Trainer {
     labels_ = images_.labels;
     if (from_ == nullptr) {
       out_.names = std::move(names);
-      return {};
+      return find_other();
     }
     for (std::uint16_t& label : labels_) {
       const std::string& name = names[label];
@@ -208,7 +208,30 @@ class Trainer {
         label = static_cast<std::uint16_t>(found - out_.names.begin());
       }
     }
+    return find_other();
+  }
+
+  /// The class of what is no character may have any number while it is learned.
+  Expected<void> find_other() {
+    if (from_ != nullptr && from_->has_other) {
+      other_ = static_cast<int>(from_->names.size()) - 1;
+    } else if (!training_.other.empty()) {
+      const auto found = std::find(out_.names.begin(), out_.names.end(), training_.other);
+      if (found == out_.names.end()) {
+        return invalid_argument("training: there is no class \"%.*s\", which `other` names",
+                                shown(training_.other), training_.other.c_str());
+      }
+      other_ = static_cast<int>(found - out_.names.begin());
+    }
+    if (other_ != kNoClass && out_.names.size() < 2)
+      return invalid_argument("training: there is no class of characters");
     return {};
+  }
+
+  /// The number of a class in the result, in which that of what is no character is the last one.
+  std::uint16_t final_label(std::uint16_t label) const {
+    if (other_ == kNoClass || label < other_) return label;
+    return static_cast<std::uint16_t>(label == other_ ? out_.names.size() - 1 : label - 1);
   }
 
   /// The C-cells of the stages so far, of the first `count` images and of `copies` of all images.
@@ -287,15 +310,25 @@ class Trainer {
     cells_ = {};
     if (!tune(trainer, checkpoints)) return stopped();
     std::vector<int> order = counted_up(trainer.bank().planes());
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return trainer.label(a) < trainer.label(b); });
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return final_label(trainer.label(a)) < final_label(trainer.label(b));
+    });
     for (const int plane : order) {
-      out_.labels.push_back(trainer.label(plane));
+      out_.labels.push_back(final_label(trainer.label(plane)));
       out_.lengths.push_back(trainer.bank().length(plane));
     }
     out_.planes[3] = trainer.bank().planes();
     out_.weights[3] = trainer.bank().normalized(order);
     round_to_half(out_.weights[3]);
+    if (other_ != kNoClass) {
+      const auto at = out_.names.begin() + other_;
+      std::rotate(at, at + 1, out_.names.end());
+      // New classes of characters have no sizes.
+      if (!out_.sizes.empty()) out_.sizes.resize(out_.names.size() - 1);
+      out_.has_other = true;
+    } else if (!out_.sizes.empty()) {
+      out_.sizes.resize(out_.names.size());
+    }
     return {};
   }
 
@@ -348,7 +381,7 @@ class Trainer {
     for (DistortedImage& copy : copies) {
       copy.image = random() % images_.count();
       copy.distortion = random_distortion(training_, random);
-      classes.push_back(labels_[copy.image]);
+      classes.push_back(final_label(labels_[copy.image]));
     }
     const std::vector<CharacterScores> scores =
         recognize_all(out_, images_, copies, team_, training_.progress);
@@ -372,6 +405,7 @@ class Trainer {
   TrainedNeocognitron out_;
   Network network_;
   std::vector<std::uint16_t> labels_;
+  int other_ = kNoClass;
   std::vector<StoredCells> cells_;
   TrainingCheckpoint state_;
 };

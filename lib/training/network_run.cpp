@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/failure.h"
+#include "neocognitron/best_class.h"
 #include "neocognitron/half.h"
 #include "neocognitron/references.h"
 #include "training/reference_learning.h"
@@ -84,7 +85,7 @@ std::vector<CharacterScores> recognize_all(
     std::array<float, kReferencePositions> v{};
     AlignedFloats similarities;
     StoredCells cells;
-    ClassScores scores;
+    std::vector<float> scores;
   };
   std::vector<LastRoom> last_rooms(static_cast<std::size_t>(team.threads()));
   for (LastRoom& room : last_rooms) {
@@ -104,14 +105,11 @@ std::vector<CharacterScores> recognize_all(
       write_u0(image_at(images, one.image), trained.normalization, one.distortion, room.u0);
       network.run(room, end.cells);
       reference_similarities(last.layer(), end.cells.view(), end.v.data(), end.similarities.get());
-      end.scores.similarity.resize(trained.names.size());
-      references.classes().score(end.similarities.get(), stride, end.scores.similarity.data());
-      rank(end.scores);
-      out[begin + i] = {end.scores.best,
-                        end.scores.best < 0
-                            ? 0.0f
-                            : end.scores.similarity[static_cast<std::size_t>(end.scores.best)],
-                        end.scores.margin};
+      end.scores.resize(trained.names.size());
+      references.classes().score(end.similarities.get(), stride, end.scores.data());
+      const BestClass best =
+          best_class(end.scores.data(), static_cast<int>(trained.characters()), trained.has_other);
+      out[begin + i] = {best.label, best.similarity, best.margin, best.other};
     });
   }
   return out;

@@ -196,7 +196,7 @@ class Finder {
   }
   detail::CharacterChoice choice() const {
     detail::CharacterChoice choice;
-    detail::choose_characters(finder_.candidates(), {}, {}, choice);
+    detail::choose_characters(finder_.candidates(), {}, {}, {}, choice);
     return choice;
   }
   std::vector<Rect> boxes() const {

@@ -12,7 +12,6 @@ namespace {
 using detail::CandidateScore;
 using detail::CharacterCandidate;
 using detail::CharacterChoice;
-using detail::ChoiceWeights;
 using detail::choose_characters;
 
 /// Candidates and their scores.
@@ -27,24 +26,21 @@ struct Lattice {
     candidate.last_segment = last;
     candidate.fit = fit;
     candidates.push_back(candidate);
-    scores.push_back({similarity, 0.05f});
+    scores.push_back({0, similarity, 0.05f, similarity + other});
   }
   std::vector<int> choose(bool with_scores = true) const {
     // The probability of a character is one half at a similarity of 0.8.
-    ChoiceWeights weights;
-    weights.bias = -16;
-    weights.similarity = 20;
-    weights.margin = 0;
-    weights.fit = 1;
-    weights.low = 10;
-    weights.least_height = 0.8f;
-    weights.dropped = 2;
+    CharacterOdds odds;
+    odds.weights = {-16, 20, 0, 1, -20};
+    odds.weights[kOddsOther] = -40;
+    odds.dropped = 2;
     CharacterChoice choice;
-    choose_characters(candidates, with_scores ? scores : std::vector<CandidateScore>{}, weights,
+    choose_characters(candidates, with_scores ? scores : std::vector<CandidateScore>{}, odds, {},
                       choice);
     more = choice.more;
     return {choice.chosen().begin(), choice.chosen().end()};
   }
+  float other = 0;  // similarity to what is no character, above that to the character
   mutable bool more = false;
 };
 
@@ -74,6 +70,42 @@ TEST(CharacterChoice, LowCandidateIsDropped) {
   lattice.add(1, 0, 0, 0.85f);
   lattice.candidates[1].height = 0.3f;
   EXPECT_EQ(lattice.choose(), (std::vector<int>{0}));
+}
+
+// Fails if ink that is more similar to what is no character than to any character is kept.
+TEST(CharacterChoice, WhatIsNoCharacterIsDropped) {
+  Lattice lattice;
+  lattice.add(0, 0, 0, 0.9f);
+  lattice.other = 0.1f;
+  lattice.add(1, 0, 0, 0.9f);
+  EXPECT_EQ(lattice.choose(), (std::vector<int>{0}));
+}
+
+// The literals are those of the header, the density that of a normal distribution in two
+// dimensions.
+TEST(CharacterChoice, InputsOfTheOdds) {
+  CharacterCandidate candidate;
+  candidate.fit = -0.25f;
+  candidate.width = 1.1f;
+  candidate.height = 0.5f;
+  candidate.level = 0.3f;
+  const std::vector<CharacterSize> sizes = {{}, {0.8f, 0.9f, 0.2f, 0.4f, 0.6f}};
+  CandidateScore score{1, 0.8f, 0.3f, 0.9f};
+  const auto inputs = detail::odds_inputs(candidate, score, sizes);
+  // x = 1.5 and y = -1 deviations: (2.25 + 1 + 2 0.6 1.5) / 0.64 = 7.890625, and the logarithm of
+  // 2 pi 0.2 0.4 0.8 is -0.910995.
+  const std::vector<float> expected = {
+      1, 0.8f, 0.2f, -0.25f, 0.08f, 0, 0.2f, 0.3f, -0.5f * 7.890625f + 0.910995f, 0.1f, 0};
+  ASSERT_EQ(inputs.size(), expected.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) EXPECT_NEAR(inputs[i], expected[i], 1e-5f) << i;
+  candidate.height = 1.25f;
+  score.other = 0.5f;
+  const auto others = detail::odds_inputs(candidate, score, {});
+  EXPECT_FLOAT_EQ(others[kOddsLow], 0.0f);
+  EXPECT_NEAR(others[kOddsHigh], 0.1f, 1e-6f);
+  EXPECT_EQ(others[kOddsSize], 0.0f);
+  EXPECT_FLOAT_EQ(others[kOddsOther], -0.15f);
+  EXPECT_NEAR(others[kOddsAboveOther], 0.3f, 1e-6f);
 }
 
 /// A cluster of three segments a, b and c. The candidates are ordered by their last and then by

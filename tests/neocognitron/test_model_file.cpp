@@ -86,6 +86,11 @@ TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
   from.parameters.stages[2].threshold = 0.625f;
   from.normalization = {40.0f, false};
   from.calibration = {-2.5f, 30.0f, 1.25f};
+  from.has_other = true;
+  from.odds.weights = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11};
+  from.odds.dropped = 1.5f;
+  from.sizes.assign(from.names.size() - 1, {0.5f, 0.75f, 0.125f, 0.25f, -0.5f});
+  from.sizes[1].correlation = 0.25f;
   const auto read = read_neocognitron(write(encoded(from)).c_str());
   ASSERT_TRUE(read) << read.error().text;
   EXPECT_EQ(read->planes, from.planes);
@@ -99,6 +104,17 @@ TEST_F(NeocognitronFile, WhatIsWrittenIsRead) {
   EXPECT_EQ(read->calibration.offset, -2.5f);
   EXPECT_EQ(read->calibration.per_margin, 30.0f);
   EXPECT_EQ(read->calibration.per_similarity, 1.25f);
+  EXPECT_TRUE(read->has_other);
+  EXPECT_EQ(read->characters(), from.names.size() - 1);
+  EXPECT_EQ(read->odds.weights, from.odds.weights);
+  EXPECT_EQ(read->odds.dropped, 1.5f);
+  ASSERT_EQ(read->sizes.size(), from.sizes.size());
+  EXPECT_EQ(read->sizes[0].width, 0.5f);
+  EXPECT_EQ(read->sizes[0].height, 0.75f);
+  EXPECT_EQ(read->sizes[0].width_deviation, 0.125f);
+  EXPECT_EQ(read->sizes[0].height_deviation, 0.25f);
+  EXPECT_EQ(read->sizes[0].correlation, -0.5f);
+  EXPECT_EQ(read->sizes[1].correlation, 0.25f);
 }
 
 // Fails when a weight that a file cannot hold is written as another number.
@@ -160,27 +176,66 @@ TEST_F(NeocognitronFile, ADamagedFileTakesNoMemory) {
   EXPECT_EQ(WEXITSTATUS(status), 0) << "memory is taken for " << arrays << " bytes of arrays";
 }
 
-// Fails when a file from before the confidence is refused, or a number out of range is taken.
-TEST_F(NeocognitronFile, TheConfidenceIsOptionalAndInItsRange) {
-  const std::vector<std::uint8_t> whole = encoded(network());
+/// A file with another table.
+template <typename Change>
+std::vector<std::uint8_t> with_table(const std::vector<std::uint8_t>& whole, const Change& change) {
   std::uint32_t table_bytes = 0;
   std::memcpy(&table_bytes, whole.data() + 20, sizeof(table_bytes));
   const std::uint64_t begin = detail::model_arrays_at(table_bytes);
-  // The same file with another table.
-  const auto with = [&](const auto& change) {
-    const std::unique_ptr<file::NeocognitronT> table(
-        flatbuffers::GetRoot<file::Neocognitron>(whole.data() + detail::kModelTableAt)->UnPack());
-    change(*table);
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(file::Neocognitron::Pack(builder, table.get()));
-    const std::uint64_t arrays = whole.size() - begin;
-    std::vector<std::uint8_t> bytes(detail::model_arrays_at(builder.GetSize()));
-    detail::write_model_header(detail::kNeocognitronKind, builder.GetBufferPointer(),
-                               builder.GetSize(), arrays, XXH64(whole.data() + begin, arrays, 0),
-                               bytes.data());
-    bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end());
-    return bytes;
-  };
+  const std::unique_ptr<file::NeocognitronT> table(
+      flatbuffers::GetRoot<file::Neocognitron>(whole.data() + detail::kModelTableAt)->UnPack());
+  change(*table);
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(file::Neocognitron::Pack(builder, table.get()));
+  const std::uint64_t arrays = whole.size() - begin;
+  std::vector<std::uint8_t> bytes(detail::model_arrays_at(builder.GetSize()));
+  detail::write_model_header(detail::kNeocognitronKind, builder.GetBufferPointer(),
+                             builder.GetSize(), arrays, XXH64(whole.data() + begin, arrays, 0),
+                             bytes.data());
+  bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end());
+  return bytes;
+}
+
+// Fails when a file from before the choice is refused, or numbers that do not fit are taken.
+TEST_F(NeocognitronFile, TheChoiceIsOptionalAndInItsRange) {
+  TrainedNeocognitron from = network();
+  from.has_other = true;
+  from.sizes.assign(from.names.size() - 1, {});
+  const std::vector<std::uint8_t> whole = encoded(from);
+  const auto read = read_neocognitron(write(with_table(whole, [](file::NeocognitronT& table) {
+                                        table.other = false;
+                                        table.odds.reset();
+                                        table.sizes.clear();
+                                      })).c_str());
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_FALSE(read->has_other);
+  EXPECT_EQ(read->odds.weights, CharacterOdds{}.weights);
+  EXPECT_TRUE(read->sizes.empty());
+  const auto error = [&](const auto& change) { return error_of(with_table(whole, change)); };
+  EXPECT_EQ(error([](file::NeocognitronT& table) { table.odds->weights.pop_back(); }),
+            "neocognitron model \"\": there must be 11 weights of the odds");
+  EXPECT_EQ(error([](file::NeocognitronT& table) { table.odds->weights[3] = std::nanf(""); }),
+            "neocognitron model \"\": weight 3 of the odds is nan; it must be -10000 to 10000");
+  EXPECT_EQ(error([](file::NeocognitronT& table) { table.odds->dropped = -1; }),
+            "neocognitron model \"\": what dropped ink costs is -1; it must be 0 to 10000");
+  EXPECT_EQ(error([](file::NeocognitronT& table) { table.sizes.pop_back(); }),
+            "neocognitron model \"\": it has " + std::to_string(from.sizes.size() - 1) +
+                " sizes for " + std::to_string(from.sizes.size()) + " classes of characters");
+  EXPECT_NE(error([](file::NeocognitronT& table) {
+              table.sizes[1]->width_deviation = 0;
+            }).find("class 1: the size of its characters is"),
+            std::string::npos);
+  from.sizes.pop_back();
+  EXPECT_FALSE(encode_neocognitron(from, ""));
+  from.sizes.clear();
+  from.odds.weights[0] = std::nanf("");
+  EXPECT_FALSE(encode_neocognitron(from, ""));
+}
+
+// Fails when a file from before the confidence is refused, or a number out of range is taken.
+TEST_F(NeocognitronFile, TheConfidenceIsOptionalAndInItsRange) {
+  const std::vector<std::uint8_t> whole = encoded(network());
+  const auto with = [&](const auto& change) { return with_table(whole, change); };
   const auto read = read_neocognitron(
       write(with([](file::NeocognitronT& table) { table.confidence.reset(); })).c_str());
   ASSERT_TRUE(read) << read.error().text;

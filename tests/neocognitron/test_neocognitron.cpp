@@ -175,6 +175,42 @@ TEST_P(NeocognitronConformance, ScoresAreThoseOfTheEquations) {
   }
 }
 
+// Fails when what is no character is an answer, when its scores are shown, or when the margin and
+// the confidence do not count it. The same cells without the class are known to be right.
+TEST_P(NeocognitronConformance, WhatIsNoCharacterIsNoAnswer) {
+  const LabeledImages images = shapes(10, 77);
+  const FrameBuffer frame = mosaic(images, 5, PixelFormat::kGray8, false);
+  NeocognitronConfig config = tiles(frame.frame().size);
+  const Read plain = read(config, frame);
+  TrainedNeocognitron network = *network_;  // class 4 is what is no character
+  network.has_other = true;
+  const std::string path = folder_ / "other.ocellus";
+  write_model(network, path);
+  ASSERT_TRUE(config.model.assign(path.c_str()));
+  const Read read = this->read(config, frame);
+  ASSERT_EQ(read.record.count, 10);
+  ASSERT_EQ(read.scores.size(), 4u * kMaxCharacters);
+  for (std::size_t i = 0; i < 10; ++i) {
+    SCOPED_TRACE("image " + std::to_string(i));
+    const float* const scores = plain.scores.data() + 5 * i;
+    const auto best = std::max_element(scores, scores + 4);
+    float second = scores[4];
+    for (int c = 0; c < 4; ++c) {
+      EXPECT_EQ(read.scores[4 * i + static_cast<std::size_t>(c)], scores[c]);
+      if (scores + c != best) second = std::max(second, scores[c]);
+    }
+    EXPECT_EQ(read.record.label[i], best - scores);
+    EXPECT_EQ(read.record.similarity[i], *best);
+    EXPECT_FLOAT_EQ(read.record.margin[i], *best - second);
+    EXPECT_NEAR(read.record.confidence[i], network.calibration.confidence(*best - second, *best),
+                1e-5f);
+    EXPECT_EQ(read.record.margin[i] < 0.0f, images.labels[i] == 4);
+  }
+  const auto info = must(Neocognitron::read_model_info(path.c_str()));
+  EXPECT_EQ(info.classes, 4);
+  EXPECT_TRUE(info.has_other);
+}
+
 // Fails when a model whose classes are read from the largest cell interpolates, or does not keep
 // that in its file.
 TEST_P(NeocognitronConformance, TheLargestCellCanDecide) {

@@ -137,9 +137,11 @@ Figures read(const char* what, const std::vector<DigitFrame>& frames,
     for (const std::size_t i : found[f].boxes) with_boxes += digit(scores[i].best);
     std::vector<CandidateScore> candidate_scores;
     for (const std::size_t i : found[f].images)
-      candidate_scores.push_back({scores[i].similarity, scores[i].margin});
+      candidate_scores.push_back(
+          {scores[i].best, scores[i].similarity, scores[i].margin, scores[i].other});
     CharacterChoice choice;
-    detail::choose_characters(found[f].candidates, candidate_scores, {}, choice);
+    detail::choose_characters(found[f].candidates, candidate_scores, network.odds, network.sizes,
+                              choice);
     std::string whole;
     for (const int c : choice.chosen())
       whole += digit(scores[found[f].images[static_cast<std::size_t>(c)]].best);

@@ -33,6 +33,54 @@ TEST(Training, ShapesAreLearnedFromFewImages) {
   EXPECT_GE(right, 95);
 }
 
+// Fails when the class of what is no character is not the last one, when it is an answer, or when
+// it is lost by a network that learns more.
+TEST(Training, WhatIsNoCharacterIsAClassOfItsOwn) {
+  LabeledImages images = shapes(50, 1);
+  images.names = {"ring", "none", "T", "L", "roof"};
+  NeocognitronTraining training = small_training();
+  training.other = "none";
+  const auto trained = train_neocognitron(images, training);
+  const TrainedNeocognitron& network = must(trained);
+  EXPECT_EQ(network.names, (std::vector<std::string>{"ring", "T", "L", "roof", "none"}));
+  EXPECT_TRUE(network.has_other);
+  EXPECT_EQ(network.characters(), 4u);
+  EXPECT_TRUE(std::is_sorted(network.labels.begin(), network.labels.end()));
+  const auto count_right = [](const TrainedNeocognitron& of) {
+    LabeledImages others = shapes(100, 2);
+    others.names = {"ring", "none", "T", "L", "roof"};
+    const std::vector<int> classes = classes_of(of, others);
+    const auto scores = recognize(of, others);
+    int right = 0;
+    for (std::size_t i = 0; i < others.count(); ++i) {
+      const CharacterScores score = must(scores)[i];
+      const bool other = others.labels[i] == 1;
+      EXPECT_LT(score.best, static_cast<int>(of.characters()));
+      right += other ? score.lead() < 0.0f : score.lead() > 0.0f && score.best == classes[i];
+    }
+    return right;
+  };
+  EXPECT_GE(count_right(network), 95);
+
+  // A new class begins before that of what is no character.
+  LabeledImages more = with_labels(shapes(60, 3), [](int label) { return label == 0; });
+  for (std::size_t i = 0; i < more.ink.size(); i += 2) more.ink[i] = 0;  // columns
+  more.names = {"columns"};
+  NeocognitronTraining extension = small_training();
+  extension.margin = 0.0f;
+  const auto extended = extend_neocognitron(network, more, extension);
+  EXPECT_EQ(must(extended).names,
+            (std::vector<std::string>{"ring", "T", "L", "roof", "columns", "none"}));
+  EXPECT_TRUE(must(extended).has_other);
+  EXPECT_GE(count_right(must(extended)), 90);
+  EXPECT_TRUE(encode_neocognitron(must(extended), ""));
+
+  training.other = "ink";
+  const auto refused = train_neocognitron(images, training);
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().text, "training: there is no class \"ink\", which `other` names");
+}
+
 // (4): with a / b as the weights, b is 1.
 TEST(Training, WeightsAreDividedByTheirLength) {
   const auto trained = train_neocognitron(shapes(25, 3), small_training());

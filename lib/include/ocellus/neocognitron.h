@@ -92,10 +92,12 @@ struct NeocognitronRecord {
   std::int32_t count = 0;  ///< characters, 0 to kMaxCharacters
   /// The frame has more characters than `max_characters`, or more ink than the lists hold.
   bool truncated = false;
-  std::array<std::int32_t, kMaxCharacters> label{};   ///< class of the model; -1: empty tile
-  std::array<float, kMaxCharacters> confidence{};     ///< 0 to 1
-  std::array<float, kMaxCharacters> similarity{};     ///< of the class, 0 to 1
-  std::array<float, kMaxCharacters> margin{};         ///< over the second class
+  std::array<std::int32_t, kMaxCharacters> label{};  ///< class of the model; -1: empty tile
+  std::array<float, kMaxCharacters> confidence{};    ///< 0 to 1
+  std::array<float, kMaxCharacters> similarity{};    ///< of the class, 0 to 1
+  /// Over the second class. Below 0: the model has learned what is no character, and that is more
+  /// similar.
+  std::array<float, kMaxCharacters> margin{};
   std::array<std::int32_t, kMaxCharacters> x{};       ///< left edge of the box in pixels
   std::array<std::int32_t, kMaxCharacters> y{};       ///< upper edge
   std::array<std::int32_t, kMaxCharacters> width{};   ///< pixels
@@ -107,14 +109,16 @@ struct NeocognitronRecord {
 
 /// A model in words and numbers.
 struct CharacterModelInfo {
-  int classes = 0;
+  int classes = 0;                                     ///< of characters
+  bool has_other = false;                              ///< it has learned what is no character, too
   std::array<Text<32>, kMaxCharacterClasses> names{};  ///< of the classes
   std::array<int, kNeocognitronStages> planes{};       ///< of US1 to US4
   Text<256> note{};                                    ///< where the model comes from
 };
 
 /// Planes of the result: "scores", kMaxCharacters rows of floats, one row for a character and one
-/// column for a class: the similarity to the class, 0 to 1. Rows behind the last character are 0.
+/// column for a class of characters: the similarity to the class, 0 to 1. Rows behind the last
+/// character are 0.
 class Neocognitron : public Operator<Neocognitron, NeocognitronConfig, NeocognitronRecord> {
  public:
   /// Reads the model. Errors: InvalidArgument (empty name), IoError, CorruptFile.

@@ -98,6 +98,42 @@ struct ConfidenceCalibration {
   }
 };
 
+/// What speaks for ink to be a character. Lengths are in heights of the characters of its line.
+enum OddsInput {
+  kOddsBias,        ///< 1
+  kOddsSimilarity,  ///< to the best class of characters, 0 to 1
+  kOddsMargin,      ///< over the second one, at most 0.2
+  kOddsFit,         ///< of its shape: 0 is best, cuts through ink and odd widths are below
+  kOddsLow,         ///< by how much its height is below 0.58
+  kOddsHigh,        ///< by how much its height is above 1.15
+  kOddsWide,        ///< by how much its width is above 0.9
+  kOddsLevel,       ///< distance of its middle from the middle of the line
+  kOddsSize,   ///< logarithm of the likelihood of its width and height; 0 without CharacterSize
+  kOddsOther,  ///< similarity to what is no character minus kOddsSimilarity, -0.15 to 0.15
+  kOddsAboveOther,  ///< by how much kOddsOther is below 0
+};
+inline constexpr int kOddsInputs = 11;
+
+/// The logarithm of the odds that ink is a character: a weighted sum. It decides which pieces of
+/// ink that may overlap are read. Training fits the weights to frames whose characters are known.
+/// The defaults come from strips of handwritten amounts.
+struct CharacterOdds {
+  /// By OddsInput, -1e4 to 1e4 each.
+  std::array<float, kOddsInputs> weights{-2.4f, 5.5f, 8.3f, 1.1f, -8.1f};
+  /// What ink costs that belongs to no character, 0 to 1e4, in logarithms of probability.
+  float dropped = 3.6f;
+};
+
+/// Width and height of the characters of a class, as a normal distribution, in heights of the
+/// characters of a line.
+struct CharacterSize {
+  float width = 0.6f;
+  float height = 1.0f;
+  float width_deviation = 0.2f;   ///< 0.01 to 10
+  float height_deviation = 0.1f;  ///< 0.01 to 10
+  float correlation = 0.0f;       ///< -0.99 to 0.99
+};
+
 /// Returns nothing if all parameters are in their ranges. Errors: InvalidArgument, with the name of
 /// the parameter, its value and its range.
 Expected<void> check_parameters(const NeocognitronParameters& parameters) noexcept;

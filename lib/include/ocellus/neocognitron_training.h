@@ -112,6 +112,9 @@ struct NeocognitronTraining {
   /// them. It makes at most four of each image on average. 0: the confidence keeps its default. 0
   /// to 1e6
   int calibration_copies = 2000;
+  /// Name of the class of images that are no characters: parts of characters, two characters,
+  /// marks, texture. Empty: there is none. A network that learns more keeps the class that it has.
+  std::string other{};
   /// Called from time to time by the thread that trains. False: stop.
   std::function<bool(const char* what, double share)> progress{};
   /// Called at the end of each stage, in stage 4 after each `checkpoint_images` images, and when
@@ -126,6 +129,7 @@ struct TrainedNeocognitron {
   NeocognitronParameters parameters{};
   PatchNormalization normalization{};
   std::vector<std::string> names{};               ///< of the classes
+  bool has_other = false;                         ///< the last class is what is no character
   std::array<int, kNeocognitronStages> planes{};  ///< 16, K2, K3, K4
   /// a(v, kappa, k) / b(k) of each S-layer at [(v * planes below + kappa) * planes + k], rounded to
   /// binary16
@@ -133,6 +137,11 @@ struct TrainedNeocognitron {
   std::vector<std::uint16_t> labels{};  ///< class of each reference, in ascending order
   std::vector<float> lengths{};         ///< b(k) of each reference before the division
   ConfidenceCalibration calibration{};
+  CharacterOdds odds{};
+  std::vector<CharacterSize> sizes{};  ///< of each class of characters; empty: unknown
+
+  /// Classes of characters.
+  std::size_t characters() const noexcept { return names.size() - (has_other ? 1 : 0); }
 };
 
 /// Errors: InvalidArgument (a parameter, or images, labels and the state to resume that do not
@@ -160,6 +169,8 @@ Expected<TrainedNeocognitron> extend_neocognitron(const TrainedNeocognitron& net
 Expected<std::size_t> add_digit_styles(LabeledImages& images, double share,
                                        std::uint64_t seed) noexcept;
 
+inline constexpr int kNoClass = -1;
+
 /// A character in a frame.
 struct LabeledBox {
   Rect box{};
@@ -170,16 +181,21 @@ struct LabeledBox {
 /// network learns the hands of its user. Each one is added as the layout `boxes` of the operator
 /// cuts it. Where the layout `find` has a candidate in nearly the same place, that is added, too.
 /// Characters larger than the images are reduced. A box without ink adds nothing. Returns how many
-/// images were added. Errors: InvalidArgument (a frame that is not gray of 8 bits in host memory,
-/// the size of the images, boxes).
+/// images were added. With `other`, the candidates that share less than half of their area with
+/// every box are added with this label: they are no characters. Errors: InvalidArgument (a frame
+/// that is not gray of 8 bits in host memory, the size of the images, boxes).
 Expected<std::size_t> add_characters(const Frame& frame, std::span<const LabeledBox> boxes,
-                                     LabeledImages& images) noexcept;
+                                     LabeledImages& images, int other = kNoClass) noexcept;
 
 /// What a network says of an image.
 struct CharacterScores {
-  int best = -1;            ///< class; -1: no ink
+  int best = -1;            ///< class of characters; -1: no ink
   float similarity = 0.0f;  ///< of the best class, 0 to 1
-  float margin = 0.0f;      ///< over the second best class
+  float margin = 0.0f;      ///< over the second best class of characters
+  float other = 0.0f;       ///< similarity to what is no character
+
+  /// Over everything else: below 0 if the image is no character.
+  float lead() const noexcept { return margin < similarity - other ? margin : similarity - other; }
 };
 
 /// Recognizes all images. Errors: InvalidArgument (images), Unsupported (stopped by `progress`),
@@ -187,8 +203,6 @@ struct CharacterScores {
 Expected<std::vector<CharacterScores>> recognize(
     const TrainedNeocognitron& network, const LabeledImages& images, int threads = 0,
     const std::function<bool(const char* what, double share)>& progress = {}) noexcept;
-
-inline constexpr int kNoClass = -1;
 
 /// The class of each image in the network, by the names; kNoClass if the network does not have it.
 std::vector<int> classes_of(const TrainedNeocognitron& network,
@@ -200,6 +214,28 @@ std::vector<int> classes_of(const TrainedNeocognitron& network,
 Expected<ConfidenceCalibration> fit_confidence(const std::vector<CharacterScores>& scores,
                                                const std::vector<int>& classes,
                                                const ConfidenceCalibration& prior = {}) noexcept;
+
+/// A frame whose characters are known, from left to right. `label`: class of the network.
+struct LabeledFrame {
+  Frame frame{};
+  std::vector<LabeledBox> boxes{};
+};
+
+/// How well characters are chosen.
+struct ChoiceFit {
+  std::size_t characters = 0;  ///< candidates that are characters
+  std::size_t others = 0;      ///< candidates that are not
+  std::size_t frames = 0;
+  int strings = 0;  ///< frames all of whose characters are read
+};
+
+/// Fits the choice among candidates (`odds` and `sizes` of the network) to frames that the network
+/// did not learn. Errors: InvalidArgument (frames or boxes as in `add_characters`, labels, no
+/// candidates of both kinds), Unsupported (stopped by `progress`), System (a thread that does not
+/// start).
+Expected<ChoiceFit> fit_choice(
+    TrainedNeocognitron& network, std::span<const LabeledFrame> frames, int threads = 0,
+    const std::function<bool(const char* what, double share)>& progress = {}) noexcept;
 
 /// The bytes of a model file, for the operator and for `read_neocognitron`. `note` tells readers
 /// where the model comes from. Errors: InvalidArgument (arrays or names that do not fit).
