@@ -94,7 +94,7 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       file::CreateNeocognitronConfidence(builder, network.calibration.offset,
                                          network.calibration.per_margin,
                                          network.calibration.per_similarity),
-      parameters.interpolate));
+      parameters.interpolate, static_cast<std::uint8_t>(parameters.reference_side)));
 
   const std::uint32_t length = builder.GetSize();
   const std::uint64_t begin = model_arrays_at(length);
