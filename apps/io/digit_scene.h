@@ -22,8 +22,9 @@ struct DigitImages {
 };
 
 /// Draws `count` digits from strokes. Class, width, slant, thickness and the positions of the
-/// strokes' points vary with the seed. Equal seeds give equal images on every machine.
-DigitImages draw_digits(std::size_t count, unsigned seed);
+/// strokes' points vary with the seed. Equal seeds give equal images on every machine. `rare`: the
+/// share, 0 to 1, of styles that are common in some countries only, such as ticked fives.
+DigitImages draw_digits(std::size_t count, unsigned seed, double rare = 0);
 
 /// What varies from frame to frame is drawn from the seed and the number of the frame.
 struct DigitSceneConfig {

@@ -496,6 +496,10 @@ void add_learning_options(CLI::App& command, TrainOptions& options) {
             "Similarity of a class: to vectors between two of its references, or to the "
             "nearest reference")
       ->check(CLI::IsMember({"interpolate", "largest"}));
+  add_value(command, "--reference-side", training.parameters.reference_side,
+            "Places along x and y at which a character is compared with the references: 1, its "
+            "center of mass, or 5, which takes 25 times as long")
+      ->check(CLI::IsMember({1, 5}));
   command.add_flag("--keep-slant", options.keep_slant, "Do not remove the slant of characters");
   add_value(command, "--margin", training.margin,
             "An image that wins by less becomes a reference, -0.5 to 0.5; with --from the "
@@ -548,7 +552,7 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
     check_options(*command,
                   {{!options->from.empty(),
                     {"--planes", "--feature-images", "--learning-thresholds", "--thresholds",
-                     "--kill-losers", "--read-out", "--extent", "--keep-slant"},
+                     "--kill-losers", "--read-out", "--reference-side", "--extent", "--keep-slant"},
                     "the model of --from has learned stages 1 to 3"},
                    {!options->frames.empty(),
                     {"--images", "--labels", "--class-names", "--ink", "--validation"},

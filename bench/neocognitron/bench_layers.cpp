@@ -68,6 +68,8 @@ LayerBenchCase make_case(const DigitsBenchOptions& o, const std::string& model) 
   LayerBenchCase made;
   made.model = model;
   made.network = take(read_neocognitron(model.c_str()), "model");
+  // The network of the paper reads all positions of US4.
+  made.network.parameters.reference_side = detail::kSimpleSides[3].out;
   if (!o.planes.empty())
     made.network =
         take(paper::with_planes(made.network, {o.planes[0], o.planes[1], o.planes[2]}), "--planes");
@@ -287,12 +289,9 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
       table.made = make_case(o, model);
       measure_on_host(o, table, step);
       if (!on_device) continue;
-      std::unique_ptr<MemoryModel> changed;
+      const MemoryModel changed(table.made.network);
       LayerBenchCase made = table.made;
-      if (!o.planes.empty()) {
-        changed = std::make_unique<MemoryModel>(made.network);
-        made.model = changed->path();
-      }
+      made.model = changed.path();
       for (LayerColumn& column : device_layer_columns(o, engine, made, step))
         table.columns.push_back(std::move(column));
     }

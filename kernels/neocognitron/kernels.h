@@ -182,6 +182,7 @@ struct ReadoutArguments {
   CandidateArrays candidates;
   const DeviceClass* classes;
   int class_count;
+  int positions;           ///< of US4
   int stride;              ///< similarities of a position
   std::uint8_t* complete;  ///< for each candidate; may be null
 };

@@ -144,11 +144,13 @@ class NetworkOperator : public CudaOperator {
       OCELLUS_TRY(launch(cuda, stream, complex_kernel(complex.planes), grid(blocks),
                          dim3(kComplexThreads), 0, complex, true));
     }
-    const ReadoutArguments readout{.candidates = candidates_,
-                                   .classes = classes_,
-                                   .class_count = table().classes,
-                                   .stride = stride(3),
-                                   .complete = complete};
+    const ReadoutArguments readout{
+        .candidates = candidates_,
+        .classes = classes_,
+        .class_count = table().classes,
+        .positions = static_cast<int>(squared(simple_windows_[3].sides.out)),
+        .stride = stride(3),
+        .complete = complete};
     return launch(cuda, stream, kReadoutKernel, grid(static_cast<unsigned>(table().classes)),
                   dim3(kReadoutThreads), 0, readout, true);
   }

@@ -6,8 +6,6 @@
 namespace ocellus::cuda {
 namespace {
 
-constexpr int kPositions = detail::kSimpleSides[3].out * detail::kSimpleSides[3].out;
-
 struct Larger {
   __device__ float operator()(float a, float b) const { return fmaxf(a, b); }
 };
@@ -23,7 +21,7 @@ __device__ void read_class(const ReadoutArguments& a, int candidate) {
   const int warp = thread / kWarp;
   const float* const similarities =
       a.candidates.simple + candidate * a.candidates.simple_stride + own.first;
-  const int pairs = kPositions * own.count;  // of a position and a reference
+  const int pairs = a.positions * own.count;  // of a position and a reference
   const auto similarity = [&](int pair) {
     return similarities[pair / own.count * a.stride + pair % own.count];
   };

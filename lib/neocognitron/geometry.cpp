@@ -36,6 +36,12 @@ Expected<void> check_parameters(const NeocognitronParameters& parameters) noexce
     check("surround", l, stage.surround, 0.0f, 4.0f);
     check("surround_radius", l, stage.surround_radius, stage.c_radius, 10.0f);
   }
+  const int side = parameters.reference_side;
+  const int most = detail::kSimpleSides[3].out;
+  if (result && side != 1 && side != most) {
+    result = detail::invalid_argument("neocognitron: reference_side is %d; it must be 1 or %d",
+                                      side, most);
+  }
   return result;
 }
 
@@ -112,6 +118,7 @@ CellWindow simple_window(const NeocognitronParameters& parameters, int stage) no
   const auto index = static_cast<std::size_t>(stage);
   CellWindow window;
   window.sides = kSimpleSides[index];
+  if (stage == kNeocognitronStages - 1) window.sides.out = parameters.reference_side;
   add_ring(window, 0.0, static_cast<double>(parameters.stages[index].s_radius));
   const double sum = weigh(window, parameters.stages[index].s_decay);
   for (int i = 0; i < window.taps; ++i) {

@@ -24,6 +24,7 @@ constexpr std::size_t squared(int side) noexcept {
 }
 
 inline constexpr LayerSides kContrastSides{65, 71, 1};
+/// US4 has as many cells at most: NeocognitronParameters::reference_side.
 inline constexpr std::array<LayerSides, kNeocognitronStages> kSimpleSides{
     {{71, 68, 1}, {37, 38, 1}, {21, 22, 1}, {13, 5, 1}}};
 inline constexpr std::array<LayerSides, kNeocognitronStages - 1> kComplexSides{

@@ -68,6 +68,7 @@ Expected<void> parse_parameters(const file::Neocognitron& from, NeocognitronTabl
   parameters.contrast_radius = from.contrast_radius();
   parameters.contrast_threshold = from.contrast_threshold();
   parameters.interpolate = from.interpolate();
+  parameters.reference_side = from.reference_side();
   parameters.gain = from.gain();
   const auto* const stages = from.stages();
   if (stages == nullptr || stages->size() != kNeocognitronStages)

@@ -82,6 +82,7 @@ float class_similarity(const ClassReferences& references, const float* similarit
 
 void ReferenceClasses::layout(const NeocognitronTable& table, LayoutBuilder& memory) noexcept {
   count_ = table.classes;
+  positions_ = table.parameters.reference_side * table.parameters.reference_side;
   int first = 0;
   for (int c = 0; c < count_; ++c) {
     Class& own = classes_[static_cast<std::size_t>(c)];
@@ -100,7 +101,7 @@ void ReferenceClasses::layout(const NeocognitronTable& table, LayoutBuilder& mem
 
 void ReferenceClasses::score(const float* similarities, int stride, float* scores) const noexcept {
   std::fill_n(scores, count_, 0.0f);
-  for (int p = 0; p < kReferencePositions; ++p) {
+  for (int p = 0; p < positions_; ++p) {
     const float* const at = similarities + p * stride;
     for (int c = 0; c < count_; ++c)
       scores[c] = class_similarity(references(c), at + first(c), scores[c]);

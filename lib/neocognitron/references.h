@@ -66,6 +66,7 @@ class ReferenceClasses {
     float* smallest = nullptr;
   };
   int count_ = 0;
+  int positions_ = 0;  // of US4
   std::array<Class, kMaxCharacterClasses> classes_{};
 };
 

@@ -111,7 +111,8 @@ Expected<std::vector<std::uint8_t>> encode_neocognitron(const TrainedNeocognitro
       file::CreateNeocognitronConfidence(builder, network.calibration.offset,
                                          network.calibration.per_margin,
                                          network.calibration.per_similarity),
-      parameters.interpolate, network.has_other,
+      parameters.interpolate, static_cast<std::uint8_t>(parameters.reference_side),
+      network.has_other,
       file::CreateNeocognitronOdds(
           builder, builder.CreateVector(network.odds.weights.data(), network.odds.weights.size()),
           network.odds.dropped),

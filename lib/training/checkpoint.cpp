@@ -58,6 +58,8 @@ void add_parameters(Hash& hash, const NeocognitronParameters& parameters,
                     const PatchNormalization& normalization) {
   hash.add(parameters.center_sigma, parameters.surround_sigma, parameters.contrast_radius,
            parameters.contrast_threshold, parameters.gain, parameters.interpolate);
+  // Older states, which have no number for it, have the largest side.
+  if (parameters.reference_side != kSimpleSides[3].out) hash.add(parameters.reference_side);
   for (const NeocognitronStage& stage : parameters.stages) {
     hash.add(stage.threshold, stage.s_radius, stage.s_decay, stage.c_radius, stage.c_decay,
              stage.surround, stage.surround_radius);

@@ -81,16 +81,18 @@ std::vector<CharacterScores> recognize_all(
   const auto rooms = network.rooms(team.threads());
   const int stride = last.layer().stride();
   std::vector<CharacterScores> out(which.size());
+  const std::size_t positions = squared(last.window().sides.out);
   struct LastRoom {
-    std::array<float, kReferencePositions> v{};
+    std::vector<float> v;
     AlignedFloats similarities;
     StoredCells cells;
     std::vector<float> scores;
   };
   std::vector<LastRoom> last_rooms(static_cast<std::size_t>(team.threads()));
   for (LastRoom& room : last_rooms) {
+    room.v.resize(positions);
     room.similarities =
-        AlignedFloats(kReferencePositions * static_cast<std::size_t>(stride) + kPlaneAlignment);
+        AlignedFloats(positions * static_cast<std::size_t>(stride) + kPlaneAlignment);
   }
   // In parts, so that `progress` is called by this thread.
   constexpr std::size_t kPart = 512;

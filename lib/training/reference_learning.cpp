@@ -108,6 +108,7 @@ ReferenceTrainer::ReferenceTrainer(const CellWindow& window, int in_planes, int 
       classes_(static_cast<std::size_t>(classes), ClassProducts(interpolate)) {}
 
 void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
+  const int side = window_->sides.out;
   std::vector<SimpleInput> room(static_cast<std::size_t>(window_->taps) *
                                 static_cast<std::size_t>(in_planes_));
   // Room for the planes that the group may add, up to whole blocks.
@@ -115,15 +116,15 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
   const int needed = static_cast<int>((bank_.blocks() + 1) * kWeightBlock);
   if (image.room < needed) {
     image.room = 2 * needed;
-    image.similarities = AlignedFloats(static_cast<std::size_t>(image.room) *
-                                       static_cast<std::size_t>(kReferencePositions));
+    image.similarities = AlignedFloats(static_cast<std::size_t>(image.room) * squared(side));
   }
   const ActiveCells view = cells.view();
+  image.inputs.resize(squared(side));
+  image.v.resize(squared(side));
   input_strengths(*window_, view, image.v.data());
-  for (int q = 0; q < kReferencePositions; ++q) {
+  for (int q = 0; q < positions(); ++q) {
     const auto index = static_cast<std::size_t>(q);
-    const int count =
-        simple_inputs(*window_, view, q % kReferenceSide, q / kReferenceSide, room.data());
+    const int count = simple_inputs(*window_, view, q % side, q / side, room.data());
     image.inputs[index].assign(room.begin(), room.begin() + count);
   }
   for (std::size_t block = 0; block < bank_.blocks(); ++block) compare_block(image, block);
@@ -131,7 +132,7 @@ void ReferenceTrainer::read(Image& image, StoredCells& cells) const {
 
 void ReferenceTrainer::compare_block(Image& image, std::size_t block) const {
   // All positions need the weights of a block before the next one comes into the cache.
-  for (int q = 0; q < kReferencePositions; ++q) {
+  for (int q = 0; q < positions(); ++q) {
     const auto index = static_cast<std::size_t>(q);
     float* const e = &image.at(q, static_cast<int>(block * kWeightBlock));
     bank_.excite_block(block, image.inputs[index], e);
@@ -146,14 +147,14 @@ float ReferenceTrainer::compare(const Image& image, int plane, int position) con
 }
 
 void ReferenceTrainer::compare(Image& image, int plane) const {
-  for (int q = 0; q < kReferencePositions; ++q) image.at(q, plane) = compare(image, plane, q);
+  for (int q = 0; q < positions(); ++q) image.at(q, plane) = compare(image, plane, q);
 }
 
 void ReferenceTrainer::score(Image& image) const {
   std::vector<float>& best = image.scores.similarity;
   best.assign(classes_.size(), 0.0f);
   std::vector<float> own;
-  for (int q = 0; q < kReferencePositions; ++q) {
+  for (int q = 0; q < positions(); ++q) {
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       own.clear();
       for (const int k : classes_[c].members()) own.push_back(image.at(q, k));
@@ -202,11 +203,12 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
   update(image);
   ClassProducts& products = classes_[label];
   const bool sure = lead_of(image.scores, label) >= learning.margin;
-  constexpr int kCenter = kReferencePositions / 2;
-  if (!sure && bank_.planes() < learning.references && image.v[kCenter] > 0.0f) {
+  const int center = positions() / 2;
+  const auto at_center = static_cast<std::size_t>(center);
+  if (!sure && bank_.planes() < learning.references && image.v[at_center] > 0.0f) {
     const int plane = bank_.planes();
-    const std::vector<double> raw = raw_sums(image, kCenter, products);
-    bank_.add(image.inputs[kCenter]);
+    const std::vector<double> raw = raw_sums(image, center, products);
+    bank_.add(image.inputs[at_center]);
     labels_.push_back(label);
     products.add(plane, raw, bank_);
     note_change(plane);
@@ -216,7 +218,7 @@ void ReferenceTrainer::learn_image(Image& image, std::uint16_t label,
   int plane = 0;
   int position = -1;
   float most = 0.0f;
-  for (int q = 0; q < kReferencePositions; ++q) {
+  for (int q = 0; q < positions(); ++q) {
     for (const int k : products.members()) {
       if (image.at(q, k) <= most) continue;
       most = image.at(q, k);
@@ -299,7 +301,7 @@ ReferenceTrainer::Nearest ReferenceTrainer::nearest(const Image& image,
   const std::vector<int>& members = products.members();
   Nearest found;
   float squared = 0.0f;
-  for (int q = 0; q < kReferencePositions; ++q) {
+  for (int q = 0; q < positions(); ++q) {
     for (std::size_t i = 0; i < n; ++i) {
       const float si = image.at(q, members[i]);
       if (si <= 0.0f) continue;

@@ -15,9 +15,6 @@
 
 namespace ocellus::detail {
 
-/// Cells of a plane of US4.
-inline constexpr int kReferenceSide = kSimpleSides[3].out;
-
 /// The references of a class while they learn: what ClassReferences refers to.
 class ClassProducts {
  public:
@@ -83,7 +80,8 @@ struct TuningRun {
 
 class ReferenceTrainer {
  public:
-  /// `interpolate`: see NeocognitronParameters. `window` and `team` must outlive the object.
+  /// `window`: of US4. `interpolate`: see NeocognitronParameters. `window` and `team` must outlive
+  /// the object.
   ReferenceTrainer(const CellWindow& window, int in_planes, int classes, bool interpolate,
                    ThreadTeam& team);
 
@@ -118,8 +116,8 @@ class ReferenceTrainer {
  private:
   /// An image and its similarities to the references.
   struct Image {
-    std::array<std::vector<SimpleInput>, kReferencePositions> inputs;
-    std::array<float, kReferencePositions> v{};
+    std::vector<std::vector<SimpleInput>> inputs;  // of each position
+    std::vector<float> v;
     AlignedFloats similarities;  // [position * room + plane]
     int room = 0;
     ClassScores scores;
@@ -171,6 +169,8 @@ class ReferenceTrainer {
   Nearest nearest(const Image& image, const ClassProducts& products) const;
   void tune_image(Image& image, std::uint16_t label, const TuningRun& run, double rate);
   void restore_lengths();
+
+  int positions() const noexcept { return window_->sides.out * window_->sides.out; }
 
   const CellWindow* window_;
   ThreadTeam* team_;

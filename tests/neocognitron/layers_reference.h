@@ -191,7 +191,7 @@ inline CellsD complex_reference(const CellsD& in, int side,
 inline CellsD similarity_reference(const CellsD& in, const NeocognitronParameters& parameters,
                                    const WeightsD& weights) {
   const NeocognitronStage& constants = parameters.stages[3];
-  CellsD out(5, weights.planes);
+  CellsD out(parameters.reference_side, weights.planes);
   for (int y = 0; y < out.side; ++y)
     for (int x = 0; x < out.side; ++x) {
       const auto inputs =

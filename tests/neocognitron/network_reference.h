@@ -22,7 +22,7 @@ class NetworkReference {
       below = network.planes[l];
     }
     // The products of references, sum of a a / c.
-    const auto inputs = inputs_near(13, 5, 1, 2, 2, static_cast<double>(stage(3).s_radius));
+    const auto inputs = inputs_near(13, 1, 1, 0, 0, static_cast<double>(stage(3).s_radius));
     const auto c = decay_weights(inputs, static_cast<double>(stage(3).s_decay));
     const std::size_t n = network.labels.size();
     products_.assign(n * n, 0.0);

@@ -249,17 +249,22 @@ TEST_P(Layers, Complex) {
 }
 
 TEST_P(Layers, Similarities) {
-  const CellWindow window = detail::simple_window(parameters_, 3);
-  for (const int planes : {1, 10, 150}) {
-    const OwnedCells in = random_cells(13, 21, 0.2, random_);
-    const RandomWeights weights(window, 21, planes, parameters_, 3, random_);
-    const auto stride = static_cast<std::size_t>(weights.layer.stride());
-    const std::unique_ptr<float, void (*)(void*)> out(
-        static_cast<float*>(std::aligned_alloc(64, 25 * stride * sizeof(float))), std::free);
-    std::vector<float> v(25);
-    detail::reference_similarities(weights.layer, in.cells, v.data(), out.get());
-    expect_near(similarity_reference(dense(in.cells), parameters_, weights.exact),
-                dense({out.get(), out.get() + 25 * stride}, 5, planes));
+  for (const int side : {1, 5}) {
+    parameters_.reference_side = side;
+    const CellWindow window = detail::simple_window(parameters_, 3);
+    const auto positions = static_cast<std::size_t>(side * side);
+    for (const int planes : {1, 10, 150}) {
+      const OwnedCells in = random_cells(13, 21, 0.2, random_);
+      const RandomWeights weights(window, 21, planes, parameters_, 3, random_);
+      const auto stride = static_cast<std::size_t>(weights.layer.stride());
+      const std::unique_ptr<float, void (*)(void*)> out(
+          static_cast<float*>(std::aligned_alloc(64, positions * stride * sizeof(float))),
+          std::free);
+      std::vector<float> v(positions);
+      detail::reference_similarities(weights.layer, in.cells, v.data(), out.get());
+      expect_near(similarity_reference(dense(in.cells), parameters_, weights.exact),
+                  dense({out.get(), out.get() + positions * stride}, side, planes));
+    }
   }
 }
 
@@ -271,7 +276,8 @@ INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, Layers, ::testing::ValuesIn(simd_t
 // The sides of table 2: the outermost cells read at least one input, and a layer with two more
 // cells along an axis would not.
 TEST(Geometry, WindowsReachTheOutermostCells) {
-  const NeocognitronParameters parameters;
+  NeocognitronParameters parameters;
+  parameters.reference_side = 5;
   const auto reads = [](const CellWindow& window, int x) {
     for (const detail::WindowTap& tap : window.all()) {
       const int column = window.first + window.sides.pitch * x + tap.dx;
@@ -302,6 +308,23 @@ TEST(Geometry, NumbersOfInputs) {
   EXPECT_EQ(detail::simple_window(parameters, 3).taps, 69);
 }
 
+// One cell of US4 is the one at the center of 5x5 and reads the same inputs.
+TEST(Geometry, OneCellOfUS4IsTheOneAtTheCenter) {
+  NeocognitronParameters parameters;
+  parameters.reference_side = 5;
+  const CellWindow all = detail::simple_window(parameters, 3);
+  parameters.reference_side = 1;
+  const CellWindow one = detail::simple_window(parameters, 3);
+  EXPECT_EQ(one.sides.out, 1);
+  EXPECT_EQ(one.first, all.first + 2);
+  ASSERT_EQ(one.taps, all.taps);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(one.taps); ++i) {
+    EXPECT_EQ(one.tap[i].dx, all.tap[i].dx);
+    EXPECT_EQ(one.tap[i].dy, all.tap[i].dy);
+    EXPECT_EQ(one.tap[i].weight, all.tap[i].weight);
+  }
+}
+
 // The largest windows that the parameters allow are complete.
 TEST(Geometry, WindowsHaveRoomForTheLargestRadius) {
   NeocognitronParameters parameters;
@@ -327,6 +350,14 @@ TEST(Parameters, AreCheckedWithNameValueAndRange) {
   parameters = {};
   parameters.gain = std::nanf("");
   EXPECT_FALSE(check_parameters(parameters));
+  for (const int side : {0, 2, 3, 6, -5}) {
+    parameters = {};
+    parameters.reference_side = side;
+    const Expected<void> refused = check_parameters(parameters);
+    ASSERT_FALSE(refused) << side;
+    EXPECT_EQ(refused.error().text,
+              "neocognitron: reference_side is " + std::to_string(side) + "; it must be 1 or 5");
+  }
 }
 
 }  // namespace

@@ -77,6 +77,26 @@ class NeocognitronFile : public ::testing::Test {
     const std::uint64_t header = detail::model_header_hash(bytes.data(), begin);
     std::memcpy(bytes.data() + 40, &header, sizeof(header));
   }
+  /// The same file with another table.
+  template <typename Change>
+  static std::vector<std::uint8_t> with_table(const std::vector<std::uint8_t>& whole,
+                                              const Change& change) {
+    std::uint32_t table_bytes = 0;
+    std::memcpy(&table_bytes, whole.data() + 20, sizeof(table_bytes));
+    const std::uint64_t begin = detail::model_arrays_at(table_bytes);
+    const std::unique_ptr<file::NeocognitronT> table(
+        flatbuffers::GetRoot<file::Neocognitron>(whole.data() + detail::kModelTableAt)->UnPack());
+    change(*table);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(file::Neocognitron::Pack(builder, table.get()));
+    const std::uint64_t arrays = whole.size() - begin;
+    std::vector<std::uint8_t> bytes(detail::model_arrays_at(builder.GetSize()));
+    detail::write_model_header(detail::kNeocognitronKind, builder.GetBufferPointer(),
+                               builder.GetSize(), arrays, XXH64(whole.data() + begin, arrays, 0),
+                               bytes.data());
+    bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end());
+    return bytes;
+  }
 
   TemporaryFolder folder_;
 };
@@ -176,26 +196,6 @@ TEST_F(NeocognitronFile, ADamagedFileTakesNoMemory) {
   EXPECT_EQ(WEXITSTATUS(status), 0) << "memory is taken for " << arrays << " bytes of arrays";
 }
 
-/// A file with another table.
-template <typename Change>
-std::vector<std::uint8_t> with_table(const std::vector<std::uint8_t>& whole, const Change& change) {
-  std::uint32_t table_bytes = 0;
-  std::memcpy(&table_bytes, whole.data() + 20, sizeof(table_bytes));
-  const std::uint64_t begin = detail::model_arrays_at(table_bytes);
-  const std::unique_ptr<file::NeocognitronT> table(
-      flatbuffers::GetRoot<file::Neocognitron>(whole.data() + detail::kModelTableAt)->UnPack());
-  change(*table);
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(file::Neocognitron::Pack(builder, table.get()));
-  const std::uint64_t arrays = whole.size() - begin;
-  std::vector<std::uint8_t> bytes(detail::model_arrays_at(builder.GetSize()));
-  detail::write_model_header(detail::kNeocognitronKind, builder.GetBufferPointer(),
-                             builder.GetSize(), arrays, XXH64(whole.data() + begin, arrays, 0),
-                             bytes.data());
-  bytes.insert(bytes.end(), whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end());
-  return bytes;
-}
-
 // Fails when a file from before the choice is refused, or numbers that do not fit are taken.
 TEST_F(NeocognitronFile, TheChoiceIsOptionalAndInItsRange) {
   TrainedNeocognitron from = network();
@@ -249,6 +249,26 @@ TEST_F(NeocognitronFile, TheConfidenceIsOptionalAndInItsRange) {
             "");
   TrainedNeocognitron from = network();
   from.calibration.per_similarity = std::nanf("");
+  EXPECT_FALSE(encode_neocognitron(from, ""));
+}
+
+// Fails when the side of US4 gets lost, or a file from before it is not read as it was meant.
+TEST_F(NeocognitronFile, WithoutASideUS4HasAllCells) {
+  TrainedNeocognitron from = network();
+  for (const int side : {1, 5}) {
+    from.parameters.reference_side = side;
+    const auto read = read_neocognitron(write(encoded(from)).c_str());
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->parameters.reference_side, side);
+  }
+  // The default of the table is not written: the field is missing, as in an older file.
+  const std::vector<std::uint8_t> older = encoded(from);
+  EXPECT_FALSE(flatbuffers::GetRoot<flatbuffers::Table>(older.data() + detail::kModelTableAt)
+                   ->CheckField(file::Neocognitron::VT_REFERENCE_SIDE));
+  EXPECT_EQ(
+      error_of(with_table(older, [](file::NeocognitronT& table) { table.reference_side = 3; })),
+      "neocognitron model \"\": neocognitron: reference_side is 3; it must be 1 or 5");
+  from.parameters.reference_side = 2;
   EXPECT_FALSE(encode_neocognitron(from, ""));
 }
 

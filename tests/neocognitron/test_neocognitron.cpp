@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/conformance.h"
@@ -126,10 +127,19 @@ FrameBuffer mosaic(const LabeledImages& images, int columns, PixelFormat format,
 // what the equations give.
 TEST_P(NeocognitronConformance, ScoresAreThoseOfTheEquations) {
   const LabeledImages images = shapes(6, 77);
-  const NetworkReference reference(*network_);
-  for (const bool dark : {false, true}) {
+  std::vector<float> scores_of_one;
+  for (const auto& [side, dark] : {std::pair{1, false}, {1, true}, {5, false}, {5, true}}) {
+    SCOPED_TRACE("side " + std::to_string(side));
+    TrainedNeocognitron network = *network_;
+    network.parameters.reference_side = side;
+    write_model(network, path_);
+    const NetworkReference reference(network);
     const FrameBuffer frame = mosaic(images, 3, PixelFormat::kGray8, dark, 5);
     const Read read = this->read(tiles(frame.frame().size), frame);
+    if (side == 1) scores_of_one = read.scores;
+    if (side == 5) {
+      EXPECT_NE(read.scores, scores_of_one) << "the side has no effect";
+    }
     ASSERT_EQ(read.record.count, 6);
     EXPECT_FALSE(read.record.truncated);
     const int classes = static_cast<int>(network_->names.size());

@@ -47,12 +47,16 @@ class Models {
   Models() {
     const TrainedNeocognitron learned = must(train_neocognitron(shapes(60, 1), small_training()));
     write("shapes", learned);
+    TrainedNeocognitron five = learned;
+    five.parameters.reference_side = 5;
+    write("five", five);
     // Numbers of planes that are no multiples of 8, 16 or 32. Lists of inputs that need two rounds.
-    write("odd", random_network(learned, {33, 71, 3}, 5, 9));
+    write("odd", random_network(five, {33, 71, 3}, 5, 9));
     // One plane, one reference, one class.
     write("tiny", random_network(learned, {1, 1, 1}, 1, 10));
     // More planes than a block of stage 4 has, and more than a warp of stage 2.
     write("wide", random_network(learned, {130, 24, 23}, 29, 11));
+    write("wide_five", random_network(five, {130, 24, 23}, 29, 11));
     TrainedNeocognitron plain = learned;
     for (NeocognitronStage& stage : plain.parameters.stages) stage.surround = 0.0f;
     plain.normalization.deslant = false;
@@ -335,6 +339,8 @@ INSTANTIATE_TEST_SUITE_P(
         TileCase{"odd_noise", "odd", {28, 28}, 2, 1, Ground::kNoise},
         TileCase{"tiny", "tiny", {28, 28}, 2, 1, Ground::kMixed},
         TileCase{"wide", "wide", {28, 28}, 2, 1, Ground::kStrokes},
+        TileCase{"wide_five", "wide_five", {28, 28}, 2, 1, Ground::kStrokes},
+        TileCase{"five", "five", {20, 24}, 5, 4, Ground::kMixed},
         TileCase{"plain", "plain", {28, 28}, 3, 1, Ground::kMixed}),
     [](const auto& made) { return made.param.name; });
 

@@ -16,6 +16,7 @@
 #include "ocellus/neocognitron_training.h"
 #include "support/files.h"
 #include "support/idx_files.h"
+#include "support/run.h"
 
 namespace ocellus::test {
 namespace {
@@ -82,13 +83,16 @@ TEST_F(TrainCommand, WritesAModelAndReportsIt) {
   EXPECT_NEAR(report["confidence"]["per_margin"].get<double>(),
               static_cast<double>(read->calibration.per_margin), 1e-3);
   EXPECT_NE(bytes_of(model_).find("drawn"), std::string::npos);
+  EXPECT_EQ(read->parameters.reference_side, 1);
 
-  const ChildResult text = run_program(plus(arguments, {"--per-class", "3", "-o", model_}));
+  const ChildResult text =
+      run_program(plus(arguments, {"--per-class", "3", "--reference-side", "5", "-o", model_}));
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_EQ(text.err, "");
   EXPECT_NE(text.out.find("learned 30 images of 10 classes in "), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("planes 16, "), std::string::npos);
   EXPECT_EQ(text.out.find("accuracy"), std::string::npos) << "nothing was held back";
+  EXPECT_EQ(must(read_neocognitron(model_.c_str())).parameters.reference_side, 5);
   // No file of the work remains.
   EXPECT_EQ(files_in(folder_.path(), "model"), (std::vector<std::string>{"model.ocellus"}));
 }

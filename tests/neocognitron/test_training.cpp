@@ -17,20 +17,29 @@ namespace {
 
 TEST(Training, ShapesAreLearnedFromFewImages) {
   const LabeledImages images = shapes(50, 1);
-  const auto trained = train_neocognitron(images, small_training());
-  const TrainedNeocognitron& network = must(trained);
-  EXPECT_EQ(network.names, (std::vector<std::string>{"0", "1", "2", "3", "4"}));
-  EXPECT_TRUE(std::is_sorted(network.labels.begin(), network.labels.end()));
-  const LabeledImages others = shapes(100, 2);
-  const auto scores = recognize(network, others);
-  int right = 0;
-  for (std::size_t i = 0; i < others.count(); ++i) {
-    const CharacterScores score = must(scores)[i];
-    right += score.best == others.labels[i];
-    EXPECT_GE(score.margin, 0.0f);
-    EXPECT_LE(score.similarity, 1.0001f);
+  std::vector<TrainedNeocognitron> networks;
+  for (const int side : {1, 5}) {
+    SCOPED_TRACE("side " + std::to_string(side));
+    NeocognitronTraining training = small_training();
+    training.parameters.reference_side = side;
+    networks.push_back(must(train_neocognitron(images, training)));
+    const TrainedNeocognitron& network = networks.back();
+    EXPECT_EQ(network.parameters.reference_side, side);
+    EXPECT_EQ(network.names, (std::vector<std::string>{"0", "1", "2", "3", "4"}));
+    EXPECT_TRUE(std::is_sorted(network.labels.begin(), network.labels.end()));
+    const LabeledImages others = shapes(100, 2);
+    const auto scores = recognize(network, others);
+    int right = 0;
+    for (std::size_t i = 0; i < others.count(); ++i) {
+      const CharacterScores score = must(scores)[i];
+      right += score.best == others.labels[i];
+      EXPECT_GE(score.margin, 0.0f);
+      EXPECT_LE(score.similarity, 1.0001f);
+    }
+    EXPECT_GE(right, 95);
   }
-  EXPECT_GE(right, 95);
+  EXPECT_EQ(networks[0].weights[2], networks[1].weights[2]) << "stage 3 does not depend on it";
+  EXPECT_NE(networks[0].weights[3], networks[1].weights[3]) << "learning ignores the side";
 }
 
 // Fails when the class of what is no character is not the last one, when it is an answer, or when
@@ -188,7 +197,7 @@ TEST(Training, ASmallerMarginGivesFewerReferences) {
   const LabeledImages images = shapes(60, 8);
   NeocognitronTraining training = small_training();
   std::vector<int> references;
-  for (const float margin : {0.02f, 0.2f}) {
+  for (const float margin : {0.02f, 0.3f}) {
     training.margin = margin;
     const auto trained = train_neocognitron(images, training);
     references.push_back(must(trained).planes[3]);

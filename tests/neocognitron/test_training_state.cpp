@@ -54,6 +54,7 @@ class TrainingState : public ::testing::Test {
 TEST_F(TrainingState, EveryStateLeadsToTheSameModel) {
   const LabeledImages images = shapes(40, 1);
   NeocognitronTraining training = small_training();
+  training.parameters.reference_side = 5;
   const Bytes whole = encoded(train_neocognitron(images, training));
   std::vector<TrainingCheckpoint> states;
   training.checkpoint_images = 20;  // rounded up to 32
@@ -183,6 +184,9 @@ TEST_F(TrainingState, OtherStatesAreRefused) {
   training.margin = 0.03f;
   EXPECT_EQ(error(images, last), "training: the state to resume comes from other settings");
   training.margin = small_training().margin;
+  training.parameters.reference_side = 5;
+  EXPECT_EQ(error(images, last), "training: the state to resume comes from other settings");
+  training.parameters.reference_side = 1;
   training.threads = 1;
   EXPECT_EQ(error(images, last), "");
 

@@ -146,7 +146,7 @@ struct OperatorLayers::Layers {
                    builder.take<float>(squared(side)),
                    static_cast<std::uint32_t>(cells)};
       weights[i] = builder.take<std::uint16_t>(layers[i].weight_count());
-      const std::size_t own = squared(detail::kSimpleSides[i].out);
+      const std::size_t own = squared(simple_windows[i].sides.out);
       positions = std::max(positions, own);
       // The read-out reads whole vectors from the first reference of a class on.
       simple[i] = builder.take<float>(own * static_cast<std::size_t>(layers[i].stride()) +

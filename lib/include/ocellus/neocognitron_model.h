@@ -17,7 +17,7 @@
 // the positive ones. Distances are in pitches of the layer that is read.
 //
 //   layer   UG   US1  UC1  US2  UC2  US3  UC3  US4
-//   side    71   68   37   38   21   22   13   5         cells along x and y; U0 has 65
+//   side    71   68   37   38   21   22   13   1 or 5    cells along x and y; U0 has 65
 //   planes  2    16   16   K2   K2   K3   K3   K4        K2 to K4 come from learning
 //
 // The source has t = 0. With t > 0, faint noise leaves UG empty, and (2), which does not depend on
@@ -74,6 +74,10 @@ struct NeocognitronParameters {
   /// UC4: the similarity to the nearest vector between two references of a class (Fukushima, Neural
   /// Networks 40, 2013). False: to the nearest reference, which is the largest cell of US4 (2003).
   bool interpolate = true;
+  /// Cells of US4 along x and y. 1: the one at the center of the 5x5 of table 2. Characters are
+  /// centered by their mass, so the others seldom win, and stage 4 takes a 25th of the time. 5:
+  /// all, for characters that are not centered.
+  int reference_side = 1;
 };
 
 /// How a character is brought to U0: its center of mass to the center, the larger one of its width

@@ -524,13 +524,15 @@ void compare_all(const SimpleLayer& layer, const ActiveCells& in, float* v, floa
   const int side = window.sides.out;
   const auto stride = static_cast<std::size_t>(layer.stride());
   sum_energies(window, in, v);
-  std::array<CellRuns, kReferencePositions> runs;
-  for (int p = 0; p < kReferencePositions; ++p)
-    find_runs(window, rows, in, p % side, p / side, runs[static_cast<std::size_t>(p)]);
+  const std::size_t positions = squared(side);
+  std::array<CellRuns, squared(kSimpleSides[3].out)> runs;
+  for (int y = 0; y < side; ++y)
+    for (int x = 0; x < side; ++x)
+      find_runs(window, rows, in, x, y, runs[static_cast<std::size_t>(y * side + x)]);
   // All positions need the weights of a block before the next one comes into the cache.
   for (std::size_t k = 0; k < stride; k += kWeightBlock) {
     const std::size_t width = std::min(kWeightBlock, stride - k);
-    for (std::size_t p = 0; p < kReferencePositions; ++p) {
+    for (std::size_t p = 0; p < positions; ++p) {
       float* const s = similarity + p * stride + k;
       excite(layer, runs[p], in, k, width, s);
       const float factor = v[p] > 0.0f ? 1.0f / v[p] : 0.0f;

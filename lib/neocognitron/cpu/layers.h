@@ -97,11 +97,8 @@ std::size_t complex_row_sums(const CellWindow& window, int planes) noexcept;
 bool complex_cells(const CellWindow& window, const float* in, const std::uint8_t* any,
                    const ComplexScratch& scratch, const ActiveCells& out) noexcept;
 
-/// Positions of US4.
-inline constexpr int kReferencePositions = kSimpleSides[3].out * kSimpleSides[3].out;
-
 /// Stage 4: similarity[(y * side + x) * stride + k], the cosine of the angle between input and
-/// reference, 0 to 1. `v`: (3), kReferencePositions numbers.
+/// reference, 0 to 1. `v`: (3), side * side numbers.
 void reference_similarities(const SimpleLayer& layer, const ActiveCells& in, float* v,
                             float* similarity) noexcept;
 

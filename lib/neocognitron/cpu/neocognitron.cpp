@@ -69,10 +69,14 @@ class CpuNetwork {
                           memory.take<float>(squared(side)),
                           most};
       const auto stride = static_cast<std::size_t>(layers_[i].stride());
-      const bool last = i + 1 == layers_.size();
-      positions = std::max(positions, squared(kSimpleSides[i].out));
-      if (last) continue;
-      simple = std::max(simple, squared(kSimpleSides[i].out) * stride);
+      const std::size_t own = squared(simple_windows_[i].sides.out);
+      positions = std::max(positions, own);
+      if (i + 1 == layers_.size()) {
+        // The read-out reads whole vectors from the first reference of a class on.
+        scratch.similarities = memory.take<float>(own * stride + kPlaneAlignment);
+        break;
+      }
+      simple = std::max(simple, own * stride);
       row_sums = std::max(row_sums, complex_row_sums(complex_windows_[i], layers_[i].planes));
       active = std::max(active, squared(kSimpleSides[i].out + 1));
     }
@@ -80,9 +84,6 @@ class CpuNetwork {
     scratch.complex = {memory.take<float>(row_sums), memory.take<std::uint8_t>(active)};
     scratch.simple_cells = memory.take<float>(simple);
     scratch.any = memory.take<std::uint8_t>(positions);
-    // The read-out reads whole vectors from the first reference of a class on.
-    scratch.similarities = memory.take<float>(
-        kReferencePositions * static_cast<std::size_t>(layers_[3].stride()) + kPlaneAlignment);
   }
 
   /// Reads the model. Errors: those of ModelArrays::read_arrays, OutOfMemory.
