@@ -47,6 +47,7 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
     config.ink = plan.ink;
     config.min_height = plan.min_height;
     config.max_height = plan.max_height;
+    config.drop_outline = !has_boxes && plan.text_parts > 0;
     construct(
         finders_ == nullptr ? nullptr : finders_ + i, memory,
         [&](const CharacterFinder& finder) {
