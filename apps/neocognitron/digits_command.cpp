@@ -1,7 +1,9 @@
 // ocellus digits: finds and reads the digits of frames, or recognizes the images of an IDX file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -31,8 +33,19 @@ class DigitsJob : public FrameJob {
       : FrameJob(command, {".png"}), command_(command) {}
 
  private:
+  void prepare(InputFrame& frame) override { scene_fields_ = frame.fields; }
+
+  void adapt(OperatorConfig& config) override {
+    NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
+    if (digits.fields.count > 0 || digits.layout != CharacterLayout::kFind) return;
+    digits.fields.count = std::min(static_cast<int>(scene_fields_.size()), kMaxTextFields);
+    std::copy_n(scene_fields_.begin(), digits.fields.count, digits.fields.fields.begin());
+    reads_scene_fields_ = digits.fields.count > 0;
+  }
+
   void begin(const InputFrame& frame) override {
-    knows_text_ = !frame.text.empty() && frame_run().info().text_parts == 0;
+    knows_text_ =
+        !frame.text.empty() && (reads_scene_fields_ || frame_run().info().text_parts == 0);
   }
 
   void write(const ProcessedFrame& work, const std::string& path) override {
@@ -52,26 +65,53 @@ class DigitsJob : public FrameJob {
   }
 
   void add_frame(const ProcessedFrame& work, nlohmann::ordered_json& json) override {
-    if (!work.frame.text.empty()) json["expected"] = work.frame.text;
     if (knows_text_ && is_right(work)) ++right_;
+    if (reads_scene_fields_)
+      add_fields(work, json);
+    else if (!work.frame.text.empty())
+      json["expected"] = work.frame.text;
   }
 
   void print_frame(const ProcessedFrame& work) const override {
     FrameJob::print_frame(work);
-    if (knows_text_ && !is_right(work))
+    if (knows_text_ && !reads_scene_fields_ && !is_right(work))
       fmt::print("frame {}: wrong; the scene has {}\n", work.frame.number, work.frame.text);
   }
 
   void add_totals(nlohmann::ordered_json& json) const override {
     if (knows_text_) json["frames_correct"] = right_;
+    if (reads_scene_fields_) {
+      json["fields_correct"] = right_fields_;
+      json["field_count"] = fields_;
+    }
   }
 
   void print_totals() const override {
-    if (knows_text_) fmt::print("{} of {} read correctly\n", right_, counted(frames(), "frame"));
+    if (reads_scene_fields_)
+      fmt::print("{} of {} read correctly\n", right_fields_, counted(fields_, "field"));
+    else if (knows_text_)
+      fmt::print("{} of {} read correctly\n", right_, counted(frames(), "frame"));
     FrameJob::print_totals();
   }
 
+  /// Adds what each field has to those of the report, and counts the right ones.
+  void add_fields(const ProcessedFrame& work, nlohmann::ordered_json& json) {
+    const OperatorInfo& info = frame_run().info();
+    std::istringstream lines(work.frame.text);
+    std::string expected;
+    for (int part = 0; std::getline(lines, expected); ++part, ++fields_) {
+      if (record_string(info, work.results.front().record.data(), part) == expected)
+        ++right_fields_;
+      if (json.contains("fields"))
+        json["fields"][static_cast<std::size_t>(part)]["expected"] = expected;
+    }
+  }
+
   const DigitsCommand& command_;
+  std::vector<Rect> scene_fields_;
+  bool reads_scene_fields_ = false;
+  long fields_ = 0;
+  long right_fields_ = 0;
   bool knows_text_ = false;
   long right_ = 0;  // frames
 };
@@ -89,7 +129,8 @@ int recognize_images(const DigitsCommand& command) {
                                            kLeastCharacterSide, kLargestCharacterSide);
   const std::vector<int> classes = read.classes(names, digits.model.c_str());
   digits.fields = {};
-  const int batch = set_batches(digits, read.images, digits.max_characters);
+  const int batch = set_batches(
+      digits, read.images, digits.max_characters > 0 ? digits.max_characters : kMaxFieldCharacters);
   OperatorRun run(engine, config);
   const RecognitionResult result = recognize_batches(run, read.images, batch, classes);
   if (result.count() == 0) return kDone;
