@@ -16,6 +16,7 @@ constexpr int kSamples = 256;             // places along a side, at which lines
 constexpr float kLeastCoverage = 0.6f;    // of a side along which digits may stand
 constexpr float kUprightCoverage = 0.8f;  // of the sides whose direction strokes may have
 constexpr float kUnbroken = 0.93f;        // of a line that is longer than any stroke
+constexpr float kPieceCoverage = 0.25f;   // of a side beside others
 constexpr float kEndShare = 0.1f;         // of the length, and at least kLeastEnd pixels
 constexpr int kLeastEnd = 2;
 constexpr float kLineTolerance = 1.6f;  // pixels between a line and its edge
@@ -172,22 +173,32 @@ void InkOutline::choose(std::span<const InkRun> runs) noexcept {
     line = fit(side, std::max(top, 0), std::min(bottom, size_.height));
     line.found = line.found && line.coverage >= kUprightCoverage && line.ends;
   }
-  const auto count =
-      std::count_if(lines_.begin(), lines_.end(), [](const Line& line) { return line.found; });
-  if (count == 0 || count >= 3) return;
+  const auto found_sides = [this] {
+    return std::count_if(lines_.begin(), lines_.end(), [](const Line& line) { return line.found; });
+  };
+  const float limit = kThinner * stroke(runs);
+  if (found_sides() < 3) drop_strokes(wide, limit);
+  if (found_sides() == 0) return;
+  // Pieces of the other sides, which lie partly outside of the field.
+  for (Line& line : lines_) {
+    line.found = line.found || (line.coverage >= kPieceCoverage && line.distance <= kContact &&
+                                static_cast<float>(line.thickness) <= limit);
+  }
+}
+
+void InkOutline::drop_strokes(bool wide, float limit) noexcept {
   const bool corner = (lines_[kTop].found || lines_[kBottom].found) &&
                       (lines_[kLeft].found || lines_[kRight].found);
-  const float limit = kThinner * stroke(runs);
+  const bool both = lines_[kLeft].found && lines_[kRight].found;
   for (const Side side : {kTop, kBottom, kLeft, kRight}) {
     Line& line = lines_[side];
     if (!line.found) continue;
     const bool upright = side >= kLeft;
     const bool contact = line.distance <= kContact;
     const bool thin = static_cast<float>(line.thickness) <= limit;
-    const bool opposite = upright && lines_[kLeft].found && lines_[kRight].found;
     // What no strokes of digits have: lengths of several digits, or two sides of a corner.
     const bool longer = !upright && wide && line.ends && line.coverage >= kUnbroken;
-    line.found = corner || longer || (contact && line.ends && (opposite || thin));
+    line.found = corner || longer || (contact && line.ends && ((upright && both) || thin));
   }
 }
 

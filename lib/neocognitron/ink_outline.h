@@ -78,6 +78,9 @@ class InkOutline {
   bool is_on(int side, const Line& line, int at) const noexcept;
   float stroke(std::span<const InkRun> runs) const noexcept;
   void choose(std::span<const InkRun> runs) noexcept;
+  /// Of one or two lines, those that may be strokes of digits count as none. `limit`: the largest
+  /// thickness of a line that is no stroke.
+  void drop_strokes(bool wide, float limit) noexcept;
 
   ImageSize size_;
   int reach_;  // of the search, from a side of the field inwards
