@@ -10,6 +10,7 @@
 #include "apps/common/printable.h"
 #include "apps/common/record_text.h"
 #include "apps/io/frame_job.h"
+#include "apps/neocognitron/printed_boxes.h"
 #include "apps/neocognitron/recognition_report.h"
 #include "ocellus/character_draw.h"
 
@@ -21,6 +22,7 @@ struct DigitsCommand : FrameCommand {
   DigitsCommand() : FrameCommand("digits") {}
 
   bool plain = false;
+  bool find_fields = false;
   std::string images;
   std::string labels;
   std::string mistakes;
@@ -33,14 +35,31 @@ class DigitsJob : public FrameJob {
       : FrameJob(command, {".png"}), command_(command) {}
 
  private:
-  void prepare(InputFrame& frame) override { scene_fields_ = frame.fields; }
+  void prepare(InputFrame& frame) override {
+    scene_fields_ = frame.fields;
+    if (!command_.find_fields || !found_fields_.empty()) return;
+    found_fields_ = find_printed_boxes(frame.image);
+    if (found_fields_.empty())
+      throw InputError(fmt::format("--find-fields: {} has no printed box", source_name()));
+    if (found_fields_.size() > kMaxTextFields) {
+      throw InputError(fmt::format(
+          "--find-fields: {} has {}; at most {} can be read", source_name(),
+          counted(found_fields_.size(), "printed box", "printed boxes"), kMaxTextFields));
+    }
+  }
 
   void adapt(OperatorConfig& config) override {
     NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
-    if (digits.fields.count > 0 || digits.layout != CharacterLayout::kFind) return;
-    digits.fields.count = std::min(static_cast<int>(scene_fields_.size()), kMaxTextFields);
-    std::copy_n(scene_fields_.begin(), digits.fields.count, digits.fields.fields.begin());
-    reads_scene_fields_ = digits.fields.count > 0;
+    if (digits.fields.count > 0 || digits.layout != CharacterLayout::kFind) {
+      if (command_.find_fields)
+        throw InputError(
+            "--find-fields has no meaning here: it needs layout=find, and no --fields");
+      return;
+    }
+    const std::vector<Rect>& fields = command_.find_fields ? found_fields_ : scene_fields_;
+    digits.fields.count = std::min(static_cast<int>(fields.size()), kMaxTextFields);
+    std::copy_n(fields.begin(), digits.fields.count, digits.fields.fields.begin());
+    reads_scene_fields_ = digits.fields.count > 0 && fields.size() == scene_fields_.size();
   }
 
   void begin(const InputFrame& frame) override {
@@ -109,6 +128,7 @@ class DigitsJob : public FrameJob {
 
   const DigitsCommand& command_;
   std::vector<Rect> scene_fields_;
+  std::vector<Rect> found_fields_;  // in the first frame
   bool reads_scene_fields_ = false;
   long fields_ = 0;
   long right_fields_ = 0;
@@ -166,6 +186,8 @@ void add_digits_command(CLI::App& program, int& exit_code) {
                     1);
   command->get_option("FRAMES")->required(false);
   command->add_flag("--plain", o->plain, "Write the frames without boxes and characters");
+  command->add_flag("--find-fields", o->find_fields,
+                    "The printed boxes of the first frame are the fields");
   command->add_option("--images", o->images,
                       "In place of FRAMES: IDX file of images of one character each (idx3 of "
                       "unsigned bytes), plain or gzip");
@@ -182,20 +204,21 @@ void add_digits_command(CLI::App& program, int& exit_code) {
       "docs/neocognitron_method.md tells how characters are found and read.");
   command->callback([command, o, &exit_code] {
     const bool with_images = !o->images.empty();
-    check_options(*command,
-                  {{with_images,
-                    {"--output", "--limit", "--fps", kSourceTimeout, "--plain", "--layout",
-                     "--fields", "--tile-width", "--tile-height", "--min-height", "--max-height"},
-                    "--images has images of one character each"},
-                   {with_images,
-                    {"--devices", "--json-lines"},
-                    "with --images, one device computes, and there is one report"},
-                   {!with_images, {"--labels", "--mistakes"}, "they are those of --images"},
-                   {with_images && o->labels.empty(),
-                    {"--mistakes"},
-                    "without --labels, no mistake is known"},
-                   {o->frames.output.empty(), {"--plain"}, "without -o, nothing is written"},
-                   unused_without_video(o->frames.output, {"--fps"})});
+    check_options(
+        *command,
+        {{with_images,
+          {"--output", "--limit", "--fps", kSourceTimeout, "--plain", "--layout", "--fields",
+           "--find-fields", "--tile-width", "--tile-height", "--min-height", "--max-height"},
+          "--images has images of one character each"},
+         {with_images,
+          {"--devices", "--json-lines"},
+          "with --images, one device computes, and there is one report"},
+         {!with_images, {"--labels", "--mistakes"}, "they are those of --images"},
+         {with_images && o->labels.empty(),
+          {"--mistakes"},
+          "without --labels, no mistake is known"},
+         {o->frames.output.empty(), {"--plain"}, "without -o, nothing is written"},
+         unused_without_video(o->frames.output, {"--fps"})});
     if (with_images == !o->frames.inputs.empty())
       throw InputError(with_images
                            ? "give either FRAMES or --images, not both"

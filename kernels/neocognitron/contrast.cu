@@ -295,8 +295,9 @@ __device__ void write_tile_contrast(const ContrastArguments& a, int candidate) {
                             stride, a.tile.width, a.tile.height};
   if constexpr (std::is_same_v<Pixel, float>) {
     bool finite = true;
-    for_each_pixel(tile.width, tile.height,
-                   [&](int, int x, int y) { finite = finite && isfinite(tile.pixel(x, y)); });
+    for_each_pixel(tile.width, tile.height, [&](int, int column, int row) {
+      finite = finite && isfinite(tile.pixel(column, row));
+    });
     if (!finite) atomicOr(&a.state->bad, 1u);
   }
   write_contrast(a, tile, candidate);
