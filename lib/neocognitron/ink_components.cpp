@@ -272,7 +272,7 @@ void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int
                            run_capacity_);
 }
 
-void InkComponents::join_halves() noexcept {
+void InkComponents::find(InkOutline* outline) noexcept {
   // The second half is in the memory for the runs without rules.
   const int first = std::min(halves_[0].runs, run_capacity_);
   const int second = std::min(halves_[1].runs, run_capacity_);
@@ -280,15 +280,6 @@ void InkComponents::join_halves() noexcept {
   run_count_ = std::min(first + second, run_capacity_);
   std::copy_n(kept_, run_count_ - first, runs_ + first);
   if (truncated_) limit_rows();
-}
-
-void InkComponents::find_all() noexcept {
-  join_halves();
-  connect();
-}
-
-void InkComponents::find(InkOutline* outline) noexcept {
-  join_halves();
   if (outline != nullptr) remove_outline(*outline);
   connect();
   if (remove_rules()) connect();

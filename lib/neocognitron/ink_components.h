@@ -121,8 +121,6 @@ class InkComponents {
   /// Connects the runs of both halves, and removes rules. `outline`: what finds the outline of a
   /// field, which is removed too; may be null.
   void find(InkOutline* outline) noexcept;
-  /// Connects the runs of both halves, those of rules, too.
-  void find_all() noexcept;
 
   std::span<const InkComponent> components() const noexcept {
     return {components_, static_cast<std::size_t>(component_count_)};
@@ -146,8 +144,6 @@ class InkComponents {
   bool remove_rule(const InkRun& run, int& count) noexcept;
   std::span<const InkRun> row(int y) const noexcept;
   void remove_outline(InkOutline& outline) noexcept;
-  /// Puts the runs of both halves into one list.
-  void join_halves() noexcept;
   /// Sets `row_begin_`.
   void index_rows() noexcept;
   /// Leaves out the runs of the last rows that had no place.

@@ -225,6 +225,17 @@ TEST_F(DigitsCommand, ReadsFieldsFromAFileAndForms) {
   EXPECT_NE(text.out.find(std::to_string(right) + " of 56 fields read correctly"),
             std::string::npos)
       << text.out;
+  // The printed boxes are where the fields are.
+  const json found = json_of({"digits", "test:form,frames=1", "--find-fields"});
+  const json given = json_of({"digits", "test:form,frames=1"});
+  ASSERT_EQ(found["frames"][0]["fields"].size(), 28u);
+  EXPECT_NE(found["config"]["fields"], given["config"]["fields"]);
+  EXPECT_GE(found["fields_correct"].get<int>(), 22);
+  expect_error({"digits", frame, "--find-fields"}, {"has no printed box"});
+  expect_error({"digits", "test:form", "--find-fields", "--fields", "0,0,50,50"},
+               {"--find-fields has no meaning here", "--fields"});
+  expect_error({"digits", "test:form", "--find-fields", "--layout", "tiles"},
+               {"--find-fields has no meaning here"});
   expect_error({"digits", "test:form,digits=3"}, {"'digits=3' is unknown", "test:form[@FPS]"});
   expect_error({"digits", "test:form,size=320x240"}, {"must be at least 640x480"});
 }
