@@ -20,6 +20,20 @@ constexpr double kLineShare = 0.92;          // of the width of the frame that a
 constexpr double kCameraDistance = 1.2;      // in widths of the frame
 constexpr int kSamples = 2;                  // of a pixel, along x and y
 constexpr double kInkShare = 0.4;            // of full ink: such a pixel is inside the box
+constexpr int kFormRows = 7;
+constexpr int kFormColumns = 4;
+constexpr int kMostDigits = 10;        // of a field
+constexpr double kFieldHeight = 0.42;  // in the distance of rows
+constexpr double kFieldDigit = 0.66;   // height of a digit, in that of the field
+constexpr double kFieldPitch = 0.9;    // width of a field for each digit, in heights of a digit
+constexpr double kFieldEnds = 0.9;     // of a field beside its digits, in heights of a digit
+constexpr double kFieldGap = 1.0;      // between fields, in heights of a digit
+constexpr double kFormTurn = 0.003;    // at most, radians
+constexpr double kFormShift = 1.0;     // at most, pixels
+constexpr double kLeastInset = -2.0;   // of an outline in its field, pixels
+constexpr double kMostInset = 3.0;
+constexpr double kTouching = 0.3;   // share of the fields
+constexpr double kClearance = 3.0;  // pixels between an outline and digits that do not touch it
 
 /// Random numbers that are the same with every standard library.
 class Random {
@@ -436,8 +450,66 @@ void extend(Rect& box, int x, int y) {
   box.height = bottom - box.y;
 }
 
-std::vector<Placed> place_line(const DigitSceneConfig& config, const DigitImages& digits,
-                               Random& random, DigitScene& scene) {
+/// The light on the paper, and the camera's blur and noise.
+class Photograph {
+ public:
+  Photograph(const DigitSceneConfig& config, Random& random)
+      : config_(config),
+        paper_(random),
+        white_(random.uniform(190, 240)),
+        contrast_(random.uniform(config.min_contrast, config.max_contrast)),
+        angle_(random.uniform(0, 2 * std::numbers::pi)),
+        sigma_(random.uniform(0, config.blur)),
+        texture_(random.uniform(0, 0.02)),
+        radius_(0.5 * (std::abs(std::cos(angle_)) * config.size.width +
+                       std::abs(std::sin(angle_)) * config.size.height)) {
+    levels_.reserve(pixels_of(config.size));
+  }
+
+  /// The next pixel, row after row. `p`: its place on the paper. `cover`: the share of ink.
+  void add(int x, int y, StrokePoint p, double cover) {
+    const double along = ((x + 0.5 - 0.5 * config_.size.width) * std::cos(angle_) +
+                          (y + 0.5 - 0.5 * config_.size.height) * std::sin(angle_)) /
+                         radius_;
+    // From 1 / light_ratio to 1.
+    const double dark = 1 / config_.light_ratio;
+    const double light = dark + (1 - dark) * 0.5 * (1 + along);
+    const double reflected = (1 + texture_ * paper_.at(p)) * (1 - contrast_ * cover);
+    levels_.push_back(static_cast<float>(white_ * light * reflected));
+  }
+
+  void finish(Random& random, GrayImage& image) {
+    blur(levels_, config_.size, sigma_);
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const double level = config_.light_ink ? 255 - levels_[i] : levels_[i];
+      const double noisy = level + config_.noise * random.normal();
+      image.pixels[i] = nearest_byte(noisy);
+    }
+  }
+
+ private:
+  const DigitSceneConfig& config_;
+  // In the order in which they are drawn from the random numbers.
+  Paper paper_;
+  double white_;
+  double contrast_;
+  double angle_;
+  double sigma_;
+  double texture_;
+  double radius_;
+  std::vector<float> levels_;
+};
+
+struct DigitLine {
+  std::vector<Placed> digits;
+  double height = 0;
+  double width = 0;
+};
+
+/// Digits at random on a line that begins at x = 0 and has its baseline near y = 0. It is at most
+/// `widest` pixels wide.
+DigitLine make_line(const DigitSceneConfig& config, const DigitImages& digits, Random& random,
+                    double widest, DigitScene& scene) {
   double height = random.uniform(config.min_height, config.max_height);
   std::vector<Placed> line;
   double width = 0;
@@ -458,19 +530,28 @@ std::vector<Placed> place_line(const DigitSceneConfig& config, const DigitImages
     width += placed.scale * (placed.right - placed.left);
     line.push_back(placed);
   }
-  const double factor = std::min(1.0, kLineShare * config.size.width / width);
-  height *= factor;
-  width *= factor;
-  const double room_x = kLineShare * config.size.width - width;
-  const double room_y = std::max(0.0, config.size.height * 0.8 - 2 * height);
-  const double left = 0.5 * (config.size.width - width) + random.uniform(-0.5, 0.5) * room_x;
-  const double base = 0.5 * (config.size.height + height) + random.uniform(-0.5, 0.5) * room_y;
+  const double factor = std::min(1.0, widest / width);
   for (Placed& placed : line) {
-    placed.x = left + factor * placed.x;
-    placed.y = base + factor * placed.y;
+    placed.x *= factor;
+    placed.y *= factor;
     placed.scale *= factor;
   }
-  return line;
+  return {line, height * factor, width * factor};
+}
+
+/// Places a line of digits in the frame.
+std::vector<Placed> place_line(const DigitSceneConfig& config, const DigitImages& digits,
+                               Random& random, DigitScene& scene) {
+  DigitLine line = make_line(config, digits, random, kLineShare * config.size.width, scene);
+  const double room_x = kLineShare * config.size.width - line.width;
+  const double room_y = std::max(0.0, config.size.height * 0.8 - 2 * line.height);
+  const double left = 0.5 * (config.size.width - line.width) + random.uniform(-0.5, 0.5) * room_x;
+  const double base = 0.5 * (config.size.height + line.height) + random.uniform(-0.5, 0.5) * room_y;
+  for (Placed& placed : line.digits) {
+    placed.x += left;
+    placed.y += base;
+  }
+  return line.digits;
 }
 
 }  // namespace
@@ -501,17 +582,7 @@ DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& d
   const double direction = random.uniform(0, 2 * kPi);
   const double tilt = random.uniform(0, config.tilt) * kPi / 180;
   const Camera camera(config.size, tilt, direction, roll);
-  const Paper paper(random);
-  const double white = random.uniform(190, 240);
-  const double contrast = random.uniform(config.min_contrast, config.max_contrast);
-  const double light_angle = random.uniform(0, 2 * kPi);
-  const double sigma = random.uniform(0, config.blur);
-  const double texture = random.uniform(0, 0.02);
-  const double radius = 0.5 * (std::abs(std::cos(light_angle)) * config.size.width +
-                               std::abs(std::sin(light_angle)) * config.size.height);
-
-  std::vector<float> levels;
-  levels.reserve(scene.image.pixels.size());
+  Photograph photograph(config, random);
   for (int y = 0; y < config.size.height; ++y) {
     for (int x = 0; x < config.size.width; ++x) {
       double cover = 0;
@@ -527,22 +598,141 @@ DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& d
       for (std::size_t i = 0; i < line.size(); ++i) {
         if (ink_at(line[i], digits, p.x, p.y) >= kInkShare) extend(scene.boxes[i], x, y);
       }
-      const double along = ((x + 0.5 - 0.5 * config.size.width) * std::cos(light_angle) +
-                            (y + 0.5 - 0.5 * config.size.height) * std::sin(light_angle)) /
-                           radius;
-      // From 1 / light_ratio to 1.
-      const double dark = 1 / config.light_ratio;
-      const double light = dark + (1 - dark) * 0.5 * (1 + along);
-      const double reflected = (1 + texture * paper.at(p)) * (1 - contrast * cover);
-      levels.push_back(static_cast<float>(white * light * reflected));
+      photograph.add(x, y, p, cover);
     }
   }
-  blur(levels, config.size, sigma);
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    const double level = config.light_ink ? 255 - levels[i] : levels[i];
-    const double noisy = level + config.noise * random.normal();
-    scene.image.pixels[i] = nearest_byte(noisy);
+  photograph.finish(random, scene.image);
+  return scene;
+}
+
+std::vector<FormField> form_fields(ImageSize size) {
+  const double pitch = static_cast<double>(size.height) / kFormRows;
+  const double height = kFieldHeight * pitch;
+  std::vector<FormField> fields;
+  for (int row = 0; row < kFormRows; ++row) {
+    std::array<double, kFormColumns> widths{};
+    double digit = kFieldDigit * height;
+    double sum = 0;  // of the row, in heights of a digit
+    for (int column = 0; column < kFormColumns; ++column) {
+      const int digits = 1 + 7 * (row * kFormColumns + column) % kMostDigits;
+      fields.push_back({{}, digits});
+      widths[static_cast<std::size_t>(column)] = kFieldPitch * digits + kFieldEnds;
+      sum += widths[static_cast<std::size_t>(column)];
+    }
+    digit = std::min(digit, kLineShare * size.width / (sum + kFieldGap * (kFormColumns - 1)));
+    const double gap = (size.width - digit * sum) / (kFormColumns + 1);
+    double left = gap;
+    for (int column = 0; column < kFormColumns; ++column) {
+      const double width = digit * widths[static_cast<std::size_t>(column)];
+      FormField& field = fields[static_cast<std::size_t>(row * kFormColumns + column)];
+      field.box = {static_cast<int>(std::lround(left)),
+                   static_cast<int>(std::lround(pitch * (row + 0.5) - 0.5 * height)),
+                   static_cast<int>(std::lround(width)), static_cast<int>(std::lround(height))};
+      left += width + gap;
+    }
   }
+  return fields;
+}
+
+DigitScene make_form_scene(const DigitSceneConfig& config, const DigitImages& digits, int number) {
+  Random random(config.seed, number);
+  DigitScene scene;
+  scene.image = GrayImage(config.size, PixelFormat::kGray8);
+  const double turn = random.uniform(-kFormTurn, kFormTurn);
+  const double shift_x = random.uniform(-kFormShift, kFormShift);
+  const double shift_y = random.uniform(-kFormShift, kFormShift);
+  const auto to_paper = [&](double x, double y) {
+    return StrokePoint{x - shift_x - turn * (y - 0.5 * config.size.height),
+                       y - shift_y + turn * (x - 0.5 * config.size.width)};
+  };
+  std::vector<float> covers(pixels_of(config.size));
+  // Draws into the pixels whose places on the paper may lie in a rectangle.
+  const auto draw = [&](double left, double top, double right, double bottom,
+                        const auto& cover_at) {
+    const int margin = static_cast<int>(kFormShift + kFormTurn * config.size.width) + 2;
+    for (int y = std::max(0, static_cast<int>(top) - margin);
+         y < std::min(config.size.height, static_cast<int>(bottom) + margin); ++y) {
+      for (int x = std::max(0, static_cast<int>(left) - margin);
+           x < std::min(config.size.width, static_cast<int>(right) + margin); ++x) {
+        float& cover =
+            covers[static_cast<std::size_t>(y) * static_cast<std::size_t>(config.size.width) +
+                   static_cast<std::size_t>(x)];
+        cover = std::max(cover, static_cast<float>(cover_at(x, y)));
+      }
+    }
+  };
+  for (const FormField& field : form_fields(config.size)) {
+    const Rect& box = field.box;
+    scene.fields.push_back(box);
+    const double thickness = 1 + static_cast<double>(random.index(3));
+    const double inset = random.uniform(kLeastInset, kMostInset);
+    // The middle of the outline.
+    const double left = box.x + inset;
+    const double top = box.y + inset;
+    const double right = box.x + box.width - inset;
+    const double bottom = box.y + box.height - inset;
+    draw(left, top, right, bottom, [&](int x, int y) {
+      const StrokePoint p = to_paper(x + 0.5, y + 0.5);
+      const double dx = std::max(left - p.x, p.x - right);
+      const double dy = std::max(top - p.y, p.y - bottom);
+      const double distance = dx > 0 && dy > 0 ? std::hypot(dx, dy) : std::abs(std::max(dx, dy));
+      return std::clamp(0.5 * thickness - distance + 0.5, 0.0, 1.0);
+    });
+
+    DigitSceneConfig line_config = config;
+    const double room_x = right - left - thickness - 2 * kClearance;
+    const double room_y = bottom - top - thickness - 2 * kClearance;
+    line_config.digits = field.digits;
+    line_config.max_height = room_y;
+    line_config.min_height = 0.75 * room_y;
+    line_config.max_gap = 0.35;
+    if (!scene.string.empty()) scene.string += '\n';
+    std::vector<Placed> line = make_line(line_config, digits, random, room_x, scene).digits;
+    double low_x = line.front().x;
+    double low_y = line.front().y;
+    double high_x = low_x;
+    double high_y = low_y;
+    for (const Placed& placed : line) {
+      low_x = std::min(low_x, placed.x);
+      low_y = std::min(low_y, placed.y);
+      high_x = std::max(high_x, placed.x + placed.scale * (placed.right - placed.left));
+      high_y = std::max(high_y, placed.y + placed.scale * (placed.bottom - placed.top));
+    }
+    const double half = 0.5 * thickness;
+    const double free_x = std::max(0.0, room_x - (high_x - low_x));
+    const double free_y = std::max(0.0, room_y - (high_y - low_y));
+    double move_x = left + half + kClearance + random.uniform(0, 1) * free_x - low_x;
+    double move_y = top + half + kClearance + random.uniform(0, 1) * free_y - low_y;
+    const bool touches = random.uniform(0, 1) < kTouching;
+    const std::size_t side = random.index(4);
+    if (touches && side == 0) move_x = left - low_x;
+    if (touches && side == 1) move_x = right - high_x;
+    if (touches && side == 2) move_y = top - low_y;
+    if (touches && side == 3) move_y = bottom - high_y;
+    for (Placed& placed : line) {
+      placed.x += move_x;
+      placed.y += move_y;
+      Rect& ink = scene.boxes.emplace_back();
+      const double height = placed.scale * (placed.bottom - placed.top);
+      const double width = placed.scale * (placed.right - placed.left);
+      draw(placed.x, placed.y, placed.x + width, placed.y + height, [&](int x, int y) {
+        double cover = 0;
+        for (int s = 0; s < kSamples * kSamples; ++s) {
+          const StrokePoint p =
+              to_paper(x + (s % kSamples + 0.5) / kSamples, y + (s / kSamples + 0.5) / kSamples);
+          cover += ink_at(placed, digits, p.x, p.y) / (kSamples * kSamples);
+        }
+        if (cover >= kInkShare) extend(ink, x, y);
+        return cover;
+      });
+    }
+  }
+  Photograph photograph(config, random);
+  std::size_t i = 0;
+  for (int y = 0; y < config.size.height; ++y)
+    for (int x = 0; x < config.size.width; ++x)
+      photograph.add(x, y, to_paper(x + 0.5, y + 0.5), static_cast<double>(covers[i++]));
+  photograph.finish(random, scene.image);
   return scene;
 }
 

@@ -47,13 +47,28 @@ struct DigitSceneConfig {
 
 struct DigitScene {
   GrayImage image;
-  std::string string;               ///< the digits from left to right
-  std::vector<Rect> boxes;          ///< of their ink
+  std::string string;  ///< the digits from left to right; of a form, with a line end between fields
+  std::vector<Rect> fields;         ///< of a form
+  std::vector<Rect> boxes;          ///< of the ink of the digits
   std::vector<std::size_t> images;  ///< the index of each digit in the DigitImages
 };
 
 /// Frame `number` of the sequence of scenes with this configuration. Digits are taken at random
 /// from `digits`, which must not be empty. A line that is too wide for the frame is reduced to fit.
 DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& digits, int number);
+
+/// A field of a form.
+struct FormField {
+  Rect box;
+  int digits = 0;  ///< 1 to 10
+};
+/// The 28 fields of a form of this size, at least 640x480, in reading order. They do not depend on
+/// the frame.
+std::vector<FormField> form_fields(ImageSize size);
+
+/// Frame `number` of the sequence of forms: printed boxes near the fields, with outlines of one to
+/// three pixels, and digits in them, some of which touch the outlines. The form is not exactly in
+/// its place. Of the configuration, `digits`, the heights, gaps, tilt and roll have no meaning.
+DigitScene make_form_scene(const DigitSceneConfig& config, const DigitImages& digits, int number);
 
 }  // namespace ocellus::app

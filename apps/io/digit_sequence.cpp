@@ -10,37 +10,50 @@
 namespace ocellus::app {
 namespace {
 
-constexpr const char* kSequenceName = "test:digits";
+constexpr const char* kLineName = "test:digits";
+constexpr const char* kFormName = "test:form";
 constexpr std::size_t kDrawnDigits = 400;
 
 constexpr const char* kSequenceForm =
     "a scene of digits is "
     "test:digits[@FPS][,size=WIDTHxHEIGHT][,frames=N][,digits=N][,ink=dark|light][,sheet=FILE]"
     "[,seed=N]";
+constexpr const char* kFormForm =
+    "a scene of forms is "
+    "test:form[@FPS][,size=WIDTHxHEIGHT][,frames=N][,ink=dark|light][,sheet=FILE][,seed=N]";
+constexpr ImageSize kFormSize{1280, 960};
+constexpr ImageSize kLeastFormSize{640, 480};
+constexpr ImageSize kLeastLineSize{64, 64};
 
-}  // namespace
-
-bool is_digit_sequence(const std::string& input) {
-  const std::string name = kSequenceName;
+bool has_name(const std::string& input, const std::string& name) {
   return input.rfind(name, 0) == 0 &&
          (input.size() == name.size() || input[name.size()] == '@' || input[name.size()] == ',');
 }
 
+}  // namespace
+
+bool is_digit_sequence(const std::string& input) {
+  return has_name(input, kLineName) || has_name(input, kFormName);
+}
+
 DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
   DigitSequenceConfig config;
-  std::size_t begin = std::string(kSequenceName).size();
+  config.form = has_name(text, kFormName);
+  if (config.form) config.scene.size = kFormSize;
+  const ImageSize least = config.form ? kLeastFormSize : kLeastLineSize;
+  std::size_t begin = std::string(config.form ? kFormName : kLineName).size();
   if (begin < text.size() && text[begin] == ',') ++begin;
-  SceneText parts(text, begin, kSequenceForm);
+  SceneText parts(text, begin, config.form ? kFormForm : kSequenceForm);
   while (parts.next()) {
     if (parts.part().starts_with('@')) {
       config.fps = parts.number(parts.part().substr(1), 0.1, 1000.0);
     } else if (parts.is("size")) {
       config.scene.size = parse_size(parts.value(), text);
-      if (config.scene.size.width < 64 || config.scene.size.height < 64)
-        parts.refuse("must be at least 64x64");
+      if (config.scene.size.width < least.width || config.scene.size.height < least.height)
+        parts.refuse(fmt::format("must be at least {}x{}", least.width, least.height));
     } else if (parts.is("frames")) {
       config.frames = parts.number(1, 1000);
-    } else if (parts.is("digits")) {
+    } else if (!config.form && parts.is("digits")) {
       config.scene.digits = parts.number(1, 64);
     } else if (parts.is("ink")) {
       if (parts.value() != "dark" && parts.value() != "light")
@@ -90,7 +103,8 @@ DigitSequence::DigitSequence(const DigitSequenceConfig& config)
                                    : read_digit_sheet(config.sheet)) {}
 
 DigitScene DigitSequence::frame(int number) const {
-  return make_digit_scene(config_.scene, digits_, number);
+  return config_.form ? make_form_scene(config_.scene, digits_, number)
+                      : make_digit_scene(config_.scene, digits_, number);
 }
 
 }  // namespace ocellus::app

@@ -1,4 +1,4 @@
-// DigitSequence: synthetic camera frames of lines of digits, as FRAMES of the program.
+// DigitSequence: synthetic camera frames of lines of digits or of forms, as FRAMES of the program.
 #pragma once
 
 #include <string>
@@ -7,19 +7,20 @@
 
 namespace ocellus::app {
 
-/// Whether FRAMES are "test:digits" with or without options.
+/// Whether FRAMES are "test:digits" or "test:form", with or without options.
 bool is_digit_sequence(const std::string& input);
 
-/// What "test:digits,..." says.
+/// What "test:digits,..." or "test:form,..." says.
 struct DigitSequenceConfig {
   DigitSceneConfig scene;
+  bool form = false;  ///< forms with fields in place of one line of digits
   double fps = 30.0;
   int frames = 60;
   std::string sheet;  ///< image file of the digits; empty: they are drawn from strokes
 
   /// Parses "test:digits" or a full text such as
-  /// "test:digits@30,size=640x480,frames=60,digits=8,ink=dark,sheet=digits.png,seed=1". Throws
-  /// InputError that names the invalid part.
+  /// "test:digits@30,size=640x480,frames=60,digits=8,ink=dark,sheet=digits.png,seed=1". A form has
+  /// 1280x960 pixels, and no option `digits`. Throws InputError that names the invalid part.
   static DigitSequenceConfig parse(const std::string& text);
 };
 

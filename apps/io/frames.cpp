@@ -61,6 +61,7 @@ void set_frame(InputFrame& frame, GrayImage image) {
 void set_frame(InputFrame& frame, DigitScene scene) {
   frame.image = std::move(scene.image);
   frame.text = std::move(scene.string);
+  frame.fields = std::move(scene.fields);
 }
 
 /// The frames of a TestScene or of a DigitSequence.

@@ -39,9 +39,10 @@ struct InputFrame {
   GrayRange range;  ///< the values of `image` for black and white: 16 and 235 in most videos
   long number = 0;  ///< the number in the pattern; otherwise counted from 0
   std::int64_t timestamp_ns = 0;
-  bool timed = false;       ///< whether the source gave the timestamp, as a video does
-  bool interlaced = false;  ///< whether its even and odd rows are of different times
-  std::string text;         ///< the characters in the frame if the source knows them, or empty
+  bool timed = false;        ///< whether the source gave the timestamp, as a video does
+  bool interlaced = false;   ///< whether its even and odd rows are of different times
+  std::string text;          ///< the characters in the frame if the source knows them, or empty
+  std::vector<Rect> fields;  ///< in which they are, or empty: anywhere
 };
 
 /// Frames in order. All must have the size, format and range of the first one, and none may be

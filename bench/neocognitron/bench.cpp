@@ -63,7 +63,9 @@ double accuracy_of(const FileImages& characters, OperatorConfig config, const st
                    const EngineConfig& engine) {
   const std::vector<int> classes = characters.classes(CharacterNames(model), model);
   NeocognitronConfig& digits = *config.get_if<NeocognitronConfig>();
-  const int batch = set_batches(digits, characters.images, digits.max_characters);
+  const int batch =
+      set_batches(digits, characters.images,
+                  digits.max_characters > 0 ? digits.max_characters : kMaxFieldCharacters);
   OperatorRun run(engine, config);
   const RecognitionResult result = recognize_batches(run, characters.images, batch, classes);
   if (result.count() < classes.size()) throw InputError("interrupted");
@@ -223,7 +225,7 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
       ->capture_default_str();
   command->add_option("--patches", o->patches, "Numbers of patches of a frame")
       ->delimiter(',')
-      ->check(CLI::Range(1, kMaxCharacters))
+      ->check(CLI::Range(1, kMaxFieldCharacters))
       ->capture_default_str();
   command
       ->add_option("--frames", o->frames,

@@ -43,15 +43,16 @@ __global__ void __launch_bounds__(kCopyThreads)
 // The bus is slow: each pixel crosses it once.
 __global__ void __launch_bounds__(kCopyThreads) fetch(const __grid_constant__ FetchArguments a) {
   const int candidate = static_cast<int>(blockIdx.x);
-  const int present = a.host->present;
+  const int present = max(0, min(a.host->present - a.first, a.count));
   if (candidate == 0 && threadIdx.x == 0) *a.present = present;
   if (candidate >= present) return;
-  const CandidateImage image = a.host->images[candidate];
+  const CandidateImage image = a.host->images[a.first + candidate];
   if (threadIdx.x == 0) a.images[candidate] = image;
   constexpr int kWord = sizeof(std::uint32_t);
-  const std::size_t at = static_cast<std::size_t>(candidate) * kImagePixels;
-  const auto* const from = reinterpret_cast<const std::uint32_t*>(a.from + at);
-  auto* const to = reinterpret_cast<std::uint32_t*>(a.to + at);
+  const auto* const from = reinterpret_cast<const std::uint32_t*>(
+      a.from + static_cast<std::size_t>(a.first + candidate) * kImagePixels);
+  auto* const to =
+      reinterpret_cast<std::uint32_t*>(a.to + static_cast<std::size_t>(candidate) * kImagePixels);
   const int words = (image.width + kWord - 1) / kWord;
   for (int i = static_cast<int>(threadIdx.x); i < words * image.height; i += kCopyThreads) {
     const int place = i / words * (kImageSide / kWord) + i % words;
@@ -294,8 +295,9 @@ __device__ void write_tile_contrast(const ContrastArguments& a, int candidate) {
                             stride, a.tile.width, a.tile.height};
   if constexpr (std::is_same_v<Pixel, float>) {
     bool finite = true;
-    for_each_pixel(tile.width, tile.height,
-                   [&](int, int x, int y) { finite = finite && isfinite(tile.pixel(x, y)); });
+    for_each_pixel(tile.width, tile.height, [&](int, int column, int row) {
+      finite = finite && isfinite(tile.pixel(column, row));
+    });
     if (!finite) atomicOr(&a.state->bad, 1u);
   }
   write_contrast(a, tile, candidate);

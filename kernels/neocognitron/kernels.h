@@ -1,5 +1,5 @@
 // The kernels of Neocognitron and the plain data that they take. A candidate is an image that may
-// be a character; all candidates of a frame go through a layer together. Where a grid has
+// be a character. The candidates of a batch go through a layer together. Where a grid has
 // candidates along y, it may have fewer blocks: they take the candidates in turn.
 #pragma once
 
@@ -20,11 +20,11 @@ struct ActiveCell {
   int plane;
 };
 
-/// The memory of the candidates. Each array has one part for each candidate; sizes below are those
-/// of a part.
+/// The memory of a batch of candidates. Each array has one part for each candidate; sizes below are
+/// those of a part.
 struct CandidateArrays {
   int count;           ///< candidates that there is room for
-  const int* present;  ///< candidates of the frame
+  const int* present;  ///< candidates of the batch
   /// The first 32 bits count the blocks of a layer that have ended, the others their active cells.
   /// 0 between two kernels.
   unsigned long long* progress;
@@ -72,12 +72,14 @@ extern const Kernel<CopyFrameArguments> kCopyFrameKernel;
 
 struct FetchArguments {
   const HostCandidates* host;
-  const std::uint8_t* from;  ///< pinned images
-  std::uint8_t* to;          ///< on the device
-  CandidateImage* images;    ///< on the device
+  int first;                 ///< candidate of the batch
+  int count;                 ///< candidates that a batch has room for
+  const std::uint8_t* from;  ///< pinned images of all candidates
+  std::uint8_t* to;          ///< on the device, as the following ones: of a batch
+  CandidateImage* images;
   int* present;
 };
-/// A block for each candidate.
+/// A block for each candidate of a batch.
 extern const Kernel<FetchArguments> kFetchKernel;
 
 // ---- normalization and UG
@@ -209,7 +211,7 @@ struct RecordArguments {
   const float* rows;
 };
 inline constexpr int kRecordThreads = 128;
-/// The last kernel of a frame. Blocks: kMaxCharacters.
+/// The last kernel of a frame. Blocks: the rows of the result.
 extern const Kernel<RecordArguments> kTileRecordKernel;
 /// Copies the rows that the host wrote.
 extern const Kernel<RecordArguments> kRowKernel;

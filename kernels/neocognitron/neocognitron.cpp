@@ -31,6 +31,10 @@ using detail::squared;
 static_assert(kImageSide == detail::InkImager::kSide);
 static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandidates);
 
+/// Candidates that go through the network together. A frame with more of them, such as a form, has
+/// several batches, one after the other in the same memory.
+constexpr int kBatchCandidates = 2 * kMaxFieldCharacters;
+
 /// Blocks of candidates that run side by side.
 constexpr unsigned kCandidateBlocks = 16;
 
@@ -38,7 +42,7 @@ constexpr int kOctet = 8;  // planes
 
 // ---- the network
 
-/// The layers of a neocognitron from UG to UC4 on the device, for all candidates of a frame
+/// The layers of a neocognitron from UG to UC4 on the device, for all candidates of a batch
 /// together.
 class NetworkOperator : public CudaOperator {
  protected:
@@ -106,7 +110,7 @@ class NetworkOperator : public CudaOperator {
     return load_references(cuda, arrays.weights(3));
   }
 
-  /// What the first kernel of a frame needs, apart from the images.
+  /// What the first kernel of a batch needs, apart from the images.
   ContrastArguments contrast_arguments(int slot) const noexcept {
     ContrastArguments a{};
     a.frame = params(slot);
@@ -124,9 +128,10 @@ class NetworkOperator : public CudaOperator {
 
   dim3 contrast_grid() const noexcept { return grid(kContrastBlocks); }
 
-  /// Launches the layers behind UG. `complete`: 1 for each candidate that kept to the capacities;
-  /// may be null.
-  Expected<void> launch_layers(Scope& cuda, cudaStream_t stream, std::uint8_t* complete) noexcept {
+  /// Launches the layers behind UG. `scores` and `complete` are those of the batch. `complete`: 1
+  /// for each candidate that kept to the capacities; may be null.
+  Expected<void> launch_layers(Scope& cuda, cudaStream_t stream, float* scores,
+                               std::uint8_t* complete) noexcept {
     for (std::size_t i = 0; i < kStages; ++i) {
       const SimpleArguments simple = simple_arguments(i);
       const auto positions = static_cast<unsigned>(squared(simple.side_out));
@@ -144,8 +149,10 @@ class NetworkOperator : public CudaOperator {
       OCELLUS_TRY(launch(cuda, stream, complex_kernel(complex.planes), grid(blocks),
                          dim3(kComplexThreads), 0, complex, true));
     }
+    CandidateArrays candidates = candidates_;
+    candidates.scores = scores;
     const ReadoutArguments readout{
-        .candidates = candidates_,
+        .candidates = candidates,
         .classes = classes_,
         .class_count = table().classes,
         .positions = static_cast<int>(squared(simple_windows_[3].sides.out)),
@@ -326,7 +333,7 @@ class TileNeocognitron final : public NetworkOperator {
     contrast.ink = plan_.ink;
     OCELLUS_TRY(launch(cuda, stream, tile_contrast_kernel(plan_.format), contrast_grid(),
                        dim3(kContrastThreads), 0, contrast));
-    OCELLUS_TRY(launch_layers(cuda, stream, nullptr));
+    OCELLUS_TRY(launch_layers(cuda, stream, candidates_.scores, nullptr));
     RecordArguments result{};
     result.frame = params(slot);
     result.state = state();
@@ -340,7 +347,8 @@ class TileNeocognitron final : public NetworkOperator {
     result.columns = plan_.tile_columns();
     result.calibration = table().calibration;
     result.min_confidence = plan_.min_confidence;
-    return launch(cuda, stream, kTileRecordKernel, dim3(kMaxCharacters), dim3(kRecordThreads), 0,
+    return launch(cuda, stream, kTileRecordKernel,
+                  dim3(static_cast<unsigned>(plan_.max_characters)), dim3(kRecordThreads), 0,
                   result, true);
   }
 };
@@ -350,7 +358,7 @@ class TileNeocognitron final : public NetworkOperator {
 class FindingNeocognitron final : public NetworkOperator {
  public:
   explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept
-      : NetworkOperator(plan, plan.max_candidates()) {}
+      : NetworkOperator(plan, std::min(plan.max_candidates(), kBatchCandidates)) {}
 
  private:
   /// What the functions of the host get.
@@ -374,14 +382,16 @@ class FindingNeocognitron final : public NetworkOperator {
   void layout_pinned(LayoutBuilder& pinned) noexcept override {
     const auto classes = static_cast<std::size_t>(table().classes);
     const auto height = static_cast<std::size_t>(plan_.size.height);
+    const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
     host_ = pinned.take<HostCandidates>(1);
-    images_ = pinned.take<std::uint8_t>(candidate_count() * kImagePixels);
+    images_ = pinned.take<std::uint8_t>(candidates * kImagePixels);
     frame_ = pinned.take<std::uint8_t>(row_bytes() * height);
     gray_ = pinned.take<std::uint8_t>(
         converts() ? static_cast<std::size_t>(plan_.size.width) * height : 0);
-    candidates_.scores = pinned.take<float>(candidate_count() * classes);
-    complete_ = pinned.take<std::uint8_t>(candidate_count());
-    rows_ = pinned.take<float>(kMaxCharacters * static_cast<std::size_t>(table().characters()));
+    scores_ = pinned.take<float>(candidates * classes);
+    complete_ = pinned.take<std::uint8_t>(candidates);
+    rows_ = pinned.take<float>(static_cast<std::size_t>(plan_.max_characters) *
+                               static_cast<std::size_t>(table().characters()));
     reader_.layout(plan_, HostCalls::kWorkers, pinned);
   }
 
@@ -399,19 +409,8 @@ class FindingNeocognitron final : public NetworkOperator {
     context = {this, slot};
     OCELLUS_TRY(launch_copy(cuda, slot, stream));
     OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::find, &context));
-    const FetchArguments fetch{.host = host_,
-                               .from = images_,
-                               .to = device_images_,
-                               .images = device_sizes_,
-                               .present = present_};
-    OCELLUS_TRY(launch(cuda, stream, kFetchKernel, dim3(static_cast<unsigned>(candidates_.count)),
-                       dim3(kCopyThreads), 0, fetch));
-    ContrastArguments contrast = contrast_arguments(slot);
-    contrast.images = device_images_;
-    contrast.sizes = device_sizes_;
-    OCELLUS_TRY(launch(cuda, stream, kImageContrastKernel, contrast_grid(), dim3(kContrastThreads),
-                       0, contrast, true));
-    OCELLUS_TRY(launch_layers(cuda, stream, complete_));
+    for (int first = 0; first < plan_.max_candidates(); first += candidates_.count)
+      OCELLUS_TRY(launch_batch(cuda, slot, stream, first));
     OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::finish, &context));
     RecordArguments result{};
     result.frame = params(slot);
@@ -421,7 +420,29 @@ class FindingNeocognitron final : public NetworkOperator {
     result.characters = table().characters();
     result.host = host_;
     result.rows = rows_;
-    return launch(cuda, stream, kRowKernel, dim3(kMaxCharacters), dim3(kRecordThreads), 0, result);
+    return launch(cuda, stream, kRowKernel, dim3(static_cast<unsigned>(plan_.max_characters)),
+                  dim3(kRecordThreads), 0, result);
+  }
+
+  /// Recognizes the candidates from `first` on. A batch without candidates has nothing to do.
+  Expected<void> launch_batch(Scope& cuda, int slot, cudaStream_t stream, int first) noexcept {
+    const FetchArguments fetch{.host = host_,
+                               .first = first,
+                               .count = std::min(candidates_.count, plan_.max_candidates() - first),
+                               .from = images_,
+                               .to = device_images_,
+                               .images = device_sizes_,
+                               .present = present_};
+    OCELLUS_TRY(launch(cuda, stream, kFetchKernel, dim3(static_cast<unsigned>(fetch.count)),
+                       dim3(kCopyThreads), 0, fetch));
+    ContrastArguments contrast = contrast_arguments(slot);
+    contrast.images = device_images_;
+    contrast.sizes = device_sizes_;
+    OCELLUS_TRY(launch(cuda, stream, kImageContrastKernel, contrast_grid(), dim3(kContrastThreads),
+                       0, contrast, true));
+    const auto at = static_cast<std::size_t>(first);
+    return launch_layers(cuda, stream, scores_ + at * static_cast<std::size_t>(table().classes),
+                         complete_ + at);
   }
 
   /// Copies a frame that only the device has.
@@ -466,7 +487,7 @@ class FindingNeocognitron final : public NetworkOperator {
       return;
     }
     auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
-    self.reader_.finish(self.candidates_.scores, self.complete_, result, rows);
+    self.reader_.finish(self.scores_, self.complete_, result, rows);
   }
 
   void find_candidates(int slot) noexcept {
@@ -501,7 +522,7 @@ class FindingNeocognitron final : public NetworkOperator {
   ImageView host_rows() const noexcept {
     ImageView rows;
     rows.data = rows_;
-    rows.size = {table().characters(), kMaxCharacters};
+    rows.size = {table().characters(), plan_.max_characters};
     rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
     rows.format = PixelFormat::kFloat32;
     rows.space = MemorySpace::kPinned;
@@ -516,6 +537,7 @@ class FindingNeocognitron final : public NetworkOperator {
   std::uint8_t* images_ = nullptr;
   std::uint8_t* frame_ = nullptr;  ///< a frame that only the device had
   std::uint8_t* gray_ = nullptr;   ///< a frame of another format, converted
+  float* scores_ = nullptr;
   std::uint8_t* complete_ = nullptr;
   float* rows_ = nullptr;
   // Device memory.

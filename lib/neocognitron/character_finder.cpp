@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 namespace ocellus::detail {
 namespace {
@@ -100,6 +101,10 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   groups_ = memory.take<int>(kMaxParts);
   by_line_ = memory.take<int>(kMaxParts);
   line_begin_ = memory.take<int>(kMaxParts + 1);
+  if (!config_.drop_outline) return;
+  outline_ = memory.take<InkOutline>(1);
+  const InkOutline outline(config_.size, memory);
+  if (outline_ != nullptr) new (outline_) InkOutline(outline);
 }
 
 void CharacterFinder::measure(const GrayPlane& plane, int half) noexcept {
@@ -121,7 +126,7 @@ void CharacterFinder::extract(const GrayPlane& plane, int half) noexcept {
 }
 
 void CharacterFinder::find() noexcept {
-  components_.find();
+  components_.find(outline_);
   truncated_ = components_.truncated();
 
   collect_parts();

@@ -10,6 +10,7 @@
 #include "neocognitron/character_lattice.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
+#include "neocognitron/ink_outline.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::detail {
@@ -22,7 +23,8 @@ struct CharacterFinderConfig {
   int min_height = 0;
   int max_height = 0;
   bool split_touching = true;
-  bool group_lines = true;  ///< false: one line, ordered from left to right
+  bool group_lines = true;    ///< false: one line, ordered from left to right
+  bool drop_outline = false;  ///< the frame is a field, which may have a printed outline
 };
 
 /// Finds the characters of a frame, as at most kMaxCandidates candidates among which
@@ -110,6 +112,7 @@ class CharacterFinder {
   InkLevels levels_;
   InkComponents components_;
   CharacterLattice lattice_;
+  InkOutline* outline_ = nullptr;
   Part* parts_;
   int* by_left_;         // indices of parts, sorted by their left edges
   int* groups_;          // parts that stand for a group, in reading order

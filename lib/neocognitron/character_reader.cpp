@@ -38,6 +38,11 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
   const bool has_tiles = plan.layout == CharacterLayout::kTiles;
   const bool has_boxes = plan.layout == CharacterLayout::kBoxes;
   finder_count_ = has_tiles ? 0 : has_boxes ? 1 : plan.fields.count;
+  const auto most = static_cast<std::size_t>(plan.max_candidates());
+  sources_ = memory.take<Source>(most);
+  candidate_scores_ = memory.take<CandidateScore>(most);
+  bests_ = memory.take<BestClass>(most);
+  reserved_ = memory.take<int>(static_cast<std::size_t>(finder_count_));
   finders_ = memory.take<CharacterFinder>(static_cast<std::size_t>(finder_count_));
   boxes_ = memory.take<BoxInk>(static_cast<std::size_t>(has_boxes ? workers : 0));
   for (int i = 0; i < finder_count_; ++i) {
@@ -47,6 +52,7 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
     config.ink = plan.ink;
     config.min_height = plan.min_height;
     config.max_height = plan.max_height;
+    config.drop_outline = !has_boxes && plan.text_parts > 0;
     construct(
         finders_ == nullptr ? nullptr : finders_ + i, memory,
         [&](const CharacterFinder& finder) {
@@ -86,6 +92,14 @@ void CharacterReader::extract(int half, const GrayPlane& plane) noexcept {
   finders_[finder].extract(view_of(finder, plane), half % CharacterFinder::kHalves);
 }
 
+void CharacterReader::reserve(int most) noexcept {
+  int behind = 0;
+  for (int part = finder_count_ - 1; part >= 0; --part) {
+    reserved_[part] = behind;
+    behind += std::min(candidates_of(part), most / finder_count_);
+  }
+}
+
 int CharacterReader::collect() noexcept {
   count_ = 0;
   truncated_ = false;
@@ -94,22 +108,22 @@ int CharacterReader::collect() noexcept {
     const int all =
         plan_->layout == CharacterLayout::kTiles ? plan_->tile_count() : plan_->fields.count;
     truncated_ = all > most;
-    for (; count_ < std::min(all, most); ++count_)
-      sources_[static_cast<std::size_t>(count_)] = {0, count_};
+    for (; count_ < std::min(all, most); ++count_) sources_[count_] = {0, count_};
     return count_;
   }
+  reserve(most);
   for (int part = 0; part < finder_count_; ++part) {
-    const auto found = static_cast<int>(finders_[part].candidates().size());
-    truncated_ = truncated_ || finders_[part].truncated() || found > most - count_;
-    for (int i = 0; i < found && count_ < most; ++i)
-      sources_[static_cast<std::size_t>(count_++)] = {part, i};
+    const int found = candidates_of(part);
+    const int room = most - reserved_[part] - count_;
+    truncated_ = truncated_ || finders_[part].truncated() || found > room;
+    for (int i = 0; i < std::min(found, room); ++i) sources_[count_++] = {part, i};
   }
   return count_;
 }
 
 InkImage CharacterReader::draw(int candidate, const GrayPlane& plane, int worker) noexcept {
   const auto w = static_cast<std::size_t>(worker);
-  const Source source = sources_[static_cast<std::size_t>(candidate)];
+  const Source source = sources_[candidate];
   std::uint8_t* const image = images_[w];
   if (plan_->layout == CharacterLayout::kTiles) {
     const Rect box = tile(source.index);
@@ -151,7 +165,7 @@ void CharacterReader::add(int candidate, const Rect& box, int line, int field, c
                           bool complete, NeocognitronRecord& record,
                           const ImageView& rows) const noexcept {
   const auto i = static_cast<std::size_t>(record.count++);
-  const BestClass& best = bests_[static_cast<std::size_t>(candidate)];
+  const BestClass& best = bests_[candidate];
   record.label[i] = best.label;
   record.similarity[i] = best.similarity;
   record.margin[i] = best.lead();
@@ -172,7 +186,7 @@ void CharacterReader::add(int candidate, const Rect& box, int line, int field, c
 }
 
 void CharacterReader::clear_rows(const ImageView& rows) const noexcept {
-  for (int y = 0; y < kMaxCharacters; ++y)
+  for (int y = 0; y < plan_->max_characters; ++y)
     std::fill_n(rows.row<float>(y), plan_->model.table.characters(), 0.0f);
 }
 
@@ -184,9 +198,8 @@ void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
   const auto scores_of = [&](int candidate) { return scores + candidate * table.classes; };
   for (int i = 0; i < count_; ++i) {
     const BestClass best = best_class(scores_of(i), table.characters(), table.has_other);
-    bests_[static_cast<std::size_t>(i)] = best;
-    candidate_scores_[static_cast<std::size_t>(i)] = {best.label, best.similarity, best.margin,
-                                                      best.other};
+    bests_[i] = best;
+    candidate_scores_[i] = {best.label, best.similarity, best.margin, best.other};
   }
   if (plan_->layout != CharacterLayout::kFind) {
     const bool has_tiles = plan_->layout == CharacterLayout::kTiles;
@@ -196,22 +209,21 @@ void CharacterReader::finish(const float* scores, const std::uint8_t* complete,
     }
     return;
   }
+  reserve(plan_->max_characters);
   int begin = 0;
   while (begin < count_) {
     // The candidates of one part.
-    const int part = sources_[static_cast<std::size_t>(begin)].part;
+    const int part = sources_[begin].part;
     int end = begin + 1;
-    while (end < count_ && sources_[static_cast<std::size_t>(end)].part == part) ++end;
+    while (end < count_ && sources_[end].part == part) ++end;
     const auto candidates =
         finders_[part].candidates().first(static_cast<std::size_t>(end - begin));
-    choose_characters(candidates,
-                      std::span<const CandidateScore>(candidate_scores_)
-                          .subspan(static_cast<std::size_t>(begin), candidates.size()),
-                      table.odds, table.known_sizes(), choice_);
+    choose_characters(candidates, {candidate_scores_ + begin, candidates.size()}, table.odds,
+                      table.known_sizes(), choice_);
     record.truncated = record.truncated || choice_.more;
     const Rect& field = plan_->fields.fields[static_cast<std::size_t>(part)];
     for (const std::uint8_t chosen : choice_.chosen()) {
-      if (record.count == plan_->max_characters) {
+      if (record.count == plan_->max_characters - reserved_[part]) {
         record.truncated = true;
         break;
       }

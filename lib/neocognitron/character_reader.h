@@ -43,7 +43,7 @@ class CharacterReader {
 
   /// Writes the characters of the frame. `record` is zero before. `scores`: similarity to each
   /// class, for each candidate, all 0 if it has no ink. `complete`: false for a candidate with too
-  /// many active cells. `rows`: where the scores of the characters go, kMaxCharacters rows.
+  /// many active cells. `rows`: where the scores of the characters go, `max_characters` rows.
   void finish(const float* scores, const std::uint8_t* complete, NeocognitronRecord& record,
               const ImageView& rows) noexcept;
   /// The rows of a frame without characters.
@@ -54,6 +54,12 @@ class CharacterReader {
     int part = 0;   // finder
     int index = 0;  // of the candidate in it, or of the box or tile
   };
+  int candidates_of(int part) const noexcept {
+    return static_cast<int>(finders_[part].candidates().size());
+  }
+  /// Sets `reserved_`, of `most` items of the frame. Each field may have an equal share of them,
+  /// and what other fields leave.
+  void reserve(int most) noexcept;
   void add(int candidate, const Rect& box, int line, int field, const float* scores, bool complete,
            NeocognitronRecord& record, const ImageView& rows) const noexcept;
   Rect tile(int index) const noexcept;
@@ -66,9 +72,11 @@ class CharacterReader {
   BoxInk* boxes_ = nullptr;  // of each worker
   std::array<InkImager*, kMaxWorkers> imagers_{};
   std::array<std::uint8_t*, kMaxWorkers> images_{};
-  std::array<Source, NeocognitronPlan::kMostCandidates> sources_{};
-  std::array<CandidateScore, NeocognitronPlan::kMostCandidates> candidate_scores_{};
-  std::array<BestClass, NeocognitronPlan::kMostCandidates> bests_{};
+  // For each candidate of the frame.
+  Source* sources_ = nullptr;
+  CandidateScore* candidate_scores_ = nullptr;
+  BestClass* bests_ = nullptr;
+  int* reserved_ = nullptr;  // for each field: candidates that the fields behind it may have
   CharacterChoice choice_;
   int count_ = 0;
   bool truncated_ = false;

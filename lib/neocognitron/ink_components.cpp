@@ -5,6 +5,8 @@
 #include <bit>
 #include <utility>
 
+#include "neocognitron/ink_outline.h"
+
 namespace ocellus::detail {
 namespace {
 
@@ -204,8 +206,7 @@ bool InkComponents::remove_rules() noexcept {
                    [&](const InkComponent& c) { return is_long(c.width(), c); })) {
     return false;
   }
-  row_begin_[0] = 0;
-  for (int y = 0; y < size_.height; ++y) row_begin_[y + 1] = row_begin_[y] + row_runs_[y];
+  index_rows();
   bool changed = false;
   int count = 0;
   for (int y = 0; y < size_.height; ++y) {
@@ -229,6 +230,31 @@ bool InkComponents::remove_rules() noexcept {
   return changed;
 }
 
+void InkComponents::index_rows() noexcept {
+  row_begin_[0] = 0;
+  for (int y = 0; y < size_.height; ++y) row_begin_[y + 1] = row_begin_[y] + row_runs_[y];
+}
+
+void InkComponents::remove_outline(InkOutline& outline) noexcept {
+  index_rows();
+  if (!outline.find(runs(), row_begin_)) return;
+  int count = 0;
+  for (int y = 0; y < size_.height; ++y) {
+    const int before = count;
+    for (const InkRun& run : row(y)) {
+      outline.cut(run, [&](const InkRun& kept) {
+        if (count == run_capacity_)
+          truncated_ = true;
+        else
+          kept_[count++] = kept;
+      });
+    }
+    row_runs_[y] = count - before;
+  }
+  std::swap(runs_, kept_);
+  run_count_ = count;
+}
+
 void InkComponents::limit_rows() noexcept {
   int left = run_count_;
   for (int y = 0; y < size_.height; ++y) {
@@ -246,7 +272,7 @@ void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int
                            run_capacity_);
 }
 
-void InkComponents::find() noexcept {
+void InkComponents::find(InkOutline* outline) noexcept {
   // The second half is in the memory for the runs without rules.
   const int first = std::min(halves_[0].runs, run_capacity_);
   const int second = std::min(halves_[1].runs, run_capacity_);
@@ -254,6 +280,7 @@ void InkComponents::find() noexcept {
   run_count_ = std::min(first + second, run_capacity_);
   std::copy_n(kept_, run_count_ - first, runs_ + first);
   if (truncated_) limit_rows();
+  if (outline != nullptr) remove_outline(*outline);
   connect();
   if (remove_rules()) connect();
 }

@@ -89,6 +89,8 @@ struct RunSets {
   }
 };
 
+class InkOutline;
+
 /// Finds runs and connects them: `extract` for each half of the rows, then `find`. All memory is
 /// taken by the constructor. Runs and components beyond the capacity are left out, and `truncated`
 /// says so.
@@ -116,8 +118,9 @@ class InkComponents {
 
   /// Extracts the runs of a half of the rows. Both halves may be worked on at the same time.
   void extract(const GrayPlane& plane, const InkLevels& levels, int half) noexcept;
-  /// Connects the runs of both halves, and removes rules.
-  void find() noexcept;
+  /// Connects the runs of both halves, and removes rules. `outline`: what finds the outline of a
+  /// field, which is removed too; may be null.
+  void find(InkOutline* outline) noexcept;
 
   std::span<const InkComponent> components() const noexcept {
     return {components_, static_cast<std::size_t>(component_count_)};
@@ -140,6 +143,9 @@ class InkComponents {
   float typical_height() const noexcept;
   bool remove_rule(const InkRun& run, int& count) noexcept;
   std::span<const InkRun> row(int y) const noexcept;
+  void remove_outline(InkOutline& outline) noexcept;
+  /// Sets `row_begin_`.
+  void index_rows() noexcept;
   /// Leaves out the runs of the last rows that had no place.
   void limit_rows() noexcept;
   /// Connects the runs and numbers their components.

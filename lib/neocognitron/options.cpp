@@ -2,7 +2,9 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/failure.h"
 #include "core/option_table.h"
+#include "neocognitron/fields_file.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus {
@@ -37,19 +39,16 @@ void print_fields(const NeocognitronConfig& config, char* text, std::size_t capa
 
 Expected<void> parse_fields(NeocognitronConfig& config, std::string_view text) noexcept {
   TextFields fields;
+  if (text.starts_with('@')) {
+    Text<kMaxOptionText> path;
+    if (!path.assign(text.substr(1)))
+      return detail::invalid_argument("the name of the file is too long, or has a NUL");
+    OCELLUS_TRY(detail::read_fields_file(path.c_str(), fields));
+    text = {};
+  }
   while (!text.empty()) {
-    if (fields.count == kMaxTextFields)
-      return detail::invalid_argument("there are more than %d fields", kMaxTextFields);
     const std::size_t end = text.find(';');
-    const std::string_view field = text.substr(0, end);
-    Rect& rect = fields.fields[static_cast<std::size_t>(fields.count++)];
-    const Expected<void> parsed = detail::parse_rect(field, rect);
-    if (!parsed || field.empty()) {
-      return detail::invalid_argument(
-          "field %d is \"%.*s\"; fields must be x,y,width,height in pixels with ; between them, "
-          "such as 40,30,200,48;40,90,200,48",
-          fields.count, detail::shown(field), field.data());
-    }
+    OCELLUS_TRY(detail::add_field(text.substr(0, end), fields));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   config.fields = fields;
@@ -72,7 +71,8 @@ constexpr Option kOptions[] = {
         Rows::composite<print_fields, parse_fields>(
             "fields",
             "Fields with text or boxes of characters, x,y,width,height in pixels with ; between "
-            "them; empty: the whole frame")),
+            "them; @FILE: a file with one on each line, and comments after #; empty: the whole "
+            "frame")),
     Rows::when<kHasTiles>("layout=tiles", Rows::integer<[](auto& c) { return &c.tile_width; }>(
                                               "tile_width", 8, 1024, "pixels", "Width of a tile")),
     Rows::when<kHasTiles>("layout=tiles",
@@ -90,7 +90,9 @@ constexpr Option kOptions[] = {
                                "max_height", 0, kMaxImageSide, "pixels",
                                "Largest height of a character; 0: the height of the field")),
     Rows::integer<[](auto& c) { return &c.max_characters; }>(
-        "max_characters", 1, kMaxCharacters, "", "Characters of a frame that are read"),
+        "max_characters", 0, kMaxCharacters, "",
+        "Characters of a frame that are read, with layout=tiles at most 64; 0: 64 for each field, "
+        "in all at most 512"),
     Rows::real<[](auto& c) { return &c.min_confidence; }>(
         "min_confidence", 0.0, 1.0, "", "Characters of less confidence are rejected"),
     Rows::real<[](auto& c) { return &c.max_active; }>(

@@ -89,6 +89,10 @@ Check check_tiles(const NeocognitronConfig& config) noexcept {
                             config.tile_width, config.tile_height, config.size.width,
                             config.size.height);
   }
+  if (config.max_characters > kMaxFieldCharacters) {
+    return invalid_argument("max_characters is %d; with layout tiles it must be at most %d",
+                            config.max_characters, kMaxFieldCharacters);
+  }
   return {};
 }
 
@@ -109,6 +113,10 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
   plan.format = luma_format(config.format);
   if (tiles) plan.fields = {};
   plan.text_parts = plan.fields.count;
+  if (plan.max_characters == 0) {
+    const int fields = config.layout == CharacterLayout::kFind ? std::max(plan.fields.count, 1) : 1;
+    plan.max_characters = std::min(kMaxFieldCharacters * fields, kMaxCharacters);
+  }
   if (config.layout == CharacterLayout::kFind && plan.fields.count == 0) {
     plan.fields.count = 1;
     plan.fields.fields[0] = {0, 0, config.size.width, config.size.height};
@@ -123,7 +131,8 @@ OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   info.name = "neocognitron";
   info.size = plan.size;
   info.format = plan.input_format;
-  info.planes[0] = {"scores", {table.characters(), kMaxCharacters}, PixelFormat::kFloat32, false};
+  info.planes[0] = {
+      "scores", {table.characters(), plan.max_characters}, PixelFormat::kFloat32, false};
   info.record = &kRecord;
   info.classes = table.characters();
   info.text_parts = plan.text_parts;

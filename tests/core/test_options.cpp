@@ -736,12 +736,12 @@ TEST(Text, RefusesTextThatIsTooLong) {
 TEST(Text, OptionsRefuseLongTextWithAReason) {
   const OperatorConfig cnn = made(*find_operator("cnn"), {});
   expect_words(refusal(cnn, "boundary", std::string(32, '1')), {"boundary: ", "32", "at most 31"});
-  expect_words(refusal(cnn, "template", std::string(1024, 'a')),
-               {"template: ", "1024", "at most 1023"});
+  expect_words(refusal(cnn, "template", std::string(2048, 'a')),
+               {"template: ", "2048", "at most 2047"});
   expect_words(refusal(cnn, "initial", std::string("a\0b", 3)), {"initial: ", "NUL"});
   OperatorConfig longest = cnn;
-  EXPECT_TRUE(longest.set_option("initial", std::string(1023, 'a')));
-  EXPECT_EQ(text_of(longest, *find_option(longest.options(), "initial")), std::string(1023, 'a'));
+  EXPECT_TRUE(longest.set_option("initial", std::string(2047, 'a')));
+  EXPECT_EQ(text_of(longest, *find_option(longest.options(), "initial")), std::string(2047, 'a'));
 }
 
 }  // namespace

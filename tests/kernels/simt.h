@@ -28,6 +28,7 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
 /// Replaces that of kernels/core/shared_memory.cuh.
 #define OCELLUS_DYNAMIC_SHARED(type, name) \
   type* const name = reinterpret_cast<type*>(ocellus::simt::dynamic_shared().data())
@@ -287,6 +288,12 @@ template <typename T>
 T __shfl_sync(unsigned, T value, int lane) {
   return ocellus::simt::block().exchange(
       value, [&](const auto& of) { return of(static_cast<unsigned>(lane)); });
+}
+/// The lanes of each group of `width` lanes, a power of two, are numbered from 0.
+template <typename T>
+T __shfl_sync(unsigned lanes, T value, int lane, int width) {
+  const int group = static_cast<int>(threadIdx.x % 32) / width;
+  return __shfl_sync(lanes, value, group * width + lane % width);
 }
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {

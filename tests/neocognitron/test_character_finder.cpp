@@ -466,6 +466,121 @@ TEST(CharacterFinder, StrideAndRepetition) {
   EXPECT_EQ(finder.boxes(), once);
 }
 
+// ---- outlines of fields
+
+constexpr int kFieldWidth = 150;
+constexpr int kFieldHeight = 56;
+
+/// A field with two digits, which is the whole frame, and its outline, whose middle lies `inset`
+/// pixels from the sides. `sides`: a bit for each of top, bottom, left and right. `down`: pixels by
+/// which the digits are moved.
+Scene outlined(double thickness, double inset, unsigned sides = 15, double down = 0) {
+  Scene scene(kFieldWidth, kFieldHeight);
+  scene.digit(8, 50, 14 + down, 28, 3.5);
+  scene.digit(7, 85, 14 + down, 28, 3.5);
+  const Point a{inset - 0.5, inset - 0.5};
+  const Point b{kFieldWidth - inset - 0.5, kFieldHeight - inset - 0.5};
+  if ((sides & 1) != 0) scene.line(a, {b.x, a.y}, thickness);
+  if ((sides & 2) != 0) scene.line({a.x, b.y}, b, thickness);
+  if ((sides & 4) != 0) scene.line(a, {a.x, b.y}, thickness);
+  if ((sides & 8) != 0) scene.line({b.x, a.y}, b, thickness);
+  return scene;
+}
+
+CharacterFinderConfig field_config(int width = kFieldWidth, int height = kFieldHeight) {
+  CharacterFinderConfig config = config_for(width, height);
+  config.drop_outline = true;
+  return config;
+}
+
+// Fails if the outline of a field, or the pieces of it that lie in the field, are read.
+TEST(Outline, IsDropped) {
+  Finder finder(field_config());
+  for (const double thickness : {1.0, 2.0, 3.0}) {
+    for (const double inset : {0.0, 0.5, 1.0, 2.0, 3.0, 5.0}) {
+      for (const bool blurred : {false, true}) {
+        Scene scene = outlined(thickness, inset);
+        if (blurred) scene.blur(0.8);
+        SCOPED_TRACE(testing::Message()
+                     << thickness << " pixels, inset " << inset << ' ' << blurred);
+        finder.find(scene.pixels(false, 1.5, 3), kFieldWidth, kFieldHeight);
+        expect_boxes(finder.boxes(), scene.boxes(), 0.6);
+      }
+    }
+  }
+}
+
+// Fails if a field whose other sides are outside of it reads the sides that are left as ones.
+TEST(Outline, PiecesAreDropped) {
+  Finder finder(field_config());
+  for (const double thickness : {1.0, 2.0, 3.0}) {
+    for (unsigned sides = 1; sides < 16; ++sides) {
+      const Scene scene = outlined(thickness, 0.5 * thickness, sides);
+      // A single upright side is told from a one by its thickness alone.
+      if ((sides == 4 || sides == 8) && thickness > 2) continue;
+      SCOPED_TRACE(testing::Message() << thickness << " pixels, sides " << sides);
+      finder.find(scene.pixels(false, 1.5, 3), kFieldWidth, kFieldHeight);
+      expect_boxes(finder.boxes(), scene.boxes(), 0.6);
+    }
+  }
+}
+
+// Fails if a digit that touches the outline is dropped with it, or has a side of it.
+TEST(Outline, TouchingDigitsAreSeparated) {
+  Finder finder(field_config());
+  for (const double thickness : {1.0, 2.0, 3.0}) {
+    for (const double inset : {1.5, 3.0}) {
+      for (const double sign : {-1.0, 1.0}) {
+        // The ink is 1 pixel in the outline.
+        const double down = sign * (13.25 - inset - 0.5 * thickness);
+        const Scene scene = outlined(thickness, inset, 15, down);
+        SCOPED_TRACE(testing::Message() << thickness << " pixels, inset " << inset << ", " << down);
+        finder.find(scene.pixels(false, 1.5, 3), kFieldWidth, kFieldHeight);
+        expect_boxes(finder.boxes(), scene.boxes(), 0.6);
+      }
+    }
+  }
+}
+
+// Fails if something of an empty box is read.
+TEST(Outline, EmptyFieldHasNoCharacters) {
+  Finder finder(field_config());
+  for (const double inset : {0.5, 1.0, 3.0}) {
+    Scene scene(kFieldWidth, kFieldHeight);
+    const double far_x = kFieldWidth - inset - 0.5;
+    const double far_y = kFieldHeight - inset - 0.5;
+    scene.line({inset, inset}, {far_x, inset}, 2);
+    scene.line({inset, far_y}, {far_x, far_y}, 2);
+    scene.line({inset, inset}, {inset, far_y}, 2);
+    scene.line({far_x, inset}, {far_x, far_y}, 2);
+    finder.find(scene.pixels(false, 1.5, 3), kFieldWidth, kFieldHeight);
+    EXPECT_TRUE(finder.boxes().empty()) << inset;
+  }
+}
+
+// Fails if a digit that touches the border of a field is taken for a side of an outline.
+TEST(Outline, DigitsInTightFieldsAreKept) {
+  for (int first = 0; first < 10; ++first) {
+    for (int second = 0; second < 10; ++second) {
+      for (const double slant : {-6.0, 0.0, 6.0}) {
+        Scene page(200, 100);
+        const Rect a = page.digit(first, 40, 30, 36, 4, slant);
+        const Rect b = page.digit(second, 40 + 36, 30, 36, 4, slant);
+        const int top = std::min(a.y, b.y);
+        const int bottom = std::max(a.y + a.height, b.y + b.height);
+        const ImageSize size{b.x + b.width - a.x, bottom - top};
+        const auto pixels = page.pixels(false, 1, 3);
+        const detail::GrayPlane field{pixels.data() + top * 200 + a.x, 200, size};
+        Finder plain(config_for(size.width, size.height));
+        Finder finder(field_config(size.width, size.height));
+        plain.find(field);
+        finder.find(field);
+        EXPECT_EQ(finder.boxes(), plain.boxes()) << first << second << " slant " << slant;
+      }
+    }
+  }
+}
+
 // Fails if ranges of rows that are extracted apart differ from the whole.
 TEST(InkComponents, RangesOfRowsGiveTheSameRuns) {
   const Scene scene = eight_digits();

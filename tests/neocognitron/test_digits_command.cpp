@@ -185,6 +185,61 @@ TEST_F(DigitsCommand, HasOnePartForEachField) {
   EXPECT_NE(text.out.find("frame 0, field 0: no digits\n"), std::string::npos) << text.out;
 }
 
+// Fails when the fields of a file are not those of the option, or a form of a scene is not read.
+TEST_F(DigitsCommand, ReadsFieldsFromAFileAndForms) {
+  const std::string frame = png("f.png", clean_scene(1).image);
+  const std::string file = folder_ / "fields.txt";
+  write_bytes(file, "# two fields\n\n 0,130,480,30 # empty\r\n0,0,480,128");
+  const json from_file = json_of({"digits", frame, "--fields", "@" + file});
+  const json from_option = json_of({"digits", frame, "--fields", "0,130,480,30;0,0,480,128"});
+  EXPECT_EQ(from_file["config"], from_option["config"]);
+  EXPECT_EQ(from_file["frames"][0]["fields"], from_option["frames"][0]["fields"]);
+  write_bytes(file, "0,0,20,20\n1,2,3\n");
+  expect_error({"digits", frame, "--fields", "@" + file},
+               {"--fields", "fields.txt\", line 2", "\"1,2,3\"", "x,y,width,height"});
+  write_bytes(file, "# nothing\n");
+  expect_error({"digits", frame, "--fields", "@" + file}, {"it has no fields"});
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += "0,0,20,20\n";
+  write_bytes(file, many);
+  expect_error({"digits", frame, "--fields", "@" + file}, {"line 65", "more than 64 fields"});
+  write_bytes(file, std::string(20000, ' '));
+  expect_error({"digits", frame, "--fields", "@" + file}, {"16384 bytes"});
+  expect_error({"digits", frame, "--fields", "@" + (folder_ / "none.txt")}, {"none.txt"});
+  expect_error({"digits", frame, "--fields", "@/dev/null"}, {"not a regular file"});
+
+  const json form = json_of({"digits", "test:form,size=960x720,frames=2"});
+  ASSERT_EQ(form["frames"].size(), 2u);
+  EXPECT_EQ(form["config"]["max_characters"], 0);
+  EXPECT_EQ(form["field_count"], 56);
+  int right = 0;
+  for (const json& read : form["frames"]) {
+    ASSERT_EQ(read["fields"].size(), 28u);
+    EXPECT_EQ(read["fields"][0]["expected"].get<std::string>().size(), 1u);
+    EXPECT_EQ(read["fields"][1]["expected"].get<std::string>().size(), 8u);
+    for (const json& field : read["fields"]) right += field["string"] == field["expected"] ? 1 : 0;
+  }
+  EXPECT_EQ(form["fields_correct"], right);
+  EXPECT_GE(right, 40);
+  const ChildResult text = run_program({"digits", "test:form,size=960x720,frames=2"});
+  EXPECT_NE(text.out.find(std::to_string(right) + " of 56 fields read correctly"),
+            std::string::npos)
+      << text.out;
+  // The printed boxes are where the fields are.
+  const json found = json_of({"digits", "test:form,frames=1", "--find-fields"});
+  const json given = json_of({"digits", "test:form,frames=1"});
+  ASSERT_EQ(found["frames"][0]["fields"].size(), 28u);
+  EXPECT_NE(found["config"]["fields"], given["config"]["fields"]);
+  EXPECT_GE(found["fields_correct"].get<int>(), 22);
+  expect_error({"digits", frame, "--find-fields"}, {"has no printed box"});
+  expect_error({"digits", "test:form", "--find-fields", "--fields", "0,0,50,50"},
+               {"--find-fields has no meaning here", "--fields"});
+  expect_error({"digits", "test:form", "--find-fields", "--layout", "tiles"},
+               {"--find-fields has no meaning here"});
+  expect_error({"digits", "test:form,digits=3"}, {"'digits=3' is unknown", "test:form[@FPS]"});
+  expect_error({"digits", "test:form,size=320x240"}, {"must be at least 640x480"});
+}
+
 // Fails when lines run together, a rejected character has a name, or a limit is kept silently.
 TEST_F(DigitsCommand, SeparatesLinesAndMarksRejectedAndTruncated) {
   GrayImage two({480, 320}, PixelFormat::kGray8);
@@ -427,6 +482,8 @@ TEST_F(DigitsCommand, ReportsMistakes) {
   expect_error({"digits", frame, "--fields", "60,0,20,20"}, {"--fields", "frame of 64x48"});
   expect_error({"digits", frame, "--fields", "1,2,3"}, {"--fields", "x,y,width,height"});
   expect_error({"digits", frame, "--layout", "boxes"}, {"--fields is empty"});
+  expect_error({"digits", frame, "--layout", "tiles", "--max-characters", "65"},
+               {"--max-characters is 65", "at most 64"});
   expect_error({"digits", frame, "--labels", "l"}, {"--labels has no meaning here"});
 
   const app::DigitImages digits = app::draw_digits(12, 1);

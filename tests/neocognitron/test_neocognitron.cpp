@@ -284,9 +284,9 @@ TEST_P(NeocognitronConformance, EmptyTilesAndTooManyTiles) {
   NeocognitronConfig config = tiles({28 * 9, 28 * 8});
   const FrameBuffer black = painted(config.size, config.format, [](int, int) { return 0.0; });
   const Read read = this->read(config, black);
-  EXPECT_EQ(read.record.count, kMaxCharacters);
+  EXPECT_EQ(read.record.count, kMaxFieldCharacters);
   EXPECT_TRUE(read.record.truncated);
-  for (std::size_t i = 0; i < kMaxCharacters; ++i) {
+  for (std::size_t i = 0; i < kMaxFieldCharacters; ++i) {
     EXPECT_EQ(read.record.label[i], -1);
     EXPECT_EQ(read.record.flags[i], kCharacterEmpty);
     EXPECT_EQ(read.record.confidence[i], 0.0f);

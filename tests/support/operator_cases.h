@@ -61,7 +61,7 @@ inline void fit_tiles(OperatorConfig& config, ImageSize size) {
   auto& neocognitron = *config.get_if<NeocognitronConfig>();
   const ImageSize tile{tile_side(size.width), tile_side(size.height)};
   const int tiles = size.width / tile.width * (size.height / tile.height);
-  if (tiles > kMaxCharacters || tile.width < 8 || tile.height < 8) {
+  if (tiles > kMaxFieldCharacters || tile.width < 8 || tile.height < 8) {
     neocognitron.layout = CharacterLayout::kFind;
     return;
   }

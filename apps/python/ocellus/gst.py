@@ -101,7 +101,7 @@ class CMeta(Structure):
         ("data", c_void_p),
         ("text", c_void_p),
         ("text_bytes", c_size_t),
-        ("record", c_uint64 * 512),
+        ("record", c_uint64 * 3072),
     ]
 
 

@@ -21,8 +21,9 @@
 
 namespace ocellus {
 
-inline constexpr int kMaxCharacters = 64;  ///< of a frame
-inline constexpr int kMaxTextFields = 40;  ///< of a frame; their text fits into an option
+inline constexpr int kMaxCharacters = 512;      ///< of a frame
+inline constexpr int kMaxFieldCharacters = 64;  ///< of a field, of a frame without fields; tiles
+inline constexpr int kMaxTextFields = 64;       ///< of a frame; their text fits into an option
 
 /// Where the characters of a frame are.
 enum class CharacterLayout : std::uint8_t {
@@ -67,8 +68,10 @@ struct NeocognitronConfig {
   /// shorter side of the field, at least 8; the largest is the height of the field.
   int min_height = 0;
   int max_height = 0;
-  /// Characters that are read, 1 to kMaxCharacters. A frame with more of them says so.
-  int max_characters = kMaxCharacters;
+  /// Characters of a frame that are read, 0 to kMaxCharacters. 0: kMaxFieldCharacters for each of
+  /// the fields, in all at most kMaxCharacters. With kTiles, at most kMaxFieldCharacters. A frame
+  /// with more of them says so. Each field may have its share, whatever is in the other ones.
+  int max_characters = 0;
   /// Characters of less confidence are rejected, 0 to 1.
   float min_confidence = 0.5f;
   /// Cells of a C-layer that may be active, as a share of all, 0.01 to 1. It bounds the time of a
@@ -116,8 +119,8 @@ struct CharacterModelInfo {
   Text<256> note{};                                    ///< where the model comes from
 };
 
-/// Planes of the result: "scores", kMaxCharacters rows of floats, one row for a character and one
-/// column for a class of characters: the similarity to the class, 0 to 1. Rows behind the last
+/// Planes of the result: "scores", a row of floats for each of the characters that may be read, and
+/// a column for each class of characters: the similarity to the class, 0 to 1. Rows behind the last
 /// character are 0.
 class Neocognitron : public Operator<Neocognitron, NeocognitronConfig, NeocognitronRecord> {
  public:

@@ -235,7 +235,7 @@ typedef struct ocellus_operator_info {
   int32_t plane_count;
   ocellus_plane_info planes[OCELLUS_MAX_PLANES];
   const char* record_name; /**< null if the operator has no record */
-  size_t record_bytes;     /**< at most 4096; 0 if the operator has no record */
+  size_t record_bytes;     /**< at most 24576; 0 if the operator has no record */
   int32_t field_count;     /**< fields of the record, see ocellus_operator_get_field */
   int32_t classes;         /**< classes of the record's labels */
   int32_t text_parts; /**< parts of the record's text, such as the fields of a form; 0: it is not

@@ -111,7 +111,7 @@ class OperatorConfig {
   }
 
   /// Largest size of a configuration.
-  static constexpr std::size_t kBytes = 3072;
+  static constexpr std::size_t kBytes = 6144;
 
  private:
   static const OperatorDescription* described_by(OptionTable options) noexcept;

@@ -91,7 +91,7 @@ struct Option {
 using OptionTable = std::span<const Option>;
 
 /// Capacity for the text of an option, including the NUL.
-inline constexpr std::size_t kMaxOptionText = 1024;
+inline constexpr std::size_t kMaxOptionText = 2048;
 
 /// Returns the option of this name, or null if there is none. Words may be separated by '_' or '-'.
 const Option* find_option(OptionTable table, std::string_view name) noexcept;

@@ -16,7 +16,7 @@ namespace ocellus {
 struct OperatorInfo;
 
 /// Largest size of a record, in bytes.
-inline constexpr std::size_t kMaxRecordBytes = 4096;
+inline constexpr std::size_t kMaxRecordBytes = 24576;
 /// Largest length of the name of a class: printable ASCII characters without spaces.
 inline constexpr std::size_t kMaxClassName = 31;
 /// The name of a class, NUL-terminated.

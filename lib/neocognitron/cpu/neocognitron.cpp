@@ -146,8 +146,10 @@ class CpuNeocognitron final : public CpuOperator {
       gray_ = builder.take<std::uint8_t>(static_cast<std::size_t>(plan_.size.width) *
                                          static_cast<std::size_t>(plan_.size.height));
     }
-    scores_ = builder.take<float>(NeocognitronPlan::kMostCandidates *
-                                  static_cast<std::size_t>(plan_.model.table.classes));
+    const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
+    scores_ =
+        builder.take<float>(candidates * static_cast<std::size_t>(plan_.model.table.classes));
+    complete_ = builder.take<std::uint8_t>(candidates);
   }
 
   Expected<void> prepare() noexcept override { return network_.prepare(); }
@@ -211,7 +213,7 @@ class CpuNeocognitron final : public CpuOperator {
     const auto w = static_cast<std::size_t>(worker);
     const NeocognitronTable& table = plan_.model.table;
     float* const scores = scores_ + part * table.classes;
-    std::uint8_t& complete = complete_[static_cast<std::size_t>(part)];
+    std::uint8_t& complete = complete_[part];
     const InkImage image = reader_.draw(part, plane_of(*at.frame), worker);
     PatchTransform transform;
     if (!find_transform(image, table.normalization, transform)) {
@@ -226,7 +228,7 @@ class CpuNeocognitron final : public CpuOperator {
   void finish(const StepContext& at, int, int) noexcept {
     const FrameJob& frame = *at.frame;
     if (frame.bad.load(std::memory_order_relaxed)) return;
-    reader_.finish(scores_, complete_.data(), *static_cast<NeocognitronRecord*>(frame.record),
+    reader_.finish(scores_, complete_, *static_cast<NeocognitronRecord*>(frame.record),
                    frame.out.planes[0]);
   }
 
@@ -238,7 +240,7 @@ class CpuNeocognitron final : public CpuOperator {
   std::array<float*, kMaxWorkers> u0_{};
   std::uint8_t* gray_ = nullptr;
   float* scores_ = nullptr;
-  std::array<std::uint8_t, NeocognitronPlan::kMostCandidates> complete_{};
+  std::uint8_t* complete_ = nullptr;
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ G_BEGIN_DECLS
 /** Most planes of a result. */
 #define GST_OCELLUS_META_MAX_PLANES 8
 /** Largest size of a record, in bytes. */
-#define GST_OCELLUS_META_MAX_RECORD 4096
+#define GST_OCELLUS_META_MAX_RECORD 24576
 
 /**
  * GstOcellusMetaFlags:
