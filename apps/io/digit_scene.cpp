@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <random>
 
 #include "apps/common/rounding.h"
 #include "apps/io/digit_strokes.h"
+#include "apps/io/scene_random.h"
 
 namespace ocellus::app {
 namespace {
@@ -35,25 +35,6 @@ constexpr double kMostInset = 3.0;
 constexpr double kTouching = 0.3;   // share of the fields
 constexpr double kClearance = 3.0;  // pixels between an outline and digits that do not touch it
 
-/// Random numbers that are the same with every standard library.
-class Random {
- public:
-  Random(unsigned seed, int number) : engine_(seed * 1000003ull + static_cast<unsigned>(number)) {}
-
-  double uniform(double low, double high) {
-    return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
-  }
-  std::size_t index(std::size_t count) { return static_cast<std::size_t>(engine_() % count); }
-  double normal() {
-    // Box and Muller.
-    const double radius = std::sqrt(-2 * std::log(1 - uniform(0, 1)));
-    return radius * std::cos(2 * std::numbers::pi * uniform(0, 1));
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
-
 double distance_to(StrokePoint a, StrokePoint b, double x, double y) {
   const double dx = b.x - a.x;
   const double dy = b.y - a.y;
@@ -65,7 +46,7 @@ double distance_to(StrokePoint a, StrokePoint b, double x, double y) {
 
 /// Ways to write a digit: a one with a hook of any length or none, a seven with a bar, an open
 /// four, a two with a loop, a nine with a curved or a straight stem.
-std::vector<Stroke> varied_strokes(int digit, Random& random) {
+std::vector<Stroke> varied_strokes(int digit, SceneRandom& random) {
   const double choice = random.uniform(0, 1);
   const double a = random.uniform(0, 1);
   const double b = random.uniform(0, 1);
@@ -109,7 +90,7 @@ std::vector<Stroke> varied_strokes(int digit, Random& random) {
 }
 
 /// Ways to write a digit that are common in some countries and rare in others.
-std::vector<Stroke> rare_strokes(int digit, Random& random) {
+std::vector<Stroke> rare_strokes(int digit, SceneRandom& random) {
   const double choice = random.uniform(0, 1);
   const double a = random.uniform(0, 1);
   const double b = random.uniform(0, 1);
@@ -259,7 +240,7 @@ Stroke rounded(const Stroke& stroke) {
   return out;
 }
 
-void draw_digit(int digit, Random& random, double rare, std::uint8_t* out) {
+void draw_digit(int digit, SceneRandom& random, double rare, std::uint8_t* out) {
   constexpr double kShift = 0.035;  // of a point of a stroke, in heights
   double aspect = random.uniform(0.8, 1.15);
   const double slant = random.uniform(-0.1, 0.3);
@@ -415,7 +396,7 @@ void blur(std::vector<float>& image, ImageSize size, double sigma) {
 /// Slow variations of the paper, at most 1.
 class Paper {
  public:
-  explicit Paper(Random& random) {
+  explicit Paper(SceneRandom& random) {
     for (Wave& wave : waves_) {
       const double angle = random.uniform(0, 2 * std::numbers::pi);
       const double k = 2 * std::numbers::pi / random.uniform(12, 120);
@@ -453,7 +434,7 @@ void extend(Rect& box, int x, int y) {
 /// The light on the paper, and the camera's blur and noise.
 class Photograph {
  public:
-  Photograph(const DigitSceneConfig& config, Random& random)
+  Photograph(const DigitSceneConfig& config, SceneRandom& random)
       : config_(config),
         paper_(random),
         white_(random.uniform(190, 240)),
@@ -478,7 +459,7 @@ class Photograph {
     levels_.push_back(static_cast<float>(white_ * light * reflected));
   }
 
-  void finish(Random& random, GrayImage& image) {
+  void finish(SceneRandom& random, GrayImage& image) {
     blur(levels_, config_.size, sigma_);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const double level = config_.light_ink ? 255 - levels_[i] : levels_[i];
@@ -508,7 +489,7 @@ struct DigitLine {
 
 /// Digits at random on a line that begins at x = 0 and has its baseline near y = 0. It is at most
 /// `widest` pixels wide.
-DigitLine make_line(const DigitSceneConfig& config, const DigitImages& digits, Random& random,
+DigitLine make_line(const DigitSceneConfig& config, const DigitImages& digits, SceneRandom& random,
                     double widest, DigitScene& scene) {
   double height = random.uniform(config.min_height, config.max_height);
   std::vector<Placed> line;
@@ -541,7 +522,7 @@ DigitLine make_line(const DigitSceneConfig& config, const DigitImages& digits, R
 
 /// Places a line of digits in the frame.
 std::vector<Placed> place_line(const DigitSceneConfig& config, const DigitImages& digits,
-                               Random& random, DigitScene& scene) {
+                               SceneRandom& random, DigitScene& scene) {
   DigitLine line = make_line(config, digits, random, kLineShare * config.size.width, scene);
   const double room_x = kLineShare * config.size.width - line.width;
   const double room_y = std::max(0.0, config.size.height * 0.8 - 2 * line.height);
@@ -561,7 +542,7 @@ DigitImages draw_digits(std::size_t count, unsigned seed, double rare) {
   constexpr std::size_t kArea = static_cast<std::size_t>(kDrawnSide) * kDrawnSide;
   digits.ink.resize(count * kArea);
   for (std::size_t i = 0; i < count; ++i) {
-    Random random(seed, static_cast<int>(i));
+    SceneRandom random(seed, static_cast<int>(i));
     const auto label = static_cast<std::uint8_t>(random.index(10));
     digits.labels.push_back(label);
     draw_digit(label, random, rare, digits.ink.data() + i * kArea);
@@ -571,7 +552,7 @@ DigitImages draw_digits(std::size_t count, unsigned seed, double rare) {
 
 DigitScene make_digit_scene(const DigitSceneConfig& config, const DigitImages& digits, int number) {
   constexpr double kPi = std::numbers::pi;
-  Random random(config.seed, number);
+  SceneRandom random(config.seed, number);
   DigitScene scene;
   scene.image = GrayImage(config.size, PixelFormat::kGray8);
   const std::vector<Placed> line = place_line(config, digits, random, scene);
@@ -635,7 +616,7 @@ std::vector<FormField> form_fields(ImageSize size) {
 }
 
 DigitScene make_form_scene(const DigitSceneConfig& config, const DigitImages& digits, int number) {
-  Random random(config.seed, number);
+  SceneRandom random(config.seed, number);
   DigitScene scene;
   scene.image = GrayImage(config.size, PixelFormat::kGray8);
   const double turn = random.uniform(-kFormTurn, kFormTurn);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/training_files.h"
+#include "apps/neocognitron/training_scenes.h"
 #include "ocellus/neocognitron.h"
 #include "ocellus/neocognitron_training.h"
 
@@ -163,6 +163,8 @@ struct TrainOptions : TrainingFiles {
   bool resume = false;
   int per_class = 0;
   double styles = 0.0;
+  std::size_t drawn = 0;
+  int scenes = 0;
   std::vector<int> planes;
   std::vector<float> learning_thresholds;
   std::vector<float> thresholds;
@@ -177,6 +179,7 @@ struct TrainOptions : TrainingFiles {
 struct Images {
   LabeledImages training;
   LabeledImages validation;
+  std::vector<TrainingFrame> choice;  // to which the choice is fitted, if there is no file
 };
 
 /// Keeps the first images of each class.
@@ -206,6 +209,18 @@ Images read_images(const TrainOptions& options) {
           0) {
     throw InputError("--styles: there are no plain images of the classes 1 and 7");
   }
+  if (options.drawn > 0) add_drawn_digits(images.training, options.drawn, options.training.seed);
+  if (options.scenes > 0) {
+    const std::uint64_t seed = options.training.seed;
+    const auto frames = make_training_frames(images.training, options.scenes, seed);
+    if (options.choice.empty()) {
+      // So many others.
+      constexpr int kShare = 3;
+      const int count = std::max(1, options.scenes / kShare);
+      images.choice = make_training_frames(images.training, count, seed + 1);
+    }
+    add_training_frames(images.training, frames, options.training.other);
+  }
   return images;
 }
 
@@ -222,8 +237,9 @@ NeocognitronTraining training_of(const TrainOptions& options) {
     training.parameters.stages[i].threshold = options.thresholds[i];
   training.parameters.interpolate = options.read_out == "interpolate";
   training.normalization.deslant = !options.keep_slant;
-  // With a split, the confidence comes from its images.
-  if (options.validation > 0.0) training.calibration_copies = 0;
+  // The confidence comes from images that are not learned, if there are any.
+  if (options.validation > 0.0 || options.scenes > 0 || !options.choice.empty())
+    training.calibration_copies = 0;
   return training;
 }
 
@@ -308,19 +324,22 @@ void print_report(const TrainOptions& options, const Images& images,
 /// The frames to which the choice is fitted, read before the training begins.
 class ChoiceFrames {
  public:
-  explicit ChoiceFrames(const std::string& path) {
-    if (path.empty()) return;
-    const FrameList list(path);
-    names_.names = list.names();
-    for (std::size_t i = 0; i < names_.names.size(); ++i)
+  /// From a file, or without one from `made`, whose labels are those of `learned`.
+  ChoiceFrames(const std::string& path, std::vector<TrainingFrame> made,
+               const LabeledImages& learned)
+      : made_(std::move(made)), names_{0, 0, {}, {}, learned.names} {
+    if (!path.empty()) {
+      const FrameList list(path);
+      names_.names = list.names();
+      list.for_each(names_.names, [&](GrayImage image, std::vector<LabeledBox> boxes) {
+        made_.push_back({std::move(image), std::move(boxes)});
+      });
+    }
+    for (int i = 0; i < kMaxCharacterClasses; ++i)
       names_.labels.push_back(static_cast<std::uint16_t>(i));
-    list.for_each(names_.names, [&](GrayImage image, std::vector<LabeledBox> boxes) {
-      images_.push_back(std::move(image));
-      frames_.push_back({images_.back().view(0, 0), std::move(boxes)});
-    });
   }
 
-  bool empty() const { return frames_.empty(); }
+  bool empty() const { return made_.empty(); }
 
   /// Throws InputError if a character is neither learned nor known before.
   void require_known(const LabeledImages& learned,
@@ -342,16 +361,18 @@ class ChoiceFrames {
 
   Expected<ChoiceFit> fit(TrainedNeocognitron& network, int threads, TrainingWatch& watch) {
     const std::vector<int> classes = classes_of(network, names_);
-    for (LabeledFrame& frame : frames_)
+    std::vector<LabeledFrame> frames;
+    for (TrainingFrame& frame : made_) {
       for (LabeledBox& box : frame.boxes)
         box.label = static_cast<std::uint16_t>(classes[box.label]);
-    return fit_choice(network, frames_, threads, std::ref(watch));
+      frames.push_back({frame.image.view(0, 0), frame.boxes});
+    }
+    return fit_choice(network, frames, threads, std::ref(watch));
   }
 
  private:
-  LabeledImages names_;
-  std::deque<GrayImage> images_;  // frames refer to their pixels
-  std::vector<LabeledFrame> frames_;
+  std::vector<TrainingFrame> made_;
+  LabeledImages names_;  // a label of each class
 };
 
 void check(const TrainOptions& options) {
@@ -364,8 +385,8 @@ void check(const TrainOptions& options) {
 
 void run_train(const TrainOptions& options) {
   check(options);
-  const Images images = read_images(options);
-  ChoiceFrames choice_frames(options.choice);
+  Images images = read_images(options);
+  ChoiceFrames choice_frames(options.choice, std::move(images.choice), images.training);
   NeocognitronTraining training = training_of(options);
   std::optional<TrainedNeocognitron> from;
   if (!options.from.empty()) {
@@ -409,22 +430,27 @@ void run_train(const TrainOptions& options) {
   const double seconds = watch.seconds();
 
   std::optional<Validation> validation;
+  std::vector<CharacterScores> scores;  // of what was not learned
+  std::vector<int> classes;
   if (images.validation.count() > 0) {
     Expected<std::vector<CharacterScores>> recognized =
         recognize(network, images.validation, training.threads, std::ref(watch));
     if (!recognized && stop_signal() != 0) return stopped();
-    const std::vector<CharacterScores> scores = take(std::move(recognized));
-    const std::vector<int> classes = classes_of(network, images.validation);
+    scores = take(std::move(recognized));
+    classes = classes_of(network, images.validation);
     validation = count_right(network, scores, classes);
-    // More images of few classes tell little of the others.
-    if (!from) network.calibration = take(fit_confidence(scores, classes), "--validation");
   }
   std::optional<ChoiceFit> choice;
   if (!choice_frames.empty()) {
     Expected<ChoiceFit> fitted = choice_frames.fit(network, options.training.threads, watch);
     if (!fitted && stop_signal() != 0) return stopped();
     choice = take(std::move(fitted), "--choice");
+    scores.insert(scores.end(), choice->scores.begin(), choice->scores.end());
+    classes.insert(classes.end(), choice->classes.begin(), choice->classes.end());
   }
+  // More images of few classes tell little of the others.
+  if (!from && !scores.empty())
+    network.calibration = take(fit_confidence(scores, classes), "confidence");
   watch.end();
   const std::string note = !options.note.empty() ? options.note
                                                  : fmt::format("{} images of {} classes, seed {}",
@@ -447,9 +473,10 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--choice", options.choice,
                      "Frames, as in --frames, to which the choice among pieces of ink is fitted; "
                      "best not those of --frames");
-  command.add_option("--other", options.training.other,
-                     "Class of the images that are no characters; with --frames, pieces of ink "
-                     "that are none belong to it");
+  command.add_option(
+      "--other", options.training.other,
+      "Class of the images that are no characters; with --frames or --scenes, pieces "
+      "of ink that are none belong to it");
   add_value(command, "--per-class", options.per_class,
             "Learn the first N images of each class only; 0: all")
       ->check(CLI::Range(0, 1'000'000'000));
@@ -457,6 +484,14 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
             "Ones with an upstroke or a foot and sevens with a bar, drawn from the images of "
             "these classes: so many for each of them, 0 to 4")
       ->check(finite_range(0.0, 4.0));
+  add_value(command, "--drawn", options.drawn,
+            "Digits drawn from strokes, most in styles that are common in some countries only: so "
+            "many in all, 0 to 1000000")
+      ->check(CLI::Range(0, 1'000'000));
+  add_value(command, "--scenes", options.scenes,
+            "Frames made of the digits, 0 to 100000: what is cut from them is learned, and the "
+            "choice among pieces of ink is fitted to a third as many others")
+      ->check(CLI::Range(0, 100'000));
   command.add_option(
       "--from", options.from,
       "Model that learns the images in addition, and classes with new names: a file, or "

@@ -135,10 +135,14 @@ Expected<ChoiceFit> fit_choice(
 
   ChoiceFit fit;
   fit.frames = frames.size();
+  answer = answers->begin();
   for (const ScoredFrame& frame : scored) {
     for (const int label : frame.labels) {
-      fit.characters += label >= 0 ? 1 : 0;
-      fit.others += label == ScoredFrame::kOther ? 1 : 0;
+      const CharacterScores& of = *answer++;
+      if (label == ScoredFrame::kDuplicate) continue;
+      (label >= 0 ? fit.characters : fit.others) += 1;
+      fit.scores.push_back(of);
+      fit.classes.push_back(label >= 0 ? label : kNoClass);
     }
   }
   if (fit.characters == 0 || fit.others == 0) {

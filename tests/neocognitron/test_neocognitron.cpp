@@ -199,7 +199,7 @@ TEST_P(NeocognitronConformance, WhatIsNoCharacterIsNoAnswer) {
   ASSERT_TRUE(config.model.assign(path.c_str()));
   const Read read = this->read(config, frame);
   ASSERT_EQ(read.record.count, 10);
-  ASSERT_EQ(read.scores.size(), 4u * kMaxCharacters);
+  ASSERT_EQ(read.scores.size(), 4u * kMaxFieldCharacters);
   for (std::size_t i = 0; i < 10; ++i) {
     SCOPED_TRACE("image " + std::to_string(i));
     const float* const scores = plain.scores.data() + 5 * i;

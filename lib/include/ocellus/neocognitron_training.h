@@ -227,6 +227,9 @@ struct ChoiceFit {
   std::size_t others = 0;      ///< candidates that are not
   std::size_t frames = 0;
   int strings = 0;  ///< frames all of whose characters are read
+  /// What the network says of these candidates, and their classes, for `fit_confidence`.
+  std::vector<CharacterScores> scores{};
+  std::vector<int> classes{};  ///< kNoClass: no character
 };
 
 /// Fits the choice among candidates (`odds` and `sizes` of the network) to frames that the network

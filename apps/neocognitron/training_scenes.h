@@ -1,0 +1,34 @@
+// Images of digits, drawn and cut out of synthetic frames, from which ocellus train digits learns
+// beside the images that it is given.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/io/image_io.h"
+#include "ocellus/neocognitron_training.h"
+
+namespace ocellus::app {
+
+/// A frame whose characters are known.
+struct TrainingFrame {
+  GrayImage image;
+  std::vector<LabeledBox> boxes;
+};
+
+/// Adds `count` digits drawn from strokes, most of them in styles that are common in some countries
+/// only. Throws InputError if the classes are not the digits.
+void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t seed);
+
+/// Frames with lines of digits of `images`, whose neighbors may touch, and for four of them one
+/// with a texture or strokes, but no digit. Throws InputError if the classes are not the digits.
+std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int count,
+                                                std::uint64_t seed);
+
+/// Adds what the finder cuts from the frames. With the name of a class of what is no character, the
+/// pieces of ink that are none belong to it.
+void add_training_frames(LabeledImages& images, const std::vector<TrainingFrame>& frames,
+                         const std::string& other);
+
+}  // namespace ocellus::app
