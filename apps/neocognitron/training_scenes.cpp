@@ -219,8 +219,8 @@ void add_training_frames(LabeledImages& images, const std::vector<TrainingFrame>
                          const std::string& other) {
   int label = kNoClass;
   if (!other.empty()) {
-    for (int i = 0; images.names.empty() && i < kDigits; ++i)
-      images.names.push_back(std::to_string(i));
+    if (images.names.empty())
+      for (int i = 0; i < kDigits; ++i) images.names.push_back(std::to_string(i));
     label = static_cast<int>(std::find(images.names.begin(), images.names.end(), other) -
                              images.names.begin());
     if (static_cast<std::size_t>(label) == images.names.size()) images.names.push_back(other);

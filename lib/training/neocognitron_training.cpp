@@ -215,6 +215,12 @@ class Trainer {
   Expected<void> find_other() {
     if (from_ != nullptr && from_->has_other) {
       other_ = static_cast<int>(from_->names.size()) - 1;
+      if (!training_.other.empty() && training_.other != from_->names.back()) {
+        return invalid_argument(
+            "training: `other` is \"%.*s\", but what is no character is the class \"%s\" of the "
+            "network",
+            shown(training_.other), training_.other.c_str(), from_->names.back().c_str());
+      }
     } else if (!training_.other.empty()) {
       const auto found = std::find(out_.names.begin(), out_.names.end(), training_.other);
       if (found == out_.names.end()) {

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -265,6 +266,95 @@ TEST_F(TrainCommand, LearnsCharactersOfFrames) {
   refuses("# nothing", {"it has no frames"});
   expect_error(plus(learn("a frame.pgm 789 " + boxes), {"--validation", "0.1"}),
                {"--validation has no meaning here"});
+}
+
+// Fails when what is no character is not learned from synthetic frames, when the choice is not
+// fitted, or when the model that has learned both reads digits in noise as its ancestor does.
+TEST_F(TrainCommand, LearnsWhatIsNoCharacter) {
+  const auto arguments =
+      plus(files(draw(100, kAll, 8), "digits"),
+           {"--from", "digits-small", "--drawn", "100", "--scenes", "60", "--tuning-passes", "1"});
+  const auto report =
+      json_of(plus(arguments, {"--other", "x", "--references", "300", "-o", model_}));
+  EXPECT_EQ(report["classes"].size(), 11u);
+  EXPECT_EQ(report["classes"][10], "x");
+  EXPECT_GT(report["images"], 200 + 60 * 3) << "the digits of the frames";
+  const auto& choice = report["choice"];
+  EXPECT_EQ(choice["frames"], 20 + 5) << "a third, and textures";
+  EXPECT_GT(choice["characters"], 40);
+  EXPECT_GT(choice["others"], 20);
+  const auto read = must(read_neocognitron(model_.c_str()));
+  EXPECT_TRUE(read.has_other);
+  EXPECT_EQ(read.sizes.size(), 10u);
+  EXPECT_LT(read.odds.weights[kOddsOther], 0.0f);
+
+  std::mt19937 random(5);
+  std::vector<float> noise(320 * 240);
+  for (float& level : noise) level = static_cast<float>(random() % 1000);
+  std::string pgm = "P5\n320 240\n255\n";
+  for (int y = 0; y < 240; ++y) {
+    for (int x = 0; x < 320; ++x) {
+      float sum = 0;
+      for (int v = std::max(y - 4, 0); v <= std::min(y + 4, 239); ++v)
+        for (int u = std::max(x - 4, 0); u <= std::min(x + 4, 319); ++u)
+          sum += noise[static_cast<std::size_t>(v * 320 + u)];
+      pgm += static_cast<char>(
+          static_cast<std::uint8_t>(std::clamp(128 + (sum / 81 - 500) * 2, 0.0f, 255.0f)));
+    }
+  }
+  const std::string frame = write_bytes(folder_ / "noise.pgm", pgm);
+  const auto accepted = [&](const std::string& model) {
+    const auto read_noise = json_of({"digits", frame, "--model", model});
+    int count = 0;
+    for (const auto& digit : read_noise["frames"][0]["digits"])
+      count += digit.value("rejected", false) ? 0 : 1;
+    return count;
+  };
+  const int before = accepted("digits-small");
+  EXPECT_GT(before, 8) << "the test shows nothing";
+  EXPECT_LT(accepted(model_), before / 2);
+
+  // Without --other, what the finder cuts is learned, but nothing else.
+  const auto plain = json_of(plus(arguments, {"-o", folder_ / "plain.ocellus"}));
+  EXPECT_EQ(plain["classes"].size(), 10u);
+  EXPECT_GT(plain["choice"]["others"], 20);
+  const Digits two = draw(20, {0, 1}, 4);
+  const std::string names = write_bytes(folder_ / "names", "zero\none\n");
+  expect_error(plus(files(two, "two"), {"--class-names", names, "--scenes", "3", "-o", model_}),
+               {"need the classes 0 to 9; there is no class 0"});
+}
+
+// Fails when the choice is not fitted to the frames of a list, or when a mistake in it is told only
+// after the training.
+TEST_F(TrainCommand, FitsTheChoiceToFrames) {
+  Scene scene(240, 80);
+  std::string boxes;
+  for (int i = 0; i < 3; ++i) {
+    const Rect box = scene.digit(7 + i, 30 + 60 * i, 20, 36);
+    boxes += (i > 0 ? ";" : "") + std::to_string(box.x) + ',' + std::to_string(box.y) + ',' +
+             std::to_string(box.width) + ',' + std::to_string(box.height);
+  }
+  const auto pixels = scene.pixels();
+  std::string pgm = "P5\n240 80\n255\n";
+  pgm.append(pixels.begin(), pixels.end());
+  write_bytes(folder_ / "frame.pgm", pgm);
+  const auto with = [&](const std::string& list) {
+    return plus(files(draw(20, kAll, 3), "digits"),
+                {"--from", "digits-small", "--tuning-passes", "0", "--choice",
+                 write_bytes(folder_ / "list", list), "-o", model_});
+  };
+  // The second line calls a digit of the frame no character.
+  const std::string two = boxes.substr(0, boxes.rfind(';'));
+  const auto report = json_of(with("frame.pgm 789 " + boxes + "\nframe.pgm 78 " + two + "\n"));
+  EXPECT_EQ(report["choice"]["frames"], 2);
+  EXPECT_EQ(report["choice"]["characters"], 5);
+  EXPECT_EQ(report["choice"]["others"], 1);
+  EXPECT_EQ(must(read_neocognitron(model_.c_str())).sizes.size(), 10u);
+  const std::string before = bytes_of(model_);
+  expect_error(with("frame.pgm 78q " + boxes), {"--choice: the model will have no class \"q\""});
+  expect_error(with("frame.pgm 789 " + boxes),
+               {"--choice", "3 candidates that are characters and 0 that are not"});
+  EXPECT_TRUE(bytes_of(model_) == before);
 }
 
 // Fails when a mistake is not reported, or when a model is written in spite of it.

@@ -84,6 +84,14 @@ TEST(Training, WhatIsNoCharacterIsAClassOfItsOwn) {
   EXPECT_GE(count_right(must(extended)), 90);
   EXPECT_TRUE(encode_neocognitron(must(extended), ""));
 
+  extension.other = "columns";
+  const auto other_name = extend_neocognitron(network, more, extension);
+  ASSERT_FALSE(other_name);
+  EXPECT_STREQ(
+      other_name.error().text,
+      "training: `other` is \"columns\", but what is no character is the class \"none\" of "
+      "the network");
+
   training.other = "ink";
   const auto refused = train_neocognitron(images, training);
   ASSERT_FALSE(refused);
