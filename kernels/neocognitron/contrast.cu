@@ -295,7 +295,7 @@ __device__ void write_tile_contrast(const ContrastArguments& a, int candidate) {
   if constexpr (std::is_same_v<Pixel, float>) {
     bool finite = true;
     for_each_pixel(tile.width, tile.height,
-                   [&](int, int x, int y) { finite = finite && isfinite(tile.pixel(x, y)); });
+                   [&](int, int u, int v) { finite = finite && isfinite(tile.pixel(u, v)); });
     if (!finite) atomicOr(&a.state->bad, 1u);
   }
   write_contrast(a, tile, candidate);

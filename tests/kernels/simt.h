@@ -28,6 +28,7 @@
 #define __shared__ static
 #define __launch_bounds__(...)
 #define __grid_constant__
+#define __align__(bytes) __attribute__((aligned(bytes)))
 /// Replaces that of kernels/core/shared_memory.cuh.
 #define OCELLUS_DYNAMIC_SHARED(type, name) \
   type* const name = reinterpret_cast<type*>(ocellus::simt::dynamic_shared().data())
@@ -283,10 +284,12 @@ struct ulonglong2 {
 inline void __syncthreads() {
   ocellus::simt::block().sync();
 }
+/// `width`: of the groups of lanes in which `lane` is counted.
 template <typename T>
-T __shfl_sync(unsigned, T value, int lane) {
-  return ocellus::simt::block().exchange(
-      value, [&](const auto& of) { return of(static_cast<unsigned>(lane)); });
+T __shfl_sync(unsigned, T value, int lane, int width = 32) {
+  const auto group = static_cast<unsigned>(width);
+  const unsigned from = threadIdx.x % 32 / group * group + static_cast<unsigned>(lane) % group;
+  return ocellus::simt::block().exchange(value, [&](const auto& of) { return of(from); });
 }
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {

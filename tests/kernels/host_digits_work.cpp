@@ -1,0 +1,26 @@
+#include "kernels/host_work.h"
+#include "kernels/simt.h"
+// Must come after simt.h.
+#include "kernels/neocognitron/kernels.h"
+
+namespace ocellus::test {
+
+const int kHostResidentBlocks = 0;
+
+std::function<void()> host_work(const HostLaunch& launch) {
+  std::function<void()> work;
+  const auto is = [&](auto known) { simt::find_work(known, launch, work); };
+  for (const PixelFormat format :
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
+    is(cuda::tile_contrast_kernel(format));
+  is(cuda::kEdgeKernel);
+  is(cuda::kNarrowKernel);
+  is(cuda::kSimpleKernel);
+  is(cuda::kReferenceKernel);
+  for (const int planes : {1, 32}) is(cuda::complex_kernel(planes));
+  is(cuda::kReadoutKernel);
+  is(cuda::kTileRecordKernel);
+  return work;
+}
+
+}  // namespace ocellus::test
