@@ -68,6 +68,7 @@ class TwoThreads {
     turn_.notify_one();
   }
   double work(FixedWork& work, int turn) {
+    // Both begin together: a thread alone may be faster than one of two.
     ++arrived_;
     while (arrived_ < 2 * turn) std::this_thread::yield();
     const Clock::time_point begun = Clock::now();
