@@ -295,9 +295,8 @@ __device__ void write_tile_contrast(const ContrastArguments& a, int candidate) {
                             stride, a.tile.width, a.tile.height};
   if constexpr (std::is_same_v<Pixel, float>) {
     bool finite = true;
-    for_each_pixel(tile.width, tile.height, [&](int, int column, int row) {
-      finite = finite && isfinite(tile.pixel(column, row));
-    });
+    for_each_pixel(tile.width, tile.height,
+                   [&](int, int u, int v) { finite = finite && isfinite(tile.pixel(u, v)); });
     if (!finite) atomicOr(&a.state->bad, 1u);
   }
   write_contrast(a, tile, candidate);

@@ -96,8 +96,7 @@ __device__ void write_record(const RecordArguments& a, int tile, const float* sc
   record.y[tile] = tile / a.columns * a.tile.height;
   record.width[tile] = a.tile.width;
   record.height[tile] = a.tile.height;
-  std::uint32_t flags = 0;
-  if (a.candidates.capped[tile] != 0) flags |= kCharacterCapped;
+  std::uint32_t flags = a.candidates.capped[tile] != 0 ? kCharacterCapped : 0u;
   if (best.label < 0) {
     flags |= kCharacterEmpty;
   } else {

@@ -64,11 +64,14 @@ inline TrainedNeocognitron random_paper_network(const NeocognitronParameters& pa
 /// Numbers of planes that are no multiples of 16 or 32, among them those of the paper; windows of
 /// other radii.
 inline std::vector<PaperCase> paper_cases() {
-  const TrainedNeocognitron digits = must(read_neocognitron("digits-small"));
+  TrainedNeocognitron digits = must(read_neocognitron("digits-small"));
   std::vector<PaperCase> cases;
-  cases.push_back({"paper", must(paper::with_planes(digits, {26, 78, 70}))});
   cases.push_back({"odd", must(paper::with_planes(digits, {33, 45, 13}))});
+  // The others have all positions of US4, as in the paper.
+  digits.parameters.reference_side = 5;
+  cases.push_back({"paper", must(paper::with_planes(digits, {26, 78, 70}))});
   NeocognitronParameters parameters;
+  parameters.reference_side = 5;
   for (NeocognitronStage& stage : parameters.stages) stage.threshold = 0.4f;
   cases.push_back({"tiny", random_paper_network(parameters, {1, 1, 1}, 1, 3)});
   cases.push_back({"random", random_paper_network(parameters, {19, 35, 7}, 3, 4)});

@@ -13,14 +13,17 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::kCopyFrameKernel);
   is(cuda::kFetchKernel);
   is(cuda::kImageContrastKernel);
+  for (const PixelFormat format :
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
+    is(cuda::tile_contrast_kernel(format));
   is(cuda::kEdgeKernel);
   is(cuda::kNarrowKernel);
   is(cuda::kSimpleKernel);
   is(cuda::kReferenceKernel);
-  is(cuda::complex_kernel(1));
-  is(cuda::complex_kernel(kMaxFeaturePlanes));
+  for (const int planes : {1, 32, kMaxFeaturePlanes}) is(cuda::complex_kernel(planes));
   is(cuda::kReadoutKernel);
   is(cuda::kRowKernel);
+  is(cuda::kTileRecordKernel);
   return work;
 }
 

@@ -284,10 +284,12 @@ struct ulonglong2 {
 inline void __syncthreads() {
   ocellus::simt::block().sync();
 }
+/// `width`: of the groups of lanes in which `lane` is counted.
 template <typename T>
-T __shfl_sync(unsigned, T value, int lane) {
-  return ocellus::simt::block().exchange(
-      value, [&](const auto& of) { return of(static_cast<unsigned>(lane)); });
+T __shfl_sync(unsigned, T value, int lane, int width = 32) {
+  const auto group = static_cast<unsigned>(width);
+  const unsigned from = threadIdx.x % 32 / group * group + static_cast<unsigned>(lane) % group;
+  return ocellus::simt::block().exchange(value, [&](const auto& of) { return of(from); });
 }
 /// The lanes of each group of `width` lanes, a power of two, are numbered from 0.
 template <typename T>
