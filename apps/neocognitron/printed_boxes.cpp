@@ -25,18 +25,19 @@ constexpr int kMargin = 4;              // of a side, pixels
 constexpr double kTurn = 0.015;         // of a side, radians: its margin grows with its length
 constexpr double kLeastCoverage = 0.8;  // of a side
 constexpr double kMostInk = 0.85;       // share of a box: areas have more
-constexpr int kWindow = 96;             // of the local threshold, pixels
+// Of the local threshold, pixels. A faint line beside dark digits needs a small one.
+constexpr int kWindows[] = {24, 96};
 
 /// The ink of an image.
-std::vector<InkRun> ink_of(const GrayImage& image) {
+std::vector<InkRun> ink_of(const GrayImage& image, int window) {
   detail::LayoutBuilder counting;
-  { const InkLevels levels(image.size, kWindow, counting); }
+  { const InkLevels levels(image.size, window, counting); }
   { const InkComponents components(image.size, kLeastSide, counting); }
   const std::unique_ptr<void, void (*)(void*)> memory(
       std::aligned_alloc(kMemoryAlignment, counting.bytes()), std::free);
   if (memory == nullptr) throw std::bad_alloc();
   detail::LayoutBuilder placing(memory.get());
-  InkLevels levels(image.size, kWindow, placing);
+  InkLevels levels(image.size, window, placing);
   InkComponents components(image.size, kLeastSide, placing);
 
   std::vector<std::uint8_t> gray;
@@ -60,14 +61,17 @@ std::vector<InkRun> ink_of(const GrayImage& image) {
 }
 
 /// The ink and what is near it, so that lines with small gaps are connected.
-std::vector<InkRun> widened(const std::vector<InkRun>& ink, ImageSize size) {
+std::vector<InkRun> widened_ink_of(const GrayImage& image) {
+  const ImageSize size = image.size;
   std::vector<std::vector<bool>> rows(static_cast<std::size_t>(size.height),
                                       std::vector<bool>(static_cast<std::size_t>(size.width)));
-  for (const InkRun& run : ink) {
-    const int first = std::max(run.first - kGap, 0);
-    const int end = std::min(run.end + kGap, size.width);
-    for (int y = std::max(run.y - kGap, 0); y <= std::min(run.y + kGap, size.height - 1); ++y)
-      std::fill_n(rows[static_cast<std::size_t>(y)].begin() + first, end - first, true);
+  for (const int window : kWindows) {
+    for (const InkRun& run : ink_of(image, window)) {
+      const int first = std::max(run.first - kGap, 0);
+      const int end = std::min(run.end + kGap, size.width);
+      for (int y = std::max(run.y - kGap, 0); y <= std::min(run.y + kGap, size.height - 1); ++y)
+        std::fill_n(rows[static_cast<std::size_t>(y)].begin() + first, end - first, true);
+    }
   }
   std::vector<InkRun> runs;
   for (int y = 0; y < size.height; ++y) {
@@ -145,7 +149,7 @@ void sort_for_reading(std::vector<Rect>& boxes) {
 }  // namespace
 
 std::vector<Rect> find_printed_boxes(const GrayImage& image) {
-  std::vector<InkRun> runs = widened(ink_of(image), image.size);
+  std::vector<InkRun> runs = widened_ink_of(image);
   std::vector<std::uint32_t> parents(runs.size());
   const detail::RunSets sets{parents.data()};
   sets.connect(runs);
