@@ -52,7 +52,8 @@ Clip read_clip(const std::string& input, const SourceOptions& options, const Cli
     const DigitSequence digits(DigitSequenceConfig::parse(input));
     for (DigitScene& scene : draw_scene(digits, limits)) {
       clip.frames.push_back(std::move(scene.image));
-      clip.texts.push_back(std::move(scene.string));
+      // What is in a form is known by its fields only.
+      if (scene.fields.empty()) clip.texts.push_back(std::move(scene.string));
     }
     return clip;
   }

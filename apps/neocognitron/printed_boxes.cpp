@@ -1,11 +1,12 @@
 #include "apps/neocognitron/printed_boxes.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <numeric>
+#include <optional>
 
 #include "core/layout_builder.h"
 #include "neocognitron/ink_components.h"
@@ -23,20 +24,22 @@ constexpr int kLeastSide = 16;          // of a box, pixels
 constexpr int kGap = 2;                 // half of the gaps that lines may have, pixels
 constexpr int kMargin = 4;              // of a side, pixels
 constexpr double kTurn = 0.015;         // of a side, radians: its margin grows with its length
+constexpr int kFarthestShare = 5;       // of the size of a component, for what protrudes
 constexpr double kLeastCoverage = 0.8;  // of a side
 constexpr double kMostInk = 0.85;       // share of a box: areas have more
-constexpr int kWindow = 96;             // of the local threshold, pixels
+// Of the local threshold, pixels. A faint line beside dark digits needs a small one.
+constexpr int kWindows[] = {24, 96};
 
 /// The ink of an image.
-std::vector<InkRun> ink_of(const GrayImage& image) {
+std::vector<InkRun> ink_of(const GrayImage& image, int window) {
   detail::LayoutBuilder counting;
-  { const InkLevels levels(image.size, kWindow, counting); }
+  { const InkLevels levels(image.size, window, counting); }
   { const InkComponents components(image.size, kLeastSide, counting); }
   const std::unique_ptr<void, void (*)(void*)> memory(
       std::aligned_alloc(kMemoryAlignment, counting.bytes()), std::free);
   if (memory == nullptr) throw std::bad_alloc();
   detail::LayoutBuilder placing(memory.get());
-  InkLevels levels(image.size, kWindow, placing);
+  InkLevels levels(image.size, window, placing);
   InkComponents components(image.size, kLeastSide, placing);
 
   std::vector<std::uint8_t> gray;
@@ -60,14 +63,17 @@ std::vector<InkRun> ink_of(const GrayImage& image) {
 }
 
 /// The ink and what is near it, so that lines with small gaps are connected.
-std::vector<InkRun> widened(const std::vector<InkRun>& ink, ImageSize size) {
+std::vector<InkRun> widened_ink_of(const GrayImage& image) {
+  const ImageSize size = image.size;
   std::vector<std::vector<bool>> rows(static_cast<std::size_t>(size.height),
                                       std::vector<bool>(static_cast<std::size_t>(size.width)));
-  for (const InkRun& run : ink) {
-    const int first = std::max(run.first - kGap, 0);
-    const int end = std::min(run.end + kGap, size.width);
-    for (int y = std::max(run.y - kGap, 0); y <= std::min(run.y + kGap, size.height - 1); ++y)
-      std::fill_n(rows[static_cast<std::size_t>(y)].begin() + first, end - first, true);
+  for (const int window : kWindows) {
+    for (const InkRun& run : ink_of(image, window)) {
+      const int first = std::max(run.first - kGap, 0);
+      const int end = std::min(run.end + kGap, size.width);
+      for (int y = std::max(run.y - kGap, 0); y <= std::min(run.y + kGap, size.height - 1); ++y)
+        std::fill_n(rows[static_cast<std::size_t>(y)].begin() + first, end - first, true);
+    }
   }
   std::vector<InkRun> runs;
   for (int y = 0; y < size.height; ++y) {
@@ -82,39 +88,66 @@ std::vector<InkRun> widened(const std::vector<InkRun>& ink, ImageSize size) {
   return runs;
 }
 
-/// The places along the four sides of a component where it has ink.
+/// The distances of the first ink of a component from the four sides of its box, inwards.
 struct Sides {
-  std::vector<bool> top;
-  std::vector<bool> bottom;
-  std::vector<bool> left;
-  std::vector<bool> right;
+  std::vector<int> top;
+  std::vector<int> bottom;
+  std::vector<int> left;
+  std::vector<int> right;
 
   explicit Sides(const InkComponent& box)
-      : top(static_cast<std::size_t>(box.width())),
-        bottom(top.size()),
-        left(static_cast<std::size_t>(box.height())),
-        right(left.size()) {}
+      : top(static_cast<std::size_t>(box.width()), box.height()),
+        bottom(top),
+        left(static_cast<std::size_t>(box.height()), box.width()),
+        right(left) {}
 
   void add(const InkComponent& box, const InkRun& run) {
-    const int across = kMargin + static_cast<int>(kTurn * box.width());
-    const int along = kMargin + static_cast<int>(kTurn * box.height());
-    const auto first = top.begin() + (run.first - box.left);
-    const int length = run.end - run.first;
-    if (run.y < box.top + across) std::fill_n(first, length, true);
-    if (run.y >= box.bottom - across)
-      std::fill_n(bottom.begin() + (run.first - box.left), length, true);
+    for (int x = run.first; x < run.end; ++x) {
+      const auto column = static_cast<std::size_t>(x - box.left);
+      top[column] = std::min(top[column], run.y - box.top);
+      bottom[column] = std::min(bottom[column], box.bottom - 1 - run.y);
+    }
     const auto row = static_cast<std::size_t>(run.y - box.top);
-    if (run.first < box.left + along) left[row] = true;
-    if (run.end > box.right - along) right[row] = true;
-  }
-  bool covered() const {
-    const auto full = [](const std::vector<bool>& side) {
-      return static_cast<double>(std::count(side.begin(), side.end(), true)) >=
-             kLeastCoverage * static_cast<double>(side.size());
-    };
-    return full(top) && full(bottom) && full(left) && full(right);
+    left[row] = std::min(left[row], run.first - box.left);
+    right[row] = std::min(right[row], box.right - run.end);
   }
 };
+
+/// The distance of a line along a side, if there is one. Digits may protrude beyond it.
+std::optional<int> line_of(const std::vector<int>& side, int depth) {
+  const int band = kMargin + static_cast<int>(kTurn * static_cast<double>(side.size()));
+  const int farthest = std::max(1, depth / kFarthestShare);
+  std::vector<int> counts(static_cast<std::size_t>(farthest + band));
+  for (const int distance : side)
+    if (distance < farthest + band) ++counts[static_cast<std::size_t>(distance)];
+  int most = 0;
+  int line = 0;
+  for (int first = 0; first < farthest; ++first) {
+    const int sum = std::accumulate(counts.begin() + first, counts.begin() + first + band, 0);
+    if (sum <= most) continue;
+    most = sum;
+    line = first;
+  }
+  if (most < kLeastCoverage * static_cast<double>(side.size())) return std::nullopt;
+  // The middle of what is in the band.
+  int sum = 0;
+  while (2 * (sum + counts[static_cast<std::size_t>(line)]) < most)
+    sum += counts[static_cast<std::size_t>(line++)];
+  return line;
+}
+
+/// The rectangle of lines that a component is.
+std::optional<Rect> box_of(const InkComponent& component, const Sides& sides) {
+  const auto top = line_of(sides.top, component.height());
+  const auto bottom = line_of(sides.bottom, component.height());
+  const auto left = line_of(sides.left, component.width());
+  const auto right = line_of(sides.right, component.width());
+  if (!top || !bottom || !left || !right) return std::nullopt;
+  const Rect box{component.left + *left + kGap, component.top + *top + kGap,
+                 component.width() - *left - *right - 2 * kGap,
+                 component.height() - *top - *bottom - 2 * kGap};
+  return box.width < kLeastSide || box.height < kLeastSide ? std::nullopt : std::optional(box);
+}
 
 bool may_be_box(const InkComponent& box) {
   const double pixels = static_cast<double>(box.width()) * box.height();
@@ -145,7 +178,7 @@ void sort_for_reading(std::vector<Rect>& boxes) {
 }  // namespace
 
 std::vector<Rect> find_printed_boxes(const GrayImage& image) {
-  std::vector<InkRun> runs = widened(ink_of(image), image.size);
+  std::vector<InkRun> runs = widened_ink_of(image);
   std::vector<std::uint32_t> parents(runs.size());
   const detail::RunSets sets{parents.data()};
   sets.connect(runs);
@@ -163,10 +196,8 @@ std::vector<Rect> find_printed_boxes(const GrayImage& image) {
   }
   std::vector<Rect> found;
   for (std::size_t i = 0; i < sides.size(); ++i) {
-    if (sides[i] == nullptr || !sides[i]->covered()) continue;
-    const InkComponent& box = components[i];
-    found.push_back(
-        {box.left + kGap, box.top + kGap, box.width() - 2 * kGap, box.height() - 2 * kGap});
+    if (sides[i] == nullptr) continue;
+    if (const std::optional<Rect> box = box_of(components[i], *sides[i])) found.push_back(*box);
   }
   std::vector<Rect> boxes;
   for (const Rect& box : found)

@@ -45,5 +45,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ImageSize of = digits.scene.size;
     if (of.width < 64 || of.height < 64 || digits.frames < 1 || !(digits.fps > 0.0)) std::abort();
   });
+  fuzz::read_or_refuse([&] {
+    const auto form = app::DigitSequenceConfig::parse("test:form" + argument);
+    const ImageSize of = form.scene.size;
+    if (of.width < 640 || of.height < 480 || form.frames < 1 || !(form.fps > 0.0)) std::abort();
+  });
   return 0;
 }

@@ -1,8 +1,11 @@
 // ocellusdigits: the characters of a picture in its metas.
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "neocognitron/digit_video.h"
+#include "support/files.h"
 
 namespace ocellus::gst_test {
 namespace {
@@ -275,6 +278,39 @@ TEST(Digits, BoxesAreOneString) {
   std::vector<std::string> characters;
   for (const char c : string) characters.emplace_back(1, c);
   EXPECT_EQ(fields_of(harness), characters);
+}
+
+// Fails when the fields of a file are not read, or a frame has room for fewer digits than a form.
+TEST(Digits, FormsAreRead) {
+  app::DigitSceneConfig config;
+  config.size = {1280, 960};
+  const app::DigitScene scene = app::make_form_scene(config, app::draw_digits(400, 2), 0);
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "fields.txt";
+  {
+    std::ofstream out(file);
+    for (const Rect& box : scene.fields)
+      out << box.x << ',' << box.y << ',' << box.width << ',' << box.height << '\n';
+  }
+  Harness harness("min-confidence=0 fields=@" + file, {GST_VIDEO_FORMAT_GRAY8, 1280, 960},
+                  kElement);
+  harness.start();
+  GstBuffer* const out = process(harness, scene.image);
+  ASSERT_NE(out, nullptr);
+  const GstOcellusMeta* meta = digits_of(out);
+  ASSERT_NE(meta, nullptr);
+  EXPECT_GE(meta->n_items, 145u);
+  ASSERT_EQ(meta->n_parts, 28u);
+  std::istringstream lines(scene.string);
+  int right = 0;
+  for (guint part = 0; part < meta->n_parts; ++part) {
+    std::string expected;
+    std::getline(lines, expected);
+    right += expected == meta->parts[part] ? 1 : 0;
+  }
+  EXPECT_GE(right, 22);
+  EXPECT_EQ(fields_of(harness).size(), 28u);
+  gst_buffer_unref(out);
 }
 
 // Fails when an empty tile has a region or a class, or moves the characters behind it.

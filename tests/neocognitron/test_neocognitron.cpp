@@ -401,7 +401,7 @@ TEST(NeocognitronConfig, IsChecked) {
   config.tile_width = 65;
   EXPECT_EQ(error(config), "tiles have 65x28 pixels; the frame has 64x48 and must hold one");
   config.layout = CharacterLayout::kBoxes;
-  EXPECT_EQ(error(config), "fields is empty; with layout boxes it must have 1 to 40 boxes");
+  EXPECT_EQ(error(config), "fields is empty; with layout boxes it must have 1 to 64 boxes");
   config.fields.count = 1;
   config.fields.fields[0] = {60, 0, 10, 10};
   EXPECT_EQ(error(config),
