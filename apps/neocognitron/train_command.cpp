@@ -212,12 +212,15 @@ Images read_images(const TrainOptions& options) {
   if (options.drawn > 0) add_drawn_digits(images.training, options.drawn, options.training.seed);
   if (options.scenes > 0) {
     const std::uint64_t seed = options.training.seed;
-    const auto frames = make_training_frames(images.training, options.scenes, seed);
+    // Frames without digits are learned only: the choice would drop digits that are faint or odd.
+    constexpr int kOthers = 4;  // one for so many lines
+    const auto frames =
+        make_training_frames(images.training, options.scenes, options.scenes / kOthers, seed);
     if (options.choice.empty()) {
       // So many others.
       constexpr int kShare = 3;
       const int count = std::max(1, options.scenes / kShare);
-      images.choice = make_training_frames(images.training, count, seed + 1);
+      images.choice = make_training_frames(images.training, count, 0, seed + 1);
     }
     add_training_frames(images.training, frames, options.training.other);
   }

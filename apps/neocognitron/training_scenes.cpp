@@ -195,9 +195,8 @@ void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t se
   images.labels.insert(images.labels.end(), added.labels.begin(), added.labels.end());
 }
 
-std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int count,
+std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int lines, int others,
                                                 std::uint64_t seed) {
-  constexpr int kTextures = 4;  // one for so many lines
   const auto classes = classes_of_digits(images);
   DigitImages digits{images.width, images.height, {}, {}};
   for (std::size_t i = 0; i < images.count(); ++i) {
@@ -208,10 +207,8 @@ std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int
   }
   SceneRandom random(static_cast<unsigned>(seed), 0);
   std::vector<TrainingFrame> frames;
-  for (int i = 0; i < count; ++i) {
-    frames.push_back(line_of_digits(digits, classes, i, random));
-    if (i % kTextures == 0) frames.push_back(without_digits(random));
-  }
+  for (int i = 0; i < lines; ++i) frames.push_back(line_of_digits(digits, classes, i, random));
+  for (int i = 0; i < others; ++i) frames.push_back(without_digits(random));
   return frames;
 }
 

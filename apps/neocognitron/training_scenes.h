@@ -21,9 +21,9 @@ struct TrainingFrame {
 /// only. Throws InputError if the classes are not the digits.
 void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t seed);
 
-/// Frames with lines of digits of `images`, whose neighbors may touch, and for four of them one
-/// with a texture or strokes, but no digit. Throws InputError if the classes are not the digits.
-std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int count,
+/// `lines` frames with a line of digits of `images`, whose neighbors may touch, and others with a
+/// texture or strokes, but no digit. Throws InputError if the classes are not the digits.
+std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int lines, int others,
                                                 std::uint64_t seed);
 
 /// Adds what the finder cuts from the frames. With the name of a class of what is no character, the

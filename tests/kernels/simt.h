@@ -291,12 +291,6 @@ T __shfl_sync(unsigned, T value, int lane, int width = 32) {
   const unsigned from = threadIdx.x % 32 / group * group + static_cast<unsigned>(lane) % group;
   return ocellus::simt::block().exchange(value, [&](const auto& of) { return of(from); });
 }
-/// The lanes of each group of `width` lanes, a power of two, are numbered from 0.
-template <typename T>
-T __shfl_sync(unsigned lanes, T value, int lane, int width) {
-  const int group = static_cast<int>(threadIdx.x % 32) / width;
-  return __shfl_sync(lanes, value, group * width + lane % width);
-}
 template <typename T>
 T __shfl_xor_sync(unsigned, T value, int mask) {
   const unsigned lane = threadIdx.x % 32 ^ static_cast<unsigned>(mask);
