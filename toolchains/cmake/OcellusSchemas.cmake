@@ -80,6 +80,8 @@ std::span<const std::uint8_t> @function@() noexcept {
 }
 }  // namespace ocellus::detail
 ]])
-  set_source_files_properties(${folder}/${function}.cpp PROPERTIES OBJECT_DEPENDS ${file} SKIP_PRECOMPILE_HEADERS ON)
+  # In a group of files, CMake would not know that it depends on the data.
+  set_source_files_properties(${folder}/${function}.cpp PROPERTIES
+    OBJECT_DEPENDS ${file} SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${folder}/${function}.cpp)
 endfunction()
