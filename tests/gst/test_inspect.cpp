@@ -154,7 +154,7 @@ TEST(Inspect, Digits) {
              {"layout", {"Default: 0, \"find\"", "(1): boxes ", "(2): tiles "}},
              {"fields", {"String. Default: \"\"", "only with layout=find or boxes"}},
              {"min-confidence", {"Float. Range:               0 -               1"}},
-             {"max-characters", {"Integer. Range: 1 - 64 Default: 64"}},
+             {"max-characters", {"Integer. Range: 0 - 512 Default: 0"}},
              {"messages",
               {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
                "changeable in NULL, READY, PAUSED or PLAYING state"}},

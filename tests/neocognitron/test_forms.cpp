@@ -125,8 +125,8 @@ TEST(Forms, AreRead) {
   const double field_share = 100.0 * fields_right / fields;
   std::cout << digit_share << " % of " << count << " digits, " << field_share << " % of " << fields
             << " fields\n";
-  EXPECT_GE(digit_share, 95.0);
-  EXPECT_GE(field_share, 85.0);
+  EXPECT_GE(digit_share, 98.0);
+  EXPECT_GE(field_share, 93.0);
 }
 
 // Fails if a limit of the frame leaves nothing for the last fields, or is kept silently.
