@@ -155,7 +155,7 @@ TEST(PaperNeocognitronNetwork, IsChecked) {
   changed.weights[1].pop_back();
   expect_refused(changed, "weights");
   changed = network;
-  changed.labels.back() = 10;
+  changed.labels.back() = 11;
   expect_refused(changed, "labels");
   changed = network;
   changed.parameters.gain = 0.0f;

@@ -115,7 +115,7 @@ TEST(PaperPrograms, OperatorLayersAreThoseOfTheOperator) {
     const std::vector<float> u0 =
         paper::normalized_character(network.normalization, pixels.data(), 40, 40);
     layers.recognize(u0.data());
-    for (std::size_t c = 0; c < network.names.size(); ++c)
+    for (std::size_t c = 0; c < network.characters(); ++c)
       EXPECT_NEAR(layers.scores()[c], scores[c], 1e-6) << "digit " << value << ", class " << c;
     for (int stage = 0; stage < kNeocognitronStages; ++stage) {
       EXPECT_GT(layers.active_share(stage), 0.0);
@@ -130,12 +130,12 @@ TEST(PaperPrograms, NumbersOfPlanesCanBeChosen) {
   const TrainedNeocognitron digits = must(read_neocognitron("digits-small"));
   EXPECT_TRUE(encode_neocognitron(digits, "for a test"));
   for (const std::array<int, 3>& planes :
-       {std::array{26, 78, 70}, std::array{1, 1, 10}, std::array{40, 200, 300}}) {
+       {std::array{26, 78, 70}, std::array{1, 1, 11}, std::array{40, 200, 300}}) {
     const TrainedNeocognitron network = must(paper::with_planes(digits, planes));
     EXPECT_EQ(network.planes, (std::array{kEdgePlanes, planes[0], planes[1], planes[2]}));
     EXPECT_TRUE(encode_neocognitron(network, "for a test"));
     EXPECT_EQ(network.labels.front(), 0);
-    EXPECT_EQ(network.labels.back(), 9);
+    EXPECT_EQ(network.labels.back(), 10) << "what is no character";
     for (std::size_t stage = 1; stage < network.weights.size(); ++stage) {
       const detail::CellWindow window =
           detail::simple_window(network.parameters, static_cast<int>(stage));
