@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -30,12 +31,15 @@ inline float float_from_half(std::uint16_t half) noexcept {
   const int exponent = (half >> 10) & 31;
   const int fraction = half & 1023;
   float value = 0.0f;
-  if (exponent == 31)
+  if (exponent == 31) {
     value = fraction == 0 ? HUGE_VALF : NAN;
-  else if (exponent == 0)
-    value = std::ldexp(static_cast<float>(fraction), -24);
-  else
-    value = std::ldexp(static_cast<float>(1024 + fraction), exponent - 25);
+  } else if (exponent == 0) {
+    value = static_cast<float>(fraction) * 0x1p-24f;
+  } else {
+    // The exponent is biased by 15 here, by 127 in a float.
+    const auto bits = static_cast<std::uint32_t>(half & 0x7fff) << 13;
+    value = std::bit_cast<float>(bits + (std::uint32_t{127 - 15} << 23));
+  }
   return (half & 0x8000) != 0 ? -value : value;
 }
 

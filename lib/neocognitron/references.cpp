@@ -117,7 +117,8 @@ bool ReferenceClasses::prepare(const NeocognitronTable& table,
   const int most = *std::max_element(table.references.begin(), table.references.end());
   static_assert(sizeof(SimpleInput) == 2 * sizeof(float));
   const std::size_t bytes =
-      (static_cast<std::size_t>(padded_planes(most)) + 2) * rows * sizeof(float);
+      (static_cast<std::size_t>(padded_planes(most)) + static_cast<std::size_t>(most) + 2) * rows *
+      sizeof(float);
   const std::unique_ptr<float, void (*)(void*)> work(
       static_cast<float*>(std::aligned_alloc(64, align_up(bytes, 64))), std::free);
   if (work == nullptr) return false;
@@ -125,19 +126,24 @@ bool ReferenceClasses::prepare(const NeocognitronTable& table,
     const Class& own = classes_[static_cast<std::size_t>(c)];
     const auto n = static_cast<std::size_t>(own.references.count);
     const auto stride = static_cast<std::size_t>(own.references.stride);
-    // a(v, kappa, k) / b(k) of the class, [row][k].
+    // a(v, kappa, k) / b(k) of the class, [row][k], and [k][row] for the references one by one.
     float* const dense = work.get();
-    auto* const inputs = reinterpret_cast<SimpleInput*>(dense + rows * stride);
+    float* const columns = dense + rows * stride;
+    auto* const inputs = reinterpret_cast<SimpleInput*>(columns + rows * n);
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint16_t* const from = weights + row * all + static_cast<std::size_t>(own.first);
       float* const to = dense + row * stride;
-      for (std::size_t k = 0; k < stride; ++k) to[k] = k < n ? float_from_half(from[k]) : 0.0f;
+      for (std::size_t k = 0; k < n; ++k) {
+        to[k] = float_from_half(from[k]);
+        columns[k * rows + row] = to[k];
+      }
+      std::fill(to + n, to + stride, 0.0f);
     }
     for (std::size_t i = 0; i < n; ++i) {
       // g(i, j) = sum of a(i) a(j) / c.
       std::size_t count = 0;
       for (std::size_t row = 0; row < rows; ++row) {
-        const float a = dense[row * stride + i];
+        const float a = columns[i * rows + row];
         if (a != 0.0f)
           inputs[count++] = {static_cast<std::uint32_t>(row), a / window.tap[row / below].weight};
       }
