@@ -13,8 +13,8 @@ class Ocellus(ConanFile):
     license = "Apache-2.0"
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "cuda": [True, False], "identify": [True, False]}
-    default_options = {"shared": False, "cuda": False, "identify": True}
+    options = {"shared": [True, False], "cuda": [True, False]}
+    default_options = {"shared": False, "cuda": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "lib/*", "kernels/*", "toolchains/*"
 
     def set_version(self):
@@ -32,8 +32,7 @@ class Ocellus(ConanFile):
         self.requires("tl-expected/[>=1.0 <2]", transitive_headers=True)
         self.requires("flatbuffers/[>=2.0]", visible=False)
         self.requires("xxhash/[>=0.8 <1]", visible=False)
-        if self.options.identify:
-            self.requires("eigen/[>=3.4 <4]", visible=False)
+        self.requires("eigen/[>=3.4 <4]", visible=False)
 
     def build_requirements(self):
         self.tool_requires("flatbuffers/<host_version>")
