@@ -22,7 +22,7 @@ constexpr int kSamples = 2;                  // of a pixel, along x and y
 constexpr double kInkShare = 0.4;            // of full ink: such a pixel is inside the box
 constexpr int kFormRows = 7;
 constexpr int kFormColumns = 4;
-constexpr int kMostDigits = 10;        // of a field
+constexpr int kMostFieldDigits = 10;   // of a field
 constexpr double kFieldHeight = 0.42;  // in the distance of rows
 constexpr double kFieldDigit = 0.66;   // height of a digit, in that of the field
 constexpr double kFieldPitch = 0.9;    // width of a field for each digit, in heights of a digit
@@ -595,7 +595,7 @@ std::vector<FormField> form_fields(ImageSize size) {
     double digit = kFieldDigit * height;
     double sum = 0;  // of the row, in heights of a digit
     for (int column = 0; column < kFormColumns; ++column) {
-      const int digits = 1 + 7 * (row * kFormColumns + column) % kMostDigits;
+      const int digits = 1 + 7 * (row * kFormColumns + column) % kMostFieldDigits;
       fields.push_back({{}, digits});
       widths[static_cast<std::size_t>(column)] = kFieldPitch * digits + kFieldEnds;
       sum += widths[static_cast<std::size_t>(column)];

@@ -112,32 +112,32 @@ void write_mistakes(const std::string& path, const IdxImages& images,
   for (std::size_t i = 0; i < result.count() && wrong.size() < kMostMistakes; ++i)
     if (!result.right(i)) wrong.push_back(i);
 
-  constexpr int kGap = 4;
+  constexpr int kPictureGap = 4;
   constexpr int kTextScale = 1;
   // Small images are enlarged, so that the text below them has room.
   const int scale = std::clamp(56 / std::max(images.width, images.height), 1, 4);
-  const int tile_width = images.width * scale + kGap;
-  const int tile_height = images.height * scale + kGlyphHeight * kTextScale + 2 * kGap;
+  const int tile_width = images.width * scale + kPictureGap;
+  const int tile_height = images.height * scale + kGlyphHeight * kTextScale + 2 * kPictureGap;
   const int count = std::max(1, static_cast<int>(wrong.size()));
   const int columns = std::min({kColumns, count, std::max(1, kMaxImageSide / tile_width)});
   const int rows = std::min((count + columns - 1) / columns, kMaxImageSide / tile_height);
-  GrayImage picture(
-      {std::max(columns * tile_width + kGap, 15 * kGlyphWidth), rows * tile_height + kGap},
-      PixelFormat::kGray8);
+  GrayImage picture({std::max(columns * tile_width + kPictureGap, 15 * kGlyphWidth),
+                     rows * tile_height + kPictureGap},
+                    PixelFormat::kGray8);
   std::fill(picture.pixels.begin(), picture.pixels.end(), std::uint8_t{255});
   OverlayImage overlay;
   overlay.size = picture.size;
   overlay.planes[0] = picture.pixels.data();
   overlay.strides[0] = picture.stride();
-  if (wrong.empty()) draw_text("no mistakes", kGap, kGap, 1, {}, overlay);
+  if (wrong.empty()) draw_text("no mistakes", kPictureGap, kPictureGap, 1, {}, overlay);
   const auto letters = static_cast<std::size_t>(std::max(3, tile_width / kGlyphWidth));
   const std::size_t pixels = pixels_of({images.width, images.height});
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     const int column = static_cast<int>(i) % columns;
     const int row = static_cast<int>(i) / columns;
     if (row == rows) break;
-    const int left = kGap + column * tile_width;
-    const int top = kGap + row * tile_height;
+    const int left = kPictureGap + column * tile_width;
+    const int top = kPictureGap + row * tile_height;
     const std::uint8_t* const ink = images.pixels.data() + wrong[i] * pixels;
     for (int y = 0; y < images.height * scale; ++y) {
       std::uint8_t* const to = picture.pixels.data() + (top + y) * picture.stride() + left;
@@ -148,8 +148,8 @@ void write_mistakes(const std::string& path, const IdxImages& images,
     }
     const std::string text = fmt::format("{}>{}", names.name(result.classes[wrong[i]]),
                                          answer_name(names, result.answers[wrong[i]]));
-    draw_text(text.substr(0, letters), left, top + images.height * scale + kGap, kTextScale, {},
-              overlay);
+    draw_text(text.substr(0, letters), left, top + images.height * scale + kPictureGap, kTextScale,
+              {}, overlay);
   }
   write_png_gray(path, picture, 8);
 }

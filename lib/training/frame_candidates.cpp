@@ -83,8 +83,8 @@ FrameCandidates::FrameCandidates(const Frame& frame, std::span<const LabeledBox>
 }
 
 void FrameCandidates::append(std::span<const InkRun> ink, int label, LabeledImages& images) {
-  constexpr int kSide = InkImager::kSide;
-  std::vector<std::uint8_t> drawn(static_cast<std::size_t>(kSide) * kSide);
+  constexpr int kDrawnSide = InkImager::kDrawnSide;
+  std::vector<std::uint8_t> drawn(static_cast<std::size_t>(kDrawnSide) * kDrawnSide);
   const ImageSize size =
       cutter_->imager.draw(plane_, cutter_->finder.levels(), ink, box_of(ink), drawn.data());
   const int factor = std::max((size.width + images.width - 1) / images.width,
@@ -96,7 +96,7 @@ void FrameCandidates::append(std::span<const InkRun> ink, int label, LabeledImag
       int sum = 0;
       for (int j = y * factor; j < std::min((y + 1) * factor, size.height); ++j)
         for (int i = x * factor; i < std::min((x + 1) * factor, size.width); ++i)
-          sum += drawn[static_cast<std::size_t>(j * kSide + i)];
+          sum += drawn[static_cast<std::size_t>(j * kDrawnSide + i)];
       images.ink[at + static_cast<std::size_t>(y * images.width + x)] =
           static_cast<std::uint8_t>(sum / (factor * factor));
     }

@@ -335,8 +335,8 @@ TEST_F(Latency, NewestFrameOnlyHasNoQueue) {
   EXPECT_EQ(newest["ok"], false);
   // A frame begins before the next one is due, 0.1 ms later, but for the time of a look at a clock.
   EXPECT_LT(newest["wake_ms"]["p50"], 0.2);
-  // The queue tells how long a frame waits otherwise: a bound in milliseconds would fail where other
-  // programs take the CPU from some frames.
+  // The queue tells how long a frame waits otherwise: a bound in milliseconds would fail where
+  // other programs take the CPU from some frames.
   EXPECT_LT(newest["latency_ms"]["p90"].get<double>(),
             queue["latency_ms"]["p50"].get<double>() / 4.0);
 

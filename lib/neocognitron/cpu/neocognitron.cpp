@@ -147,8 +147,7 @@ class CpuNeocognitron final : public CpuOperator {
                                          static_cast<std::size_t>(plan_.size.height));
     }
     const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
-    scores_ =
-        builder.take<float>(candidates * static_cast<std::size_t>(plan_.model.table.classes));
+    scores_ = builder.take<float>(candidates * static_cast<std::size_t>(plan_.model.table.classes));
     complete_ = builder.take<std::uint8_t>(candidates);
   }
 
