@@ -59,6 +59,22 @@ class TrainCommand : public testing::Test {
             write_bytes(folder_ / (name + "-labels"), idx_labels(digits.labels))};
   }
 
+  /// Writes a frame of 240x80 pixels with the digits 7, 8 and 9. Returns their boxes.
+  std::string write_three_digits(const std::string& name) const {
+    Scene scene(240, 80);
+    std::string boxes;
+    for (int i = 0; i < 3; ++i) {
+      const Rect box = scene.digit(7 + i, 30 + 60 * i, 20, 36);
+      boxes += (i > 0 ? ";" : "") + std::to_string(box.x) + ',' + std::to_string(box.y) + ',' +
+               std::to_string(box.width) + ',' + std::to_string(box.height);
+    }
+    const auto pixels = scene.pixels();
+    std::string pgm = "P5\n240 80\n255\n";
+    pgm.append(pixels.begin(), pixels.end());
+    write_bytes(folder_ / name, pgm);
+    return boxes;
+  }
+
   const TemporaryFolder folder_;
   const std::string model_ = folder_ / "model.ocellus";
 };
@@ -234,17 +250,7 @@ TEST_F(TrainCommand, AddsAClass) {
 // Fails when characters of frames are not learned under their names, or when a mistake in the list
 // is not reported with its line.
 TEST_F(TrainCommand, LearnsCharactersOfFrames) {
-  Scene scene(240, 80);
-  std::string boxes;
-  for (int i = 0; i < 3; ++i) {
-    const Rect box = scene.digit(7 + i, 30 + 60 * i, 20, 36);
-    boxes += (i > 0 ? ";" : "") + std::to_string(box.x) + ',' + std::to_string(box.y) + ',' +
-             std::to_string(box.width) + ',' + std::to_string(box.height);
-  }
-  const auto pixels = scene.pixels();
-  std::string pgm = "P5\n240 80\n255\n";
-  pgm.append(pixels.begin(), pixels.end());
-  write_bytes(folder_ / "a frame.pgm", pgm);
+  const std::string boxes = write_three_digits("a frame.pgm");
   const auto learn = [&](const std::string& list) {
     return std::vector<std::string>{"train",        "digits",   "--from",
                                     "digits-small", "--frames", write_bytes(folder_ / "list", list),
@@ -320,17 +326,7 @@ TEST_F(TrainCommand, LearnsWhatIsNoCharacter) {
 // Fails when the choice is not fitted to the frames of a list, or when a mistake in it is told only
 // after the training.
 TEST_F(TrainCommand, FitsTheChoiceToFrames) {
-  Scene scene(240, 80);
-  std::string boxes;
-  for (int i = 0; i < 3; ++i) {
-    const Rect box = scene.digit(7 + i, 30 + 60 * i, 20, 36);
-    boxes += (i > 0 ? ";" : "") + std::to_string(box.x) + ',' + std::to_string(box.y) + ',' +
-             std::to_string(box.width) + ',' + std::to_string(box.height);
-  }
-  const auto pixels = scene.pixels();
-  std::string pgm = "P5\n240 80\n255\n";
-  pgm.append(pixels.begin(), pixels.end());
-  write_bytes(folder_ / "frame.pgm", pgm);
+  const std::string boxes = write_three_digits("frame.pgm");
   const auto with = [&](const std::string& list) {
     return plus(files(draw(20, kAll, 3), "digits"),
                 {"--from", "digits-small", "--tuning-passes", "0", "--choice",
