@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,8 +31,6 @@ namespace ocellus::app {
 namespace {
 
 // ---- frames whose characters are known
-
-constexpr int kImageSide = 64;
 
 struct LabelLine {
   std::string file;
@@ -70,87 +69,48 @@ LabelLine parse_label_line(const std::string& line) {
   return parsed;
 }
 
-/// Frames with their characters, from a text file with a frame on each line: an image file, the
+/// Calls `use` with each frame of a text file that has a frame on each line: an image file, the
 /// characters in it, and their boxes as in `--fields` of `ocellus digits`. Each character of the
-/// text is a class. Paths begin at the folder of the list. Lines that are empty or begin with # are
-/// skipped. All throw InputError that names the line.
-class FrameList {
- public:
-  explicit FrameList(const std::string& path)
-      : input_(path), folder_(std::filesystem::path(path).parent_path()) {
-    constexpr std::size_t kMostBytes = std::size_t{16} << 20;
-    std::istringstream stream(read_text(input_, kMostBytes));
-    std::string read;
-    for (int number = 1; std::getline(stream, read); ++number) {
-      const std::size_t first = read.find_first_not_of(" \t\r");
-      if (first == std::string::npos || read[first] == '#') continue;
-      at_line(number, [&] { lines_.emplace_back(number, parse_label_line(read.substr(first))); });
-    }
-    if (lines_.empty()) throw InputError(fmt::format("{}: it has no frames", input_.name()));
-  }
-
-  /// Each character of the texts once, sorted.
-  std::vector<std::string> names() const {
-    std::set<char> characters;
-    for (const auto& [number, line] : lines_) characters.insert(line.text.begin(), line.text.end());
-    std::vector<std::string> names;
-    for (const char character : characters) names.emplace_back(1, character);
-    return names;
-  }
-
-  /// Calls `use` with the image of each frame and with its boxes, whose labels are indices of
-  /// `names`, among which all characters are.
-  template <typename Use>
-  void for_each(const std::vector<std::string>& names, const Use& use) const {
-    for (const auto& [number, line] : lines_) {
-      at_line(number, [&] {
-        const std::filesystem::path file(line.file);
-        GrayImage image = read_image((file.is_absolute() ? file : folder_ / file).string());
-        if (image.format != PixelFormat::kGray8)
-          throw InputError(fmt::format("{}: it must have 8 bits", printable(line.file)));
-        std::vector<LabeledBox> boxes;
-        for (std::size_t i = 0; i < line.text.size(); ++i) {
-          const auto named = std::find(names.begin(), names.end(), std::string(1, line.text[i]));
-          boxes.push_back(
-              {line.boxes.fields[i], static_cast<std::uint16_t>(named - names.begin())});
-        }
-        use(std::move(image), std::move(boxes));
-      });
-    }
-  }
-
- private:
-  template <typename Work>
-  void at_line(int number, const Work& work) const {
+/// text is a class, whose label is its index in `names`. Those that are not there are added first,
+/// in the order of their codes. Paths begin at the folder of the list. Lines that are empty or
+/// begin with # are skipped. Throws InputError that names the line.
+void read_frames(const std::string& path, std::vector<std::string>& names,
+                 const std::function<void(TrainingFrame)>& use) {
+  InputText input(path);
+  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  std::istringstream stream(read_text(input, kMostBytes));
+  const auto at_line = [&](int number, const auto& work) {
     try {
       work();
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: line {}: {}", input_.name(), number, error.what()));
+      throw InputError(fmt::format("{}: line {}: {}", input.name(), number, error.what()));
     }
+  };
+  std::vector<std::pair<int, LabelLine>> lines;
+  std::set<char> characters;
+  std::string read;
+  for (int number = 1; std::getline(stream, read); ++number) {
+    const std::size_t first = read.find_first_not_of(" \t\r");
+    if (first == std::string::npos || read[first] == '#') continue;
+    at_line(number, [&] { lines.emplace_back(number, parse_label_line(read.substr(first))); });
+    const std::string& text = lines.back().second.text;
+    characters.insert(text.begin(), text.end());
   }
-
-  InputText input_;
-  std::filesystem::path folder_;
-  std::vector<std::pair<int, LabelLine>> lines_;
-};
-
-/// The characters of frames. With the name of a class of what is no character, pieces of ink that
-/// are none belong to it.
-LabeledImages read_labeled_frames(const std::string& path, const std::string& other) {
-  const FrameList frames(path);
-  LabeledImages images{kImageSide, kImageSide, {}, {}, frames.names()};
-  int label = kNoClass;
-  if (!other.empty()) {
-    const auto end = images.names.end();
-    if (std::find(images.names.begin(), end, other) != end)
-      throw InputError(fmt::format("--other: the frames have characters \"{}\"", printable(other)));
-    label = static_cast<int>(images.names.size());
-    images.names.push_back(other);
+  if (lines.empty()) throw InputError(fmt::format("{}: it has no frames", input.name()));
+  for (const char character : characters) label_of(names, std::string(1, character));
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const auto& [number, line] : lines) {
+    at_line(number, [&] {
+      const std::filesystem::path file(line.file);
+      TrainingFrame frame{read_image((file.is_absolute() ? file : folder / file).string()), {}};
+      if (frame.image.format != PixelFormat::kGray8)
+        throw InputError(fmt::format("{}: it must have 8 bits", printable(line.file)));
+      for (std::size_t i = 0; i < line.text.size(); ++i)
+        frame.boxes.push_back(
+            {line.boxes.fields[i], label_of(names, std::string(1, line.text[i]))});
+      use(std::move(frame));
+    });
   }
-  frames.for_each(images.names, [&](const GrayImage& image, const std::vector<LabeledBox>& boxes) {
-    take(add_characters(image.view(0, 0), boxes, images, label));
-  });
-  return images;
 }
 
 // ---- the command
@@ -198,31 +158,43 @@ void keep_first(LabeledImages& images, int per_class) {
 
 Images read_images(const TrainOptions& options) {
   Images images;
-  images.training = options.frames.empty()
-                        ? read_labeled_images(options)
-                        : read_labeled_frames(options.frames, options.training.other);
-  // The split comes first. So the validation images do not depend on --per-class.
-  images.validation = split_validation(images.training, options.validation, options.training.seed);
-  if (options.per_class > 0) keep_first(images.training, options.per_class);
+  LabeledImages& training = images.training;
+  if (!options.images.empty()) {
+    training = read_labeled_images(options);
+    // The split comes first. So the validation images do not depend on --per-class.
+    images.validation = split_validation(training, options.validation, options.training.seed);
+    if (options.per_class > 0) keep_first(training, options.per_class);
+  }
+  const std::string& other = options.training.other;
+  if (!options.frames.empty()) {
+    name_classes(training);
+    read_frames(options.frames, training.names, [&](const TrainingFrame& frame) {
+      for (const LabeledBox& box : frame.boxes) {
+        if (training.names[box.label] == other)
+          throw InputError(
+              fmt::format("it has the character {}, which --other names", printable(other)));
+      }
+      add_training_frame(training, frame, other);
+    });
+  }
   if (options.styles > 0.0 &&
-      take(add_digit_styles(images.training, options.styles, options.training.seed), "--styles") ==
-          0) {
+      take(add_digit_styles(training, options.styles, options.training.seed), "--styles") == 0) {
     throw InputError("--styles: there are no plain images of the classes 1 and 7");
   }
-  if (options.drawn > 0) add_drawn_digits(images.training, options.drawn, options.training.seed);
+  if (options.drawn > 0) add_drawn_digits(training, options.drawn, options.training.seed);
   if (options.scenes > 0) {
     const std::uint64_t seed = options.training.seed;
     // Frames without digits are learned only: the choice would drop digits that are faint or odd.
     constexpr int kOthers = 4;  // one for so many lines
     const auto frames =
-        make_training_frames(images.training, options.scenes, options.scenes / kOthers, seed);
+        make_training_frames(training, options.scenes, options.scenes / kOthers, seed);
     if (options.choice.empty()) {
       // So many others.
       constexpr int kShare = 3;
       const int count = std::max(1, options.scenes / kShare);
-      images.choice = make_training_frames(images.training, count, 0, seed + 1);
+      images.choice = make_training_frames(training, count, 0, seed + 1);
     }
-    add_training_frames(images.training, frames, options.training.other);
+    for (const TrainingFrame& frame : frames) add_training_frame(training, frame, other);
   }
   return images;
 }
@@ -325,63 +297,50 @@ void print_report(const TrainOptions& options, const Images& images,
 }
 
 /// The frames to which the choice is fitted, read before the training begins.
-class ChoiceFrames {
- public:
-  /// From a file, or without one from `made`, whose labels are those of `learned`.
-  ChoiceFrames(const std::string& path, std::vector<TrainingFrame> made,
-               const LabeledImages& learned)
-      : made_(std::move(made)), names_{0, 0, {}, {}, learned.names} {
-    if (!path.empty()) {
-      const FrameList list(path);
-      names_.names = list.names();
-      list.for_each(names_.names, [&](GrayImage image, std::vector<LabeledBox> boxes) {
-        made_.push_back({std::move(image), std::move(boxes)});
-      });
-    }
-    for (int i = 0; i < kMaxCharacterClasses; ++i)
-      names_.labels.push_back(static_cast<std::uint16_t>(i));
-  }
-
-  bool empty() const { return made_.empty(); }
-
-  /// Throws InputError if a character is neither learned nor known before.
-  void require_known(const LabeledImages& learned,
-                     const std::optional<TrainedNeocognitron>& from) const {
-    const auto known = [&](const std::string& name) {
-      const auto is_in = [&](const std::vector<std::string>& names) {
-        return std::find(names.begin(), names.end(), name) != names.end();
-      };
-      if (is_in(learned.names) || (from && is_in(from->names))) return true;
-      return learned.names.empty() &&
-             std::any_of(learned.labels.begin(), learned.labels.end(),
-                         [&](std::uint16_t label) { return std::to_string(label) == name; });
-    };
-    for (const std::string& name : names_.names) {
-      if (!known(name))
-        throw InputError(fmt::format("--choice: the model will have no class \"{}\"", name));
-    }
-  }
-
-  Expected<ChoiceFit> fit(TrainedNeocognitron& network, int threads, TrainingWatch& watch) {
-    const std::vector<int> classes = classes_of(network, names_);
-    std::vector<LabeledFrame> frames;
-    for (TrainingFrame& frame : made_) {
-      for (LabeledBox& box : frame.boxes)
-        box.label = static_cast<std::uint16_t>(classes[box.label]);
-      frames.push_back({frame.image.view(0, 0), frame.boxes});
-    }
-    return fit_choice(network, frames, threads, std::ref(watch));
-  }
-
- private:
-  std::vector<TrainingFrame> made_;
-  LabeledImages names_;  // a label of each class
+struct ChoiceFrames {
+  std::vector<TrainingFrame> frames;
+  LabeledImages classes;  // no images, but the names of the labels and each label once
 };
 
+/// Those of --choice, or without it `made`, whose labels are those of `learned`. Throws InputError
+/// if a character is neither learned nor known before.
+ChoiceFrames choice_frames(const std::string& path, std::vector<TrainingFrame> made,
+                           const LabeledImages& learned,
+                           const std::optional<TrainedNeocognitron>& from) {
+  ChoiceFrames choice{std::move(made), {0, 0, {}, {}, {}}};
+  LabeledImages known{0, 0, {}, learned.labels, learned.names};
+  name_classes(known);
+  std::vector<std::string>& names = choice.classes.names;
+  if (path.empty())
+    names = known.names;
+  else
+    read_frames(path, names,
+                [&](TrainingFrame frame) { choice.frames.push_back(std::move(frame)); });
+  if (from) known.names.insert(known.names.end(), from->names.begin(), from->names.end());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::find(known.names.begin(), known.names.end(), names[i]) == known.names.end())
+      throw InputError(fmt::format("--choice: the model will have no class \"{}\"", names[i]));
+    choice.classes.labels.push_back(static_cast<std::uint16_t>(i));
+  }
+  return choice;
+}
+
+Expected<ChoiceFit> fit(TrainedNeocognitron& network, ChoiceFrames& choice, int threads,
+                        TrainingWatch& watch) {
+  const std::vector<int> classes = classes_of(network, choice.classes);
+  std::vector<LabeledFrame> frames;
+  for (TrainingFrame& frame : choice.frames) {
+    for (LabeledBox& box : frame.boxes) box.label = static_cast<std::uint16_t>(classes[box.label]);
+    frames.push_back({frame.image.view(0, 0), frame.boxes});
+  }
+  return fit_choice(network, frames, threads, std::ref(watch));
+}
+
 void check(const TrainOptions& options) {
-  // The images of frames have no files of their own.
+  // Frames may be learned alone.
   TrainingFiles files = options;
-  if (!options.frames.empty()) files.images = files.labels = options.frames;
+  if (!options.frames.empty() && files.images.empty() && files.labels.empty())
+    files.images = files.labels = options.frames;
   check_training_files(files);
   check_distinct_outputs({{"-o", options.out}, {"--checkpoint", options.checkpoint}});
 }
@@ -389,14 +348,14 @@ void check(const TrainOptions& options) {
 void run_train(const TrainOptions& options) {
   check(options);
   Images images = read_images(options);
-  ChoiceFrames choice_frames(options.choice, std::move(images.choice), images.training);
   NeocognitronTraining training = training_of(options);
   std::optional<TrainedNeocognitron> from;
   if (!options.from.empty()) {
     from = take(read_neocognitron(options.from.c_str()), "--from");
     note_input(options.from);
   }
-  choice_frames.require_known(images.training, from);
+  ChoiceFrames of_choice =
+      choice_frames(options.choice, std::move(images.choice), images.training, from);
   TrainingCheckpoint state;
   if (options.resume) {
     state = take(read_checkpoint(options.checkpoint.c_str()), "--checkpoint");
@@ -444,8 +403,8 @@ void run_train(const TrainOptions& options) {
     validation = count_right(network, scores, classes);
   }
   std::optional<ChoiceFit> choice;
-  if (!choice_frames.empty()) {
-    Expected<ChoiceFit> fitted = choice_frames.fit(network, options.training.threads, watch);
+  if (!of_choice.frames.empty()) {
+    Expected<ChoiceFit> fitted = fit(network, of_choice, options.training.threads, watch);
     if (!fitted && stop_signal() != 0) return stopped();
     choice = take(std::move(fitted), "--choice");
     scores.insert(scores.end(), choice->scores.begin(), choice->scores.end());
@@ -471,8 +430,10 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
   add_training_inputs(command, options);
   command.add_option(
       "--frames", options.frames,
-      "In place of --images: text file with a frame on each line: an image file, the characters in "
-      "it, and their boxes as in --fields of ocellus digits");
+      "Frames whose characters are learned, beside --images or alone: a text file with a frame on "
+      "each line, as an image file, the characters in it, and their boxes as in --fields of "
+      "ocellus "
+      "digits");
   command.add_option("--choice", options.choice,
                      "Frames, as in --frames, to which the choice among pieces of ink is fitted; "
                      "best not those of --frames");
@@ -481,7 +442,7 @@ void add_input_options(CLI::App& command, TrainOptions& options) {
       "Class of the images that are no characters; with --frames or --scenes, pieces "
       "of ink that are none belong to it");
   add_value(command, "--per-class", options.per_class,
-            "Learn the first N images of each class only; 0: all")
+            "Learn the first N images of each class of --images only; 0: all")
       ->check(CLI::Range(0, 1'000'000'000));
   add_value(command, "--styles", options.styles,
             "Ones with an upstroke or a foot and sevens with a bar, drawn from the images of "
@@ -592,9 +553,9 @@ void add_train_digits_command(CLI::App& train, int& exit_code) {
                     {"--planes", "--feature-images", "--learning-thresholds", "--thresholds",
                      "--kill-losers", "--read-out", "--reference-side", "--extent", "--keep-slant"},
                     "the model of --from has learned stages 1 to 3"},
-                   {!options->frames.empty(),
-                    {"--images", "--labels", "--class-names", "--ink", "--validation"},
-                    "--frames has the characters, and may cut one in two ways"},
+                   {!options->frames.empty() && options->images.empty(),
+                    {"--class-names", "--ink", "--validation", "--per-class"},
+                    "there are no --images"},
                    {options->checkpoint.empty(),
                     {"--checkpoint-images", "--resume"},
                     "--checkpoint names no file"}});

@@ -183,6 +183,20 @@ TrainingFrame without_digits(SceneRandom& random) {
 
 }  // namespace
 
+void name_classes(LabeledImages& images) {
+  const auto most = std::max_element(images.labels.begin(), images.labels.end());
+  const std::size_t classes = most == images.labels.end() ? 0 : std::size_t{*most} + 1;
+  for (std::size_t i = images.names.size(); i < classes; ++i)
+    images.names.push_back(std::to_string(i));
+}
+
+std::uint16_t label_of(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  const auto label = static_cast<std::uint16_t>(found - names.begin());
+  if (found == names.end()) names.push_back(name);
+  return label;
+}
+
 void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t seed) {
   constexpr double kRare = 0.7;
   const auto classes = classes_of_digits(images);
@@ -212,20 +226,16 @@ std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int
   return frames;
 }
 
-void add_training_frames(LabeledImages& images, const std::vector<TrainingFrame>& frames,
-                         const std::string& other) {
+void add_training_frame(LabeledImages& images, const TrainingFrame& frame,
+                        const std::string& other) {
   int label = kNoClass;
   if (!other.empty()) {
-    if (images.names.empty())
-      for (int i = 0; i < kDigits; ++i) images.names.push_back(std::to_string(i));
-    label = static_cast<int>(std::find(images.names.begin(), images.names.end(), other) -
-                             images.names.begin());
-    if (static_cast<std::size_t>(label) == images.names.size()) images.names.push_back(other);
+    if (images.names.empty()) name_classes(images);
+    label = label_of(images.names, other);
   }
   constexpr int kSide = 64;  // of cut characters, at least
   enlarge(images, kSide, kSide);
-  for (const TrainingFrame& frame : frames)
-    take(add_characters(frame.image.view(0, 0), frame.boxes, images, label), "--scenes");
+  take(add_characters(frame.image.view(0, 0), frame.boxes, images, label));
 }
 
 }  // namespace ocellus::app

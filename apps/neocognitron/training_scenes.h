@@ -1,5 +1,5 @@
-// Images of digits, drawn and cut out of synthetic frames, from which ocellus train digits learns
-// beside the images that it is given.
+// Images of characters, drawn and cut out of frames, from which ocellus train digits learns beside
+// the images that it is given.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,12 @@ struct TrainingFrame {
   std::vector<LabeledBox> boxes;
 };
 
+/// Gives the classes that have no names yet the names that training gives them: their numbers.
+void name_classes(LabeledImages& images);
+
+/// The index of a name, which is added if it is not there.
+std::uint16_t label_of(std::vector<std::string>& names, const std::string& name);
+
 /// Adds `count` digits drawn from strokes, most of them in styles that are common in some countries
 /// only. Throws InputError if the classes are not the digits.
 void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t seed);
@@ -26,9 +32,9 @@ void add_drawn_digits(LabeledImages& images, std::size_t count, std::uint64_t se
 std::vector<TrainingFrame> make_training_frames(const LabeledImages& images, int lines, int others,
                                                 std::uint64_t seed);
 
-/// Adds what the finder cuts from the frames. With the name of a class of what is no character, the
-/// pieces of ink that are none belong to it.
-void add_training_frames(LabeledImages& images, const std::vector<TrainingFrame>& frames,
-                         const std::string& other);
+/// Adds the characters of a frame, whose labels are classes of the images. With the name of a class
+/// of what is no character, the pieces of ink that are none belong to it. Throws InputError.
+void add_training_frame(LabeledImages& images, const TrainingFrame& frame,
+                        const std::string& other);
 
 }  // namespace ocellus::app
