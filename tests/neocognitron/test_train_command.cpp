@@ -271,8 +271,21 @@ TEST_F(TrainCommand, LearnsCharactersOfFrames) {
   refuses("a frame.pgm 7 230,20,20,30", {"line 1", "box 0 is 230,20,20,30", "240x80"});
   refuses("none.pgm 7 1,2,10,10", {"line 1", "none.pgm"});
   refuses("# nothing", {"it has no frames"});
+  expect_error(plus(learn("a frame.pgm 78x " + boxes), {"--other", "x"}),
+               {"line 1", "it has the character x, which --other names"});
   expect_error(plus(learn("a frame.pgm 789 " + boxes), {"--validation", "0.1"}),
                {"--validation has no meaning here"});
+
+  // Beside images, whose numbers are names: 7 and 8 are known, x is new.
+  const std::string list = write_bytes(folder_ / "list", "a frame.pgm 78x " + boxes);
+  const auto both =
+      json_of(plus(files(draw(40, kAll, 3), "digits"),
+                   {"--from", "digits-small", "--frames", list, "--validation", "0.25",
+                    "--per-class", "2", "--tuning-passes", "0", "-o", model_}));
+  EXPECT_EQ(both["images"], 10 * 2 + 6);
+  EXPECT_EQ(both["validation_images"], 10);
+  EXPECT_EQ(both["classes"].size(), 11u);
+  EXPECT_EQ(both["classes"][10], "x");
 }
 
 // Fails when what is no character is not learned from synthetic frames, when the choice is not
