@@ -1,6 +1,7 @@
 #include "neocognitron/box_ink.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace ocellus::detail {
@@ -55,9 +56,11 @@ void BoxInk::connect(const InkComponents& components) noexcept {
   }
 }
 
+// The share of the component that lies in the box counts less than the area: a bar that lies in it
+// wholly must not win over the body of a digit that touches its neighbor.
 float BoxInk::weight(const Piece& piece) noexcept {
   const auto area = static_cast<float>(piece.box.area);
-  return area * area / static_cast<float>(piece.whole);
+  return area * std::sqrt(area / static_cast<float>(piece.whole));
 }
 
 bool BoxInk::belongs(const Piece& piece, const Piece& main) noexcept {
