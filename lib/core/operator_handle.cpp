@@ -1,6 +1,9 @@
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -384,6 +387,38 @@ Expected<CancelOutcome> OperatorHandle::cancel(Ticket ticket) noexcept {
 Expected<int> OperatorHandle::create_event_fd() noexcept {
   OCELLUS_TRY(state_->engine->check_process());
   return state_->instance->create_event_fd();
+}
+
+Expected<std::size_t> wait_any(std::span<OperatorHandle* const> operators, Deadline deadline,
+                               std::size_t last) noexcept {
+  const std::size_t count = operators.size();
+  if (count == 0 || count > kMostToWaitFor) {
+    return invalid_argument("there are %zu operators; there must be 1 to %zu", count,
+                            kMostToWaitFor);
+  }
+  std::array<pollfd, kMostToWaitFor> events{};
+  for (std::size_t i = 0; i < count; ++i) {
+    OCELLUS_TRY_ASSIGN(fd, operators[i]->create_event_fd());
+    events[i] = {*fd, POLLIN, 0};
+  }
+  for (;;) {
+    timespec left{};
+    if (!deadline.is_never()) {
+      const std::int64_t ns = std::max<std::int64_t>(
+          0, deadline.passed() ? 0 : (deadline.time() - Deadline::Clock::now()).count());
+      left = {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
+    }
+    const int ready = ppoll(events.data(), count, deadline.is_never() ? nullptr : &left, nullptr);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) return failure(Status::kSystem, "ppoll: %s", strerror(errno));
+    if (ready == 0) {
+      return failure(Status::kDeadlineMissed, "no frame of %zu operators is done", count);
+    }
+    for (std::size_t i = 1; i <= count; ++i) {
+      const std::size_t at = (last + i) % count;
+      if (events[at].revents != 0) return at;
+    }
+  }
 }
 
 void OperatorHandle::stop() noexcept {

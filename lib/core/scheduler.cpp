@@ -22,11 +22,6 @@ namespace {
 constexpr std::int64_t kFrameSpinNs = 300'000;
 constexpr std::int64_t kSpinNs = 30'000;
 
-timespec to_timespec(Deadline deadline) noexcept {
-  const auto ns = std::max<std::int64_t>(0, deadline.time().time_since_epoch().count());
-  return {static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
-}
-
 // Stack pages are mapped when they are first touched. A worker touches the pages that a frame may
 // need before the first frame comes.
 __attribute__((noinline)) void touch_stack() noexcept {
@@ -84,11 +79,6 @@ std::int64_t now_ns() noexcept {
 
 Scheduler::Scheduler() noexcept {
   worker_of_cpu_.fill(-1);
-  pthread_condattr_t cond_attributes;
-  pthread_condattr_init(&cond_attributes);
-  pthread_condattr_setclock(&cond_attributes, CLOCK_MONOTONIC);  // the clock of Deadline
-  pthread_cond_init(&done_, &cond_attributes);
-  pthread_condattr_destroy(&cond_attributes);
 }
 
 Scheduler::~Scheduler() {
@@ -100,7 +90,6 @@ Scheduler::~Scheduler() {
     call(kMaxWorkers);
   }
   for (int i = 0; i < started_; ++i) pthread_join(threads_[i].thread, nullptr);
-  pthread_cond_destroy(&done_);
 }
 
 Expected<void> Scheduler::start_worker(int i, const EngineConfig& config,
@@ -133,7 +122,7 @@ Expected<void> Scheduler::start(const EngineConfig& config, int workers) noexcep
   // A thread that the system has not run yet would cause its first page faults during the first
   // frames.
   const Lock lock(mutex_);
-  while (ready_ < started_) mutex_.wait(done_);
+  while (ready_ < started_) done_.wait(mutex_, Deadline::never());
   return {};
 }
 
@@ -216,7 +205,7 @@ void Scheduler::advance(int callers) noexcept {
   }
   if (ended) {
     epoch_.fetch_add(1, std::memory_order_release);
-    pthread_cond_broadcast(&done_);
+    done_.notify_all();
   }
 }
 
@@ -265,7 +254,7 @@ void Scheduler::work_loop(Worker& self) noexcept {
   touch_stack();
   const Lock lock(mutex_);
   ++ready_;
-  pthread_cond_broadcast(&done_);
+  done_.notify_all();
   while (!stop_) {
     const int worker = has_part() ? take_worker() : -1;
     if (worker < 0) {
@@ -340,12 +329,7 @@ Status Scheduler::run_until_done(Job& job, Deadline deadline) noexcept {
       release_worker(worker);
       worker = -1;
     }
-    if (deadline.is_never()) {
-      mutex_.wait(done_);
-    } else {
-      const timespec until = to_timespec(deadline);
-      mutex_.wait_until(done_, until);
-    }
+    done_.wait(mutex_, deadline);
     spin_until = 0;
   }
   if (worker >= 0) {

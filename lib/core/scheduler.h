@@ -157,7 +157,7 @@ class Scheduler {
   void call(int threads) noexcept;
   void call(Worker& worker) noexcept;
 
-  pthread_cond_t done_;  // signaled when a job is done or a thread is ready
+  PriorityCondition done_;  // signaled when a job is done or a thread is ready
   /// Changes when parts appear and when a job ends. Idle threads watch it for a short time before
   /// they sleep.
   std::atomic<std::uint32_t> epoch_{0};

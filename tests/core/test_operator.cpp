@@ -10,6 +10,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <string>
 #include <thread>
 
 #include "core/cpu_operator.h"
@@ -605,6 +606,36 @@ TEST(EventFd, IsReadableWhileAFrameIsDone) {
   EXPECT_TRUE(readable(late));
   must(two.blocker.wait(begun, Deadline::immediate()));
   EXPECT_FALSE(readable(late));
+}
+
+// Fails when `wait_any` names an operator without a finished frame, or the same one of two again
+// and again, or waits for longer than the deadline.
+TEST(WaitAny, NamesTheOperatorsInTurns) {
+  TwoOperators two;
+  OperatorHandle* const all[] = {&two.blocker, &two.op};
+  const std::vector<float> pixels = inverse_frame(0);
+  std::vector<InverseOutput<std::uint8_t>> outs(4);
+  std::vector<Ticket> tickets;
+  EXPECT_EQ(wait_any(all, Deadline::immediate()).error().status, Status::kDeadlineMissed);
+  for (std::size_t i = 0; i < outs.size(); ++i)
+    tickets.push_back(must(all[i / 2]->submit(inverse_view(pixels, 0), outs[i].view(false))));
+  const auto before = Deadline::Clock::now();
+  EXPECT_EQ(wait_any(all, Deadline::after(std::chrono::milliseconds(30))).error().status,
+            Status::kDeadlineMissed)
+      << "both wait at the gate";
+  EXPECT_GE(Deadline::Clock::now() - before, std::chrono::milliseconds(30));
+  two.gate.open();
+  must(two.op.wait(tickets[3], Deadline::never()));  // the other three are done, too
+  EXPECT_EQ(must(wait_any(all, Deadline::never(), 0)), 1u);
+  EXPECT_EQ(must(wait_any(all, Deadline::never(), 1)), 0u);
+  must(two.op.wait(tickets[2], Deadline::immediate()));
+  EXPECT_EQ(must(wait_any(all, Deadline::never(), 0)), 0u) << "the other one has none";
+  two.blocker.reset();
+  EXPECT_EQ(wait_any(all, Deadline::immediate()).error().status, Status::kDeadlineMissed);
+
+  const Expected<std::size_t> none = wait_any({}, Deadline::never());
+  EXPECT_EQ(none.error().status, Status::kInvalidArgument);
+  EXPECT_NE(std::string(none.error().text).find("there are 0 operators"), std::string::npos);
 }
 
 // Fails when the operator does not close its descriptor.

@@ -183,6 +183,23 @@ elseif(name STREQUAL "embed")
   build_project(${source}/embed -D CMAKE_PREFIX_PATH=${prefix})
   check_embed(${build}/embed)
 
+elseif(name STREQUAL "examples")
+  build_project(${prefix}/share/ocellus/examples -D CMAKE_PREFIX_PATH=${prefix})
+  string(REPEAT "0123456789abcdefghijklmnopqrstuvwxyz" 1000 frames)
+  string(SUBSTRING "${frames}" 0 32768 frames)  # eight frames of 64x64 pixels
+  file(WRITE ${build}/frames.gray "${frames}")
+  execute_process(COMMAND ${build}/robot 64 64 60000 INPUT_FILE ${build}/frames.gray TIMEOUT 300 OUTPUT_VARIABLE output
+    RESULT_VARIABLE result)
+  message("${output}")
+  if(NOT result EQUAL 0 OR NOT output MATCHES "frame 7: [0-9]+ moving objects, digits \"[^\n]*\"\n[0-7] frames were replaced"
+     OR output MATCHES "late")
+    message(FATAL_ERROR "robot ended with ${result}; the last of eight frames must be computed, and none late")
+  endif()
+  execute_process(COMMAND ${build}/robot 0 64 INPUT_FILE ${build}/frames.gray ERROR_VARIABLE output RESULT_VARIABLE result)
+  if(NOT result EQUAL 1 OR NOT output MATCHES "robot: .*size is 0x64")
+    message(FATAL_ERROR "robot accepts a width of 0: ${result} ${output}")
+  endif()
+
 elseif(name STREQUAL "version")
   string(REPLACE "." ";" parts ${version})
   list(GET parts 0 major)

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "ocellus/deadline.h"
@@ -214,6 +215,17 @@ class OperatorHandle {
 
   std::unique_ptr<detail::OperatorState> state_;
 };
+
+/// Waits until one of the operators has a frame that is done and was not waited for, and returns
+/// its index. `wait` for the oldest ticket of that operator then gives the result, or the error,
+/// without a wait for the computation. If several have one, those behind `last` come first, so that
+/// a fast operator does not hide a slow one: give the index that the call before returned. Uses the
+/// event descriptors (`create_event_fd`), which the first call creates, and leaves all computation
+/// to the workers. Does not allocate after the first call. Errors: InvalidArgument (no operator, or
+/// more than kMostToWaitFor), DeadlineMissed, System, Unsupported (after fork()).
+inline constexpr std::size_t kMostToWaitFor = 64;
+Expected<std::size_t> wait_any(std::span<OperatorHandle* const> operators, Deadline deadline,
+                               std::size_t last = 0) noexcept;
 
 /// The base of the class of each operator: its creation from a configuration. `Self` is that class,
 /// and `Record` the type of its record.
