@@ -83,9 +83,8 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
     const int width = std::min(column * side, size_.width) - left;
     for (int y = top; width > 0 && y < bottom; ++y) {
       const std::uint8_t* const pixels = plane.row(y) + left;
-      // The threshold of a group of rows is that of their middle.
       if (y == top || y % group == 0)
-        levels.threshold_row(y / group * group + group / 2, left, left + width, thresholds);
+        levels.threshold_row(threshold_row_of(levels.grid(), y), left, left + width, thresholds);
       find_ink(pixels, invert, thresholds, width, ink);
       const int before = count;
       for (int x = next(ink, 0, width, true); x < width;) {
@@ -96,11 +95,10 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
         }
         int sum = 0;
         for (int i = x; i < x_end; ++i) sum += pixels[i] ^ invert;
-        const float background = levels.background(left + (x + x_end) / 2, y);
-        const float contrast = background - static_cast<float>(sum) / static_cast<float>(x_end - x);
+        const int background = levels.background(left + (x + x_end) / 2, y);
         out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
                         static_cast<std::uint16_t>(left + x_end),
-                        static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
+                        run_contrast(background, sum, x_end - x), 0};
         x = next(ink, x_end, width, true);
       }
       row_runs_[y] = count - before;

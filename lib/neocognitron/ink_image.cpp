@@ -14,8 +14,8 @@ constexpr int kLevels = 256;
 constexpr int kHeightsPerMargin = 16;
 constexpr int kMaxMargin = 4;
 // The share of the ink that is lighter than full ink. Strokes are darkest in their middle.
-constexpr float kBelowFull = 0.7f;
-constexpr float kNoiseOffset = 2.0f;
+constexpr std::uint32_t kBelowFullTenths = 7;
+constexpr int kNoiseOffset = 2;
 constexpr int kLargestOffsetDivisor = 4;
 
 }  // namespace
@@ -41,14 +41,14 @@ InkImager::Range InkImager::range(const GrayPlane& plane, const InkLevels& level
     }
     total += run.end - run.first;
   }
-  const auto below = static_cast<std::uint32_t>(kBelowFull * static_cast<float>(total));
+  const std::uint32_t below = total * kBelowFullTenths / 10;
   int full = 0;
   for (std::uint32_t sum = counts[0]; sum <= below && full < kLevels - 1; sum += counts[full]) {
     ++full;
   }
   full = std::max(full, 2);
   const InkRun& middle = ink[ink.size() / 2];
-  const auto noise = static_cast<int>(kNoiseOffset * levels.noise(middle.first, middle.y));
+  const int noise = kNoiseOffset * levels.noise(middle.first, middle.y) / kLevelUnit;
   return {std::min(noise, full / kLargestOffsetDivisor), full};
 }
 
