@@ -50,7 +50,7 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
       least_height_(least_height),
       run_capacity_(run_capacity_for(size)),
       component_capacity_(run_capacity_ / kRunsPerComponent) {
-  runs_ = memory.take<InkRun>(run_capacity_);
+  runs_ = input_ = memory.take<InkRun>(run_capacity_);
   sets_.parents = memory.take<std::uint32_t>(run_capacity_);
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
@@ -270,14 +270,25 @@ void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int
                            run_capacity_);
 }
 
-void InkComponents::find(InkOutline* outline) noexcept {
+void InkComponents::set_count(int count) noexcept {
+  truncated_ = count > run_capacity_;
+  run_count_ = std::min(count, run_capacity_);
+}
+
+void InkComponents::join_halves() noexcept {
   // The second half is in the memory for the runs without rules.
   const int first = std::min(halves_[0].runs, run_capacity_);
-  const int second = std::min(halves_[1].runs, run_capacity_);
-  truncated_ = halves_[0].runs + halves_[1].runs > run_capacity_;
-  run_count_ = std::min(first + second, run_capacity_);
+  set_count(halves_[0].runs + halves_[1].runs);
   std::copy_n(kept_, run_count_ - first, runs_ + first);
   if (truncated_) limit_rows();
+}
+
+void InkComponents::take_runs(int count) noexcept {
+  if (runs_ != input_) std::swap(runs_, kept_);
+  set_count(count);
+}
+
+void InkComponents::find(InkOutline* outline) noexcept {
   if (outline != nullptr) remove_outline(*outline);
   connect();
   if (remove_rules()) connect();
