@@ -4,6 +4,7 @@
 
 #include "kernels/image/pixels.cuh"
 #include "kernels/neocognitron/block.cuh"
+#include "kernels/neocognitron/gray.cuh"
 #include "neocognitron/patch_transform.h"
 
 namespace ocellus::cuda {
@@ -61,19 +62,6 @@ __global__ void __launch_bounds__(kCopyThreads) fetch(const __grid_constant__ Fe
 }
 
 // ---- sources of ink
-
-/// A pixel in gray levels of 8 bits, as write_gray_row() of the host has it.
-__device__ int gray_of(std::uint8_t pixel) {
-  return pixel;
-}
-__device__ int gray_of(std::uint16_t pixel) {
-  return pixel >> 8;
-}
-__device__ int gray_of(float pixel) {
-  // A comparison with NaN is false, so that NaN becomes 0.
-  const float limited = pixel > 0.0f ? fminf(pixel, 255.0f) : 0.0f;
-  return static_cast<int>(limited + 0.5f);
-}
 
 /// A tile of the frame.
 template <typename Pixel>

@@ -8,6 +8,9 @@
 
 #include "kernels/core/frame_params.h"
 #include "neocognitron/geometry.h"
+#include "neocognitron/ink_area.h"
+#include "neocognitron/ink_grid.h"
+#include "neocognitron/ink_run.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::cuda {
@@ -44,8 +47,8 @@ struct CandidateArrays {
 inline constexpr int kContrastCells = detail::kContrastSides.out * detail::kContrastSides.out;
 inline constexpr int kMostPositions = detail::kSimpleSides[0].out * detail::kSimpleSides[0].out;
 
-/// Images of candidates as the host draws them, row after row.
-inline constexpr int kImageSide = 128;
+/// Images of candidates, row after row.
+inline constexpr int kImageSide = detail::kDrawnSide;
 inline constexpr int kImagePixels = kImageSide * kImageSide;
 struct CandidateImage {
   int width;
@@ -58,7 +61,99 @@ struct HostCandidates {
   CandidateImage images[2 * kMaxCharacters];
 };
 
-// ---- the frame on its way to the host, layouts find and boxes
+// ---- ink on the device, layout find
+
+/// Statistics of the pixels of a block (detail::BlockStatistic).
+struct InkBlock {
+  int sum;
+  int squares;
+  int deviation;
+  std::uint8_t low;
+  std::uint8_t high;
+};
+
+/// In pinned memory: what the device tells the host of a field.
+struct FieldInk {
+  int runs;  ///< all of them, also those that had no place
+  int light;
+};
+
+/// A field in which characters are found. Its arrays are on the device unless stated otherwise.
+struct InkField {
+  int x;  ///< in the frame
+  int y;
+  detail::InkGrid grid;
+  InkBlock* blocks;
+  detail::InkWindow* windows;  ///< around each block
+  unsigned long long* votes;   ///< for light ink; signed
+  std::int16_t* background;    ///< of each block, as the following ones
+  std::int16_t* threshold;
+  std::int16_t* noise;
+  std::uint32_t* masks;  ///< ink of each row of pixels in whole words, a bit for each pixel
+  int* counts;           ///< runs of each row of pixels
+  // Pinned memory.
+  detail::InkRun* runs;
+  int* row_runs;  ///< runs of each row of pixels that had a place
+  FieldInk* result;
+  int run_capacity;
+};
+
+inline constexpr int kMaskBits = 32;
+
+/// A row of blocks of a field.
+struct InkRow {
+  int field;
+  int row;
+};
+
+struct InkArguments {
+  const FrameParams* frame;
+  TemporalState* state;
+  const InkField* fields;
+  const InkRow* rows;
+  CharacterInk ink;
+  ImageSize size;      ///< of the frame
+  std::uint8_t* gray;  ///< the frame in 8 bits, row after row; null if it has them already
+  unsigned* bad;       ///< pinned: not 0 if the frame has values that are not finite
+};
+inline constexpr int kGrayThreads = 256;
+/// Writes the frame in 8 bits. Blocks take rows in turn.
+Kernel<InkArguments> gray_kernel(PixelFormat format) noexcept;
+inline constexpr int kInkThreads = 256;
+// Blocks: the rows of blocks of all fields.
+extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
+extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
+extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
+extern const Kernel<InkArguments> kRunKernel;     ///< runs
+
+/// In pinned memory: the ink of a candidate that the host has found.
+struct CandidateInk {
+  const detail::InkRun* runs;
+  int count;
+  int field;
+  Rect box;
+};
+
+struct DrawArguments {
+  InkArguments ink;
+  const HostCandidates* host;
+  const CandidateInk* candidates;  ///< of all batches
+  int first;                       ///< candidate of the batch
+  int count;                       ///< candidates that a batch has room for
+  int words;                       ///< of the ink of a row of the largest field
+  std::uint8_t* to;                ///< on the device, as the following ones: of a batch
+  CandidateImage* images;
+  int* present;
+};
+inline constexpr int kDrawThreads = 512;
+/// Shared memory of a block.
+constexpr std::size_t draw_bytes(int words) noexcept {
+  return static_cast<std::size_t>(2 * kDrawThreads / 32 * words) * sizeof(std::uint32_t);
+}
+/// Draws candidates. A block for each one of a batch.
+extern const Kernel<DrawArguments> kDrawKernel;
+
+// ---- the frame on its way to the host, layout boxes
 
 struct CopyFrameArguments {
   const FrameParams* frame;

@@ -1,6 +1,6 @@
 // Neocognitron on CUDA. With the layout tiles, all of a frame is on the device. With the other
-// layouts, the host finds and draws the candidates and chooses the characters among them, in two
-// functions between the kernels.
+// layouts, the host finds the candidates and chooses the characters among them, in two functions
+// between the kernels. With the layout boxes, it draws the candidates, too.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -21,6 +21,8 @@
 namespace ocellus::cuda {
 namespace {
 
+using detail::CharacterFinder;
+using detail::CharacterReader;
 using detail::GrayPlane;
 using detail::NeocognitronPlan;
 
@@ -28,7 +30,6 @@ using detail::kMaxWindowTaps;
 using detail::padded_planes;
 using detail::squared;
 
-static_assert(kImageSide == detail::InkImager::kSide);
 static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandidates);
 
 /// Candidates that go through the network together. A frame with more of them, such as a form, has
@@ -355,23 +356,12 @@ class TileNeocognitron final : public NetworkOperator {
 
 // ---- layouts find and boxes
 
-class FindingNeocognitron final : public NetworkOperator {
- public:
-  explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept
+/// Two functions of the host run between the kernels of a frame: before the network, the one that
+/// finds candidates, and behind it, the one that chooses the characters.
+class HostNeocognitron : public NetworkOperator {
+ protected:
+  explicit HostNeocognitron(const NeocognitronPlan& plan) noexcept
       : NetworkOperator(plan, std::min(plan.max_candidates(), kBatchCandidates)) {}
-
- private:
-  /// What the functions of the host get.
-  struct Context {
-    FindingNeocognitron* self = nullptr;
-    int slot = 0;
-  };
-
-  std::size_t row_bytes() const noexcept {
-    return static_cast<std::size_t>(plan_.size.width) *
-           static_cast<std::size_t>(bytes_per_pixel(plan_.format));
-  }
-  bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
 
   void layout(LayoutBuilder& device) noexcept override {
     place_network(device);
@@ -381,13 +371,8 @@ class FindingNeocognitron final : public NetworkOperator {
 
   void layout_pinned(LayoutBuilder& pinned) noexcept override {
     const auto classes = static_cast<std::size_t>(table().classes);
-    const auto height = static_cast<std::size_t>(plan_.size.height);
     const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
     host_ = pinned.take<HostCandidates>(1);
-    images_ = pinned.take<std::uint8_t>(candidates * kImagePixels);
-    frame_ = pinned.take<std::uint8_t>(row_bytes() * height);
-    gray_ = pinned.take<std::uint8_t>(
-        converts() ? static_cast<std::size_t>(plan_.size.width) * height : 0);
     scores_ = pinned.take<float>(candidates * classes);
     complete_ = pinned.take<std::uint8_t>(candidates);
     rows_ = pinned.take<float>(static_cast<std::size_t>(plan_.max_characters) *
@@ -397,21 +382,47 @@ class FindingNeocognitron final : public NetworkOperator {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(prepare_host_calls(cuda));
-    OCELLUS_TRY(load_kernel(cuda, kCopyFrameKernel, 0));
-    OCELLUS_TRY(load_kernel(cuda, kFetchKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kImageContrastKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kRowKernel, 0));
     return load_network(cuda);
   }
 
-  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+  /// Launches what the host needs to find candidates.
+  virtual Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
+  /// Launches the kernel that brings the images of the candidates from `first` on, at most `count`,
+  /// to `device_images_`, with their sizes and their number.
+  virtual Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
+                                       int count) noexcept = 0;
+  /// Sets `host_`.
+  virtual void find_candidates(int slot) noexcept = 0;
+
+  bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
+  std::size_t pixels() const noexcept {
+    return static_cast<std::size_t>(plan_.size.width) * static_cast<std::size_t>(plan_.size.height);
+  }
+
+  CharacterReader reader_;
+  // Pinned memory. Frames follow each other in a stream, so that one set is enough.
+  HostCandidates* host_ = nullptr;
+  // Device memory.
+  std::uint8_t* device_images_ = nullptr;
+  CandidateImage* device_sizes_ = nullptr;
+
+ private:
+  /// What the functions of the host get.
+  struct Context {
+    HostNeocognitron* self = nullptr;
+    int slot = 0;
+  };
+
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept final {
     Context& context = contexts_[static_cast<std::size_t>(slot)];
     context = {this, slot};
-    OCELLUS_TRY(launch_copy(cuda, slot, stream));
-    OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::find, &context));
+    OCELLUS_TRY(launch_input(cuda, slot, stream));
+    OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::find, &context));
     for (int first = 0; first < plan_.max_candidates(); first += candidates_.count)
       OCELLUS_TRY(launch_batch(cuda, slot, stream, first));
-    OCELLUS_TRY(launch_host(cuda, slot, stream, &FindingNeocognitron::finish, &context));
+    OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::finish, &context));
     RecordArguments result{};
     result.frame = params(slot);
     result.state = state();
@@ -426,15 +437,8 @@ class FindingNeocognitron final : public NetworkOperator {
 
   /// Recognizes the candidates from `first` on. A batch without candidates has nothing to do.
   Expected<void> launch_batch(Scope& cuda, int slot, cudaStream_t stream, int first) noexcept {
-    const FetchArguments fetch{.host = host_,
-                               .first = first,
-                               .count = std::min(candidates_.count, plan_.max_candidates() - first),
-                               .from = images_,
-                               .to = device_images_,
-                               .images = device_sizes_,
-                               .present = present_};
-    OCELLUS_TRY(launch(cuda, stream, kFetchKernel, dim3(static_cast<unsigned>(fetch.count)),
-                       dim3(kCopyThreads), 0, fetch));
+    OCELLUS_TRY(launch_images(cuda, slot, stream, first,
+                              std::min(candidates_.count, plan_.max_candidates() - first)));
     ContrastArguments contrast = contrast_arguments(slot);
     contrast.images = device_images_;
     contrast.sizes = device_sizes_;
@@ -445,8 +449,209 @@ class FindingNeocognitron final : public NetworkOperator {
                          complete_ + at);
   }
 
+  static void find(void* argument) noexcept {
+    const Context& context = *static_cast<const Context*>(argument);
+    context.self->find_candidates(context.slot);
+  }
+  static void finish(void* argument) noexcept {
+    const Context& context = *static_cast<const Context*>(argument);
+    HostNeocognitron& self = *context.self;
+    const ImageView rows = self.host_rows();
+    if (self.host_->bad != 0) {
+      self.reader_.clear_rows(rows);
+      return;
+    }
+    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
+    self.reader_.finish(self.scores_, self.complete_, result, rows);
+  }
+
+  /// The rows that the last kernel copies to the result.
+  ImageView host_rows() const noexcept {
+    ImageView rows;
+    rows.data = rows_;
+    rows.size = {table().characters(), plan_.max_characters};
+    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
+    rows.format = PixelFormat::kFloat32;
+    rows.space = MemorySpace::kPinned;
+    return rows;
+  }
+
+  std::array<Context, kMaxDepth> contexts_{};
+  // Pinned memory.
+  float* scores_ = nullptr;
+  std::uint8_t* complete_ = nullptr;
+  float* rows_ = nullptr;
+};
+
+// ---- layout find
+
+/// The device extracts the ink of a frame and draws that of the candidates. The host gets runs.
+class FindingNeocognitron final : public HostNeocognitron {
+ public:
+  explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
+
+ private:
+  void layout(LayoutBuilder& device) noexcept override {
+    HostNeocognitron::layout(device);
+    gray_ = device.take<std::uint8_t>(converts() ? pixels() : 0);
+    device_fields_ = device.take<InkField>(field_count());
+    row_count_ = 0;
+    words_ = 0;
+    for (std::size_t i = 0; i < field_count(); ++i) {
+      const Rect& rect = plan_.fields.fields[i];
+      InkField& field = fields_[i];
+      field = {};
+      field.x = rect.x;
+      field.y = rect.y;
+      field.grid = CharacterFinder::grid_of(CharacterReader::finder_config(plan_, i));
+      const std::size_t blocks = static_cast<std::size_t>(field.grid.columns()) *
+                                 static_cast<std::size_t>(field.grid.rows());
+      const auto rows = static_cast<std::size_t>(rect.height);
+      const auto words = block_count(rect.width, kMaskBits);
+      field.blocks = device.take<InkBlock>(blocks);
+      field.windows = device.take<detail::InkWindow>(blocks);
+      field.votes = device.take<unsigned long long>(1);
+      field.background = device.take<std::int16_t>(blocks);
+      field.threshold = device.take<std::int16_t>(blocks);
+      field.noise = device.take<std::int16_t>(blocks);
+      field.masks = device.take<std::uint32_t>(words * rows);
+      field.counts = device.take<int>(rows);
+      row_count_ += static_cast<unsigned>(field.grid.rows());
+      words_ = std::max(words_, static_cast<int>(words));
+    }
+    rows_of_blocks_ = device.take<InkRow>(row_count_);
+  }
+
+  void layout_pinned(LayoutBuilder& pinned) noexcept override {
+    HostNeocognitron::layout_pinned(pinned);
+    found_ = pinned.take<FieldInk>(field_count());
+    inks_ = pinned.take<CandidateInk>(static_cast<std::size_t>(plan_.max_candidates()));
+  }
+
+  Expected<void> prepare(Scope& cuda) noexcept override {
+    if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
+      OCELLUS_TRY(load_kernel(cuda, kernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
+    const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
+    if (!rows) return detail::no_memory_for_operator();
+    InkRow* next = rows.get();
+    for (std::size_t i = 0; i < field_count(); ++i) {
+      InkField& field = fields_[i];
+      const auto index = static_cast<int>(i);
+      detail::InkComponents& components = reader_.finder(index).components();
+      field.runs = components.run_memory();
+      field.row_runs = components.row_memory();
+      field.run_capacity = components.run_capacity();
+      field.result = found_ + i;
+      for (int row = 0; row < field.grid.rows(); ++row) *next++ = {index, row};
+    }
+    OCELLUS_TRY(upload(cuda, rows_of_blocks_, rows.get(), row_count_ * sizeof(InkRow)));
+    OCELLUS_TRY(upload(cuda, device_fields_, fields_.data(), field_count() * sizeof(InkField)));
+    return HostNeocognitron::prepare(cuda);
+  }
+
+  InkArguments ink_arguments(int slot) const noexcept {
+    return {.frame = params(slot),
+            .state = state(),
+            .fields = device_fields_,
+            .rows = rows_of_blocks_,
+            .ink = plan_.ink,
+            .size = plan_.size,
+            .gray = converts() ? gray_ : nullptr,
+            .bad = &host_->bad};
+  }
+
+  Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    const InkArguments ink = ink_arguments(slot);
+    if (converts()) {
+      const int blocks = std::min(plan_.size.height, 4 * device_traits().multiprocessors);
+      OCELLUS_TRY(launch(cuda, stream, gray_kernel(plan_.format),
+                         dim3(static_cast<unsigned>(blocks)), dim3(kGrayThreads), 0, ink));
+    }
+    const dim3 blocks(row_count_);
+    OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
+    for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
+      OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
+    return {};
+  }
+
+  Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
+                               int count) noexcept override {
+    const DrawArguments draw{.ink = ink_arguments(slot),
+                             .host = host_,
+                             .candidates = inks_,
+                             .first = first,
+                             .count = count,
+                             .words = words_,
+                             .to = device_images_,
+                             .images = device_sizes_,
+                             .present = present_};
+    return launch(cuda, stream, kDrawKernel, dim3(static_cast<unsigned>(count)), dim3(kDrawThreads),
+                  draw_bytes(words_), draw);
+  }
+
+  void find_candidates(int) noexcept override {
+    host_->present = 0;
+    if (host_->bad != 0) return;
+    share_on_host(
+        reader_.fields(),
+        [](void* self, int field, int) { static_cast<FindingNeocognitron*>(self)->find(field); },
+        this);
+    const int count = reader_.collect();
+    for (int i = 0; i < count; ++i) {
+      const CharacterReader::FoundInk found = reader_.found_ink(i);
+      inks_[i] = {found.ink.data(), static_cast<int>(found.ink.size()), found.field, found.box};
+    }
+    host_->present = count;
+  }
+  void find(int field) noexcept {
+    reader_.finder(field).find(found_[field].runs, found_[field].light != 0);
+  }
+
+  std::size_t field_count() const noexcept { return static_cast<std::size_t>(plan_.fields.count); }
+
+  std::array<InkField, kMaxTextFields> fields_{};
+  unsigned row_count_ = 0;  ///< rows of blocks of all fields
+  int words_ = 0;           ///< DrawArguments::words
+  // Pinned memory.
+  FieldInk* found_ = nullptr;
+  CandidateInk* inks_ = nullptr;
+  // Device memory.
+  InkField* device_fields_ = nullptr;
+  InkRow* rows_of_blocks_ = nullptr;
+  std::uint8_t* gray_ = nullptr;  ///< a frame of another format, converted
+};
+
+// ---- layout boxes
+
+/// The host draws the ink in boxes, for which it gets the frame.
+class BoxNeocognitron final : public HostNeocognitron {
+ public:
+  explicit BoxNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
+
+ private:
+  std::size_t row_bytes() const noexcept {
+    return static_cast<std::size_t>(plan_.size.width) *
+           static_cast<std::size_t>(bytes_per_pixel(plan_.format));
+  }
+
+  void layout_pinned(LayoutBuilder& pinned) noexcept override {
+    HostNeocognitron::layout_pinned(pinned);
+    const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
+    images_ = pinned.take<std::uint8_t>(candidates * kImagePixels);
+    frame_ = pinned.take<std::uint8_t>(row_bytes() * static_cast<std::size_t>(plan_.size.height));
+    gray_ = pinned.take<std::uint8_t>(converts() ? pixels() : 0);
+  }
+
+  Expected<void> prepare(Scope& cuda) noexcept override {
+    OCELLUS_TRY(load_kernel(cuda, kCopyFrameKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kFetchKernel, 0));
+    return HostNeocognitron::prepare(cuda);
+  }
+
   /// Copies a frame that only the device has.
-  Expected<void> launch_copy(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+  Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     const CopyFrameArguments copy{.frame = params(slot),
                                   .row_bytes = static_cast<int>(row_bytes()),
                                   .rows = plan_.size.height,
@@ -454,6 +659,19 @@ class FindingNeocognitron final : public NetworkOperator {
     const int blocks = std::min(plan_.size.height, device_traits().multiprocessors);
     return launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
                   dim3(kCopyThreads), 0, copy);
+  }
+
+  Expected<void> launch_images(Scope& cuda, int, cudaStream_t stream, int first,
+                               int count) noexcept override {
+    const FetchArguments fetch{.host = host_,
+                               .first = first,
+                               .count = count,
+                               .from = images_,
+                               .to = device_images_,
+                               .images = device_sizes_,
+                               .present = present_};
+    return launch(cuda, stream, kFetchKernel, dim3(static_cast<unsigned>(count)),
+                  dim3(kCopyThreads), 0, fetch);
   }
 
   /// The frame in gray levels of 8 bits. False if a value is not finite.
@@ -474,27 +692,11 @@ class FindingNeocognitron final : public NetworkOperator {
     return finite;
   }
 
-  static void find(void* argument) noexcept {
-    const Context& context = *static_cast<const Context*>(argument);
-    context.self->find_candidates(context.slot);
-  }
-  static void finish(void* argument) noexcept {
-    const Context& context = *static_cast<const Context*>(argument);
-    FindingNeocognitron& self = *context.self;
-    const ImageView rows = self.host_rows();
-    if (self.host_->bad != 0) {
-      self.reader_.clear_rows(rows);
-      return;
-    }
-    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
-    self.reader_.finish(self.scores_, self.complete_, result, rows);
-  }
-
-  void find_candidates(int slot) noexcept {
+  void find_candidates(int slot) noexcept override {
     host_->present = 0;
     host_->bad = gray_plane(slot, plane_) ? 0 : 1;
     if (host_->bad != 0) return;
-    using Self = FindingNeocognitron;
+    using Self = BoxNeocognitron;
     share_on_host(reader_.halves(), &Self::run_part<&Self::measure>, this);
     for (int field = 0; field < reader_.fields(); ++field) reader_.set_levels(field);
     share_on_host(reader_.halves(), &Self::run_part<&Self::extract>, this);
@@ -504,9 +706,9 @@ class FindingNeocognitron final : public NetworkOperator {
     host_->present = count;
   }
 
-  template <void (FindingNeocognitron::*Step)(int, int) noexcept>
+  template <void (BoxNeocognitron::*Step)(int, int) noexcept>
   static void run_part(void* self, int part, int worker) noexcept {
-    (static_cast<FindingNeocognitron*>(self)->*Step)(part, worker);
+    (static_cast<BoxNeocognitron*>(self)->*Step)(part, worker);
   }
   void measure(int half, int) noexcept { reader_.measure(half, plane_); }
   void extract(int half, int) noexcept { reader_.extract(half, plane_); }
@@ -518,31 +720,11 @@ class FindingNeocognitron final : public NetworkOperator {
                 static_cast<std::size_t>(image.height) * kImageSide);
   }
 
-  /// The rows that the last kernel copies to the result.
-  ImageView host_rows() const noexcept {
-    ImageView rows;
-    rows.data = rows_;
-    rows.size = {table().characters(), plan_.max_characters};
-    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
-    rows.format = PixelFormat::kFloat32;
-    rows.space = MemorySpace::kPinned;
-    return rows;
-  }
-
-  detail::CharacterReader reader_;
   GrayPlane plane_{};  ///< of the frame in which characters are found
-  std::array<Context, kMaxDepth> contexts_{};
-  // Pinned memory. Frames follow each other in a stream, so that one set is enough.
-  HostCandidates* host_ = nullptr;
+  // Pinned memory.
   std::uint8_t* images_ = nullptr;
   std::uint8_t* frame_ = nullptr;  ///< a frame that only the device had
   std::uint8_t* gray_ = nullptr;   ///< a frame of another format, converted
-  float* scores_ = nullptr;
-  std::uint8_t* complete_ = nullptr;
-  float* rows_ = nullptr;
-  // Device memory.
-  std::uint8_t* device_images_ = nullptr;
-  CandidateImage* device_sizes_ = nullptr;
 };
 
 }  // namespace
@@ -553,6 +735,8 @@ namespace ocellus::detail {
 std::unique_ptr<OperatorInstance> make_on_cuda(const NeocognitronPlan& plan) noexcept {
   if (plan.layout == CharacterLayout::kTiles)
     return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::TileNeocognitron(plan));
+  if (plan.layout == CharacterLayout::kBoxes)
+    return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::BoxNeocognitron(plan));
   return std::unique_ptr<OperatorInstance>(new (std::nothrow) cuda::FindingNeocognitron(plan));
 }
 

@@ -112,85 +112,176 @@ void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int
 
 // ---- statistics of blocks
 
-using Floats = hn::CappedTag<float, kBlockMargin>;
+using Integers = hn::CappedTag<std::int32_t, kBlockMargin>;
 
-void finish_blocks(float* blocks, int stride, int columns, const float* scales) {
-  const Floats d;
-  float* const means = blocks + kBlockMean * stride;
-  float* const squares = blocks + kBlockSquare * stride;
-  float* const deviations = blocks + kBlockDeviation * stride;
-  for (int c = 0; c < columns; c += static_cast<int>(hn::Lanes(d))) {
-    const auto scale = hn::LoadU(d, scales + c);
-    const auto mean = hn::Mul(hn::LoadU(d, means + c), scale);
-    const auto square = hn::Mul(hn::LoadU(d, squares + c), scale);
-    const auto variance = hn::Max(hn::Zero(d), hn::Sub(square, hn::Mul(mean, mean)));
-    hn::StoreU(mean, d, means + c);
-    hn::StoreU(square, d, squares + c);
-    hn::StoreU(hn::Sqrt(variance), d, deviations + c);
+void finish_blocks(const InkGrid& grid, int row, int stride, std::int32_t* blocks) {
+  const hn::CappedTag<double, kBlockMargin / 2> d;
+  const hn::Rebind<float, decltype(d)> floats;
+  const hn::Rebind<std::int32_t, decltype(d)> integers;
+  std::int32_t* const squares = blocks + kBlockSquares * stride;
+  std::int32_t* const deviations = blocks + kBlockDeviation * stride;
+  const int columns = grid.columns();
+  const auto lanes = static_cast<int>(hn::Lanes(d));
+  const bool is_whole = (row + 1) << grid.bits <= grid.height;
+  const int whole = is_whole ? grid.width >> grid.bits : 0;
+  const int pixels = 1 << 2 * grid.bits;
+  const auto unit = hn::Set(floats, static_cast<float>(kLevelUnit));
+  int c = 0;
+  // As block_spread() and block_deviation().
+  for (; c + lanes <= whole; c += lanes) {
+    const auto sum = hn::PromoteTo(d, hn::LoadU(integers, blocks + c));
+    const auto square = hn::PromoteTo(d, hn::LoadU(integers, squares + c));
+    const auto spread =
+        hn::Sub(hn::Mul(hn::Set(d, static_cast<double>(pixels)), square), hn::Mul(sum, sum));
+    const auto root = hn::Sqrt(hn::DemoteTo(floats, spread));
+    const auto deviation =
+        hn::Div(hn::Mul(root, unit), hn::Set(floats, static_cast<float>(pixels)));
+    hn::StoreU(hn::ConvertTo(integers, deviation), integers, deviations + c);
   }
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  constexpr float kNeutral[kBlockStatistics] = {0.0f, 0.0f, kLargest, kLargest, -kLargest};
+  for (; c < columns; ++c) {
+    const int own = grid.block_pixels(c, row);
+    const BlockSums sums{blocks[c], squares[c]};
+    const auto spread = static_cast<float>(block_spread(sums, own));
+    deviations[c] = block_deviation(std::sqrt(spread), own);
+    const BlockSums all = whole_block(sums, own, grid.bits);
+    blocks[c] = all.sum;
+    squares[c] = all.squares;
+  }
+  for (c = 0; c < columns; ++c) squares[c] >>= grid.square_bits();
+  constexpr std::int32_t kLargest = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kNeutral[kBlockStatistics] = {0, 0, kLargest, kLargest, 0};
   for (int s = 0; s < kBlockStatistics; ++s) {
     std::fill_n(blocks + s * stride - kBlockMargin, kBlockMargin, kNeutral[s]);
     std::fill(blocks + s * stride + columns, blocks + (s + 1) * stride - kBlockMargin, kNeutral[s]);
   }
 }
 
-/// Combines `count` values of each statistic, `step` floats apart. Calls `store(statistic, column,
-/// value)`.
-template <class Store>
-HWY_INLINE void combine_blocks(const float* blocks, int stride, int columns, int count,
-                               std::ptrdiff_t step, const Store& store) {
-  const Floats d;
+/// Combines `count` values of each statistic, `step` elements apart.
+HWY_INLINE void combine_blocks(const std::int32_t* blocks, int stride, int columns, int count,
+                               std::ptrdiff_t step, std::int32_t* windows) {
+  const Integers d;
   for (int c = 0; c < columns; c += static_cast<int>(hn::Lanes(d))) {
-    const float* from = blocks + c;
-    auto mean = hn::LoadU(d, from + kBlockMean * stride);
-    auto square = hn::LoadU(d, from + kBlockSquare * stride);
-    auto deviation = hn::LoadU(d, from + kBlockDeviation * stride);
-    auto low = hn::LoadU(d, from + kBlockMin * stride);
-    auto high = hn::LoadU(d, from + kBlockMax * stride);
+    const auto at = [&](const std::int32_t* from, int statistic)
+                        HWY_ATTR { return hn::LoadU(d, from + statistic * stride); };
+    const std::int32_t* from = blocks + c;
+    auto sum = at(from, kBlockSum);
+    auto squares = at(from, kBlockSquares);
+    auto deviation = at(from, kBlockDeviation);
+    auto low = at(from, kBlockMin);
+    auto high = at(from, kBlockMax);
     for (int i = 1; i < count; ++i) {
       from += step;
-      mean = hn::Add(mean, hn::LoadU(d, from + kBlockMean * stride));
-      square = hn::Add(square, hn::LoadU(d, from + kBlockSquare * stride));
-      deviation = hn::Min(deviation, hn::LoadU(d, from + kBlockDeviation * stride));
-      low = hn::Min(low, hn::LoadU(d, from + kBlockMin * stride));
-      high = hn::Max(high, hn::LoadU(d, from + kBlockMax * stride));
+      sum = hn::Add(sum, at(from, kBlockSum));
+      squares = hn::Add(squares, at(from, kBlockSquares));
+      deviation = hn::Min(deviation, at(from, kBlockDeviation));
+      low = hn::Min(low, at(from, kBlockMin));
+      high = hn::Max(high, at(from, kBlockMax));
     }
-    store(kBlockMean, c, mean);
-    store(kBlockSquare, c, square);
-    store(kBlockDeviation, c, deviation);
-    store(kBlockMin, c, low);
-    store(kBlockMax, c, high);
+    const auto store = [&](int statistic, hn::Vec<Integers> value)
+                           HWY_ATTR { hn::StoreU(value, d, windows + statistic * stride + c); };
+    store(kBlockSum, sum);
+    store(kBlockSquares, squares);
+    store(kBlockDeviation, deviation);
+    store(kBlockMin, low);
+    store(kBlockMax, high);
   }
 }
 
-void sum_block_columns(const float* blocks, int stride, int columns, int radius,
-                       const float* scales, float* windows) {
-  const Floats d;
-  combine_blocks(blocks - radius, stride, columns, 2 * radius + 1, 1,
-                 [&](int statistic, int c, hn::Vec<Floats> value) HWY_ATTR {
-                   if (statistic <= kBlockSquare) value = hn::Mul(value, hn::LoadU(d, scales + c));
-                   hn::StoreU(value, d, windows + statistic * stride + c);
-                 });
+void combine_block_columns(const std::int32_t* blocks, int stride, int columns, int radius,
+                           std::int32_t* windows) {
+  combine_blocks(blocks - radius, stride, columns, 2 * radius + 1, 1, windows);
 }
 
-void sum_block_rows(const float* blocks, int stride, int columns, int rows, float* windows) {
-  const Floats d;
-  const auto scale = hn::Set(d, 1.0f / static_cast<float>(rows));
+void combine_block_rows(const std::int32_t* blocks, int stride, int columns, int rows,
+                        std::int32_t* windows) {
   combine_blocks(blocks, stride, columns, rows,
-                 static_cast<std::ptrdiff_t>(kBlockStatistics) * stride,
-                 [&](int statistic, int c, hn::Vec<Floats> value) HWY_ATTR {
-                   if (statistic <= kBlockSquare) value = hn::Mul(value, scale);
-                   hn::StoreU(value, d, windows + statistic * stride + c);
-                 });
+                 static_cast<std::ptrdiff_t>(kBlockStatistics) * stride, windows);
 }
 
-void largest_of_rows(const float* a, const float* b, const float* c, int columns, float* out) {
-  const Floats d;
-  for (int i = 0; i < columns; i += static_cast<int>(hn::Lanes(d)))
-    hn::StoreU(hn::Max(hn::Max(hn::LoadU(d, a + i), hn::LoadU(d, b + i)), hn::LoadU(d, c + i)), d,
-               out + i);
+// ---- levels of windows
+
+const hn::CappedTag<double, kBlockMargin / 2> kDoubles;
+const hn::Rebind<float, decltype(kDoubles)> kFloats;
+const hn::Rebind<std::int32_t, decltype(kDoubles)> kIntegers;
+const hn::Rebind<std::int16_t, decltype(kDoubles)> kLevels;
+
+// The arithmetic is that of window_level() and vote_for_light(), so that the results are equal.
+void derive_levels(const WindowRow& row, bool light, std::int16_t* background,
+                   std::int16_t* threshold, std::int16_t* noise) {
+  const auto load = [&](int statistic, int c) HWY_ATTR {
+    return hn::LoadU(kIntegers, row.statistics + statistic * row.stride + c);
+  };
+  const auto integer = [](int value) HWY_ATTR { return hn::Set(kIntegers, value); };
+  const auto unit = hn::Set(kFloats, static_cast<float>(kLevelUnit));
+  const auto lanes = static_cast<int>(hn::Lanes(kDoubles));
+  int c = 0;
+  for (; c + lanes <= row.columns; c += lanes) {
+    const auto pixels =
+        hn::Mul(hn::LoadU(kIntegers, row.window_columns + c), integer(row.column_pixels));
+    const auto sum = load(kBlockSum, c);
+    const auto deviation = load(kBlockDeviation, c);
+    const auto extreme = load(light ? kBlockMax : kBlockMin, c);
+    const auto ink = hn::Mul(extreme, pixels);
+    const auto products = hn::Mul(hn::PromoteTo(kDoubles, extreme),
+                                  hn::PromoteTo(kDoubles, hn::Sub(ink, hn::Add(sum, sum))));
+    const auto scaled = hn::Mul(hn::PromoteTo(kDoubles, load(kBlockSquares, c)),
+                                hn::Set(kDoubles, static_cast<double>(1 << row.square_bits)));
+    const auto squares = hn::Max(hn::Add(scaled, products), hn::Zero(kDoubles));
+    const auto differences = light ? hn::Sub(ink, sum) : hn::Sub(sum, ink);
+    const auto least = hn::ShiftRight<1>(hn::Add(pixels, integer(1)));
+    const auto range =
+        hn::ConvertTo(kIntegers, hn::Div(hn::Mul(hn::DemoteTo(kFloats, squares), unit),
+                                         hn::ConvertTo(kFloats, hn::Max(differences, least))));
+    const auto darkest =
+        hn::ShiftLeft<kLevelBits>(light ? hn::Sub(integer(255), extreme) : extreme);
+    const auto level = hn::Min(hn::Add(darkest, range), integer(kHighestLevel));
+    const auto contrast = hn::Sub(level, darkest);
+    const auto limit =
+        hn::Min(hn::Mul(integer(kNoiseFactor), deviation), hn::Mul(integer(kNoiseLimit), contrast));
+    const auto depth = hn::Max(
+        hn::ShiftRight<kShareBits>(hn::Max(hn::Mul(integer(kInkFraction), contrast), limit)),
+        integer(kMinContrast));
+    hn::StoreU(hn::DemoteTo(kLevels, level), kLevels, background + c);
+    hn::StoreU(hn::DemoteTo(kLevels, hn::Max(hn::Sub(level, depth), integer(0))), kLevels,
+               threshold + c);
+    hn::StoreU(hn::DemoteTo(kLevels, deviation), kLevels, noise + c);
+  }
+  for (; c < row.columns; ++c) {
+    const InkLevel level = window_level(row.window(c), light, row.square_bits);
+    background[c] = level.background;
+    threshold[c] = level.threshold;
+    noise[c] = level.noise;
+  }
+}
+
+std::int64_t count_votes(const WindowRow& row) {
+  const auto load = [&](int statistic, int c) HWY_ATTR {
+    return hn::LoadU(kIntegers, row.statistics + statistic * row.stride + c);
+  };
+  const auto integer = [](int value) HWY_ATTR { return hn::Set(kIntegers, value); };
+  const auto unit = hn::Set(kFloats, static_cast<float>(kLevelUnit));
+  const auto lanes = static_cast<int>(hn::Lanes(kDoubles));
+  auto votes = hn::Zero(kIntegers);
+  int c = 0;
+  for (; c + lanes <= row.columns; c += lanes) {
+    const auto pixels =
+        hn::Mul(hn::LoadU(kIntegers, row.window_columns + c), integer(row.column_pixels));
+    const auto low = load(kBlockMin, c);
+    const auto high = load(kBlockMax, c);
+    const auto noise =
+        hn::ShiftRight<kShareBits>(hn::Mul(integer(2 * kNoiseFactor), load(kBlockDeviation, c)));
+    const auto mean =
+        hn::ConvertTo(kIntegers, hn::Div(hn::Mul(hn::ConvertTo(kFloats, load(kBlockSum, c)), unit),
+                                         hn::ConvertTo(kFloats, pixels)));
+    const auto vote = hn::Sub(hn::ShiftLeft<kLevelBits>(hn::Add(high, low)), hn::Add(mean, mean));
+    const auto is_flat = hn::Lt(hn::ShiftLeft<kLevelBits>(hn::Sub(high, low)),
+                                hn::Add(integer(2 * kMinContrast), noise));
+    votes = hn::Add(votes, hn::IfThenZeroElse(is_flat, vote));
+  }
+  // A row has at most kMaxImageSide / 8 windows, whose votes are below 2^16.
+  std::int64_t sum = hn::GetLane(hn::SumOfLanes(kIntegers, votes));
+  for (; c < row.columns; ++c) sum += vote_for_light(row.window(c));
+  return sum;
 }
 
 // ---- pixels of blocks
@@ -198,8 +289,7 @@ void largest_of_rows(const float* a, const float* b, const float* c, int columns
 /// Blocks that are interpolated at once.
 constexpr int kPiece = 64;
 
-/// Fixed-point lines of the pixels of blocks: half a block before the center and half a block after
-/// it, 7 fractional bits, so that levels fit 16 bits.
+/// The lines of the halves of blocks before their centers and of those after them.
 struct BlockLines {
   std::int16_t base_before[kPiece];
   std::int16_t base_after[kPiece];
@@ -207,36 +297,36 @@ struct BlockLines {
   std::int16_t after[kPiece];
 };
 
-HWY_INLINE void find_lines(const float* HWY_RESTRICT upper, const float* HWY_RESTRICT lower,
-                           float part, int columns, int side, int first, int count,
-                           BlockLines& lines) {
-  constexpr float kOne = 128.0f;
-  float levels[kPiece + 2];
-  for (int i = 0; i < count + 2; ++i) {
-    const int c = std::clamp(first + i - 1, 0, columns - 1);
-    levels[i] = (upper[c] + (lower[c] - upper[c]) * part) * kOne;
+HWY_INLINE void find_lines(const std::int16_t* HWY_RESTRICT upper,
+                           const std::int16_t* HWY_RESTRICT lower, const RowPlace& place,
+                           int columns, int bits, int first, int count, BlockLines& lines) {
+  int levels[kPiece + 2];
+  for (int i = 0; i < count; ++i)
+    levels[i + 1] = level_of_column(upper[first + i], lower[first + i], place, bits);
+  for (const int i : {-1, count}) {
+    const int c = std::clamp(first + i, 0, columns - 1);
+    levels[i + 1] = level_of_column(upper[c], lower[c], place, bits);
   }
-  const float scale = 1.0f / static_cast<float>(side);
   for (int i = 0; i < count; ++i) {
-    const auto before = static_cast<int>((levels[i + 1] - levels[i]) * scale);
-    const auto after = static_cast<int>((levels[i + 2] - levels[i + 1]) * scale);
-    const auto base = static_cast<int>(levels[i + 1]);
-    lines.base_before[i] = static_cast<std::int16_t>(base + before / 2);
-    lines.base_after[i] = static_cast<std::int16_t>(base + after / 2);
-    lines.before[i] = static_cast<std::int16_t>(before);
-    lines.after[i] = static_cast<std::int16_t>(after);
+    const LevelLine before(levels[i], levels[i + 1], levels[i + 1], bits);
+    const LevelLine after(levels[i + 1], levels[i + 2], levels[i + 1], bits);
+    lines.base_before[i] = static_cast<std::int16_t>(before.base);
+    lines.base_after[i] = static_cast<std::int16_t>(after.base);
+    lines.before[i] = static_cast<std::int16_t>(before.slope);
+    lines.after[i] = static_cast<std::int16_t>(after.slope);
   }
 }
 
-void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
-                        int first, int end, std::uint8_t* out) {
+void interpolate_blocks(const std::int16_t* upper, const std::int16_t* lower, const RowPlace& place,
+                        int columns, int bits, int first, int end, std::uint8_t* out) {
   const hn::CappedTag<std::int16_t, 8> d;
   const hn::Rebind<std::uint8_t, decltype(d)> bytes;
+  const int side = 1 << bits;
   const int half = side / 2;
   BlockLines lines;
   for (; first < end; first += kPiece) {
     const int count = std::min(kPiece, end - first);
-    find_lines(upper, lower, part, columns, side, first, count, lines);
+    find_lines(upper, lower, place, columns, bits, first, count, lines);
     for (int i = 0; i < side; i += static_cast<int>(hn::Lanes(d))) {
       const auto at = hn::Iota(d, static_cast<std::int16_t>(i - half));
       const auto is_before = hn::Lt(at, hn::Zero(d));
@@ -247,7 +337,7 @@ void interpolate_blocks(const float* upper, const float* lower, float part, int 
         const auto base = hn::IfThenElse(is_before, hn::Set(d, lines.base_before[c]),
                                          hn::Set(d, lines.base_after[c]));
         const auto value = hn::Add(base, hn::Mul(slope, at));
-        hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<7>(value)), bytes, to);
+        hn::StoreU(hn::DemoteTo(bytes, hn::ShiftRight<kLevelBits>(value)), bytes, to);
       }
     }
     out += static_cast<std::ptrdiff_t>(count) * side;
@@ -302,9 +392,10 @@ namespace {
 
 HWY_EXPORT(measure_groups);
 HWY_EXPORT(finish_blocks);
-HWY_EXPORT(sum_block_columns);
-HWY_EXPORT(sum_block_rows);
-HWY_EXPORT(largest_of_rows);
+HWY_EXPORT(combine_block_columns);
+HWY_EXPORT(combine_block_rows);
+HWY_EXPORT(derive_levels);
+HWY_EXPORT(count_votes);
 HWY_EXPORT(interpolate_blocks);
 HWY_EXPORT(find_ink);
 
@@ -315,28 +406,32 @@ void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int
   HWY_DYNAMIC_DISPATCH(measure_groups)(in, stride, rows, width, out);
 }
 
-void finish_blocks(float* blocks, int stride, int columns, const float* scales) noexcept {
-  HWY_DYNAMIC_DISPATCH(finish_blocks)(blocks, stride, columns, scales);
+void finish_blocks(const InkGrid& grid, int row, int stride, std::int32_t* blocks) noexcept {
+  HWY_DYNAMIC_DISPATCH(finish_blocks)(grid, row, stride, blocks);
 }
 
-void sum_block_columns(const float* blocks, int stride, int columns, int radius,
-                       const float* scales, float* windows) noexcept {
-  HWY_DYNAMIC_DISPATCH(sum_block_columns)(blocks, stride, columns, radius, scales, windows);
+void combine_block_columns(const std::int32_t* blocks, int stride, int columns, int radius,
+                           std::int32_t* windows) noexcept {
+  HWY_DYNAMIC_DISPATCH(combine_block_columns)(blocks, stride, columns, radius, windows);
 }
 
-void sum_block_rows(const float* blocks, int stride, int columns, int rows,
-                    float* windows) noexcept {
-  HWY_DYNAMIC_DISPATCH(sum_block_rows)(blocks, stride, columns, rows, windows);
+void combine_block_rows(const std::int32_t* blocks, int stride, int columns, int rows,
+                        std::int32_t* windows) noexcept {
+  HWY_DYNAMIC_DISPATCH(combine_block_rows)(blocks, stride, columns, rows, windows);
 }
 
-void largest_of_rows(const float* a, const float* b, const float* c, int columns,
-                     float* out) noexcept {
-  HWY_DYNAMIC_DISPATCH(largest_of_rows)(a, b, c, columns, out);
+void derive_levels(const WindowRow& row, bool light, std::int16_t* background,
+                   std::int16_t* threshold, std::int16_t* noise) noexcept {
+  HWY_DYNAMIC_DISPATCH(derive_levels)(row, light, background, threshold, noise);
 }
 
-void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
-                        int first, int end, std::uint8_t* out) noexcept {
-  HWY_DYNAMIC_DISPATCH(interpolate_blocks)(upper, lower, part, columns, side, first, end, out);
+std::int64_t count_votes(const WindowRow& row) noexcept {
+  return HWY_DYNAMIC_DISPATCH(count_votes)(row);
+}
+
+void interpolate_blocks(const std::int16_t* upper, const std::int16_t* lower, const RowPlace& place,
+                        int columns, int bits, int first, int end, std::uint8_t* out) noexcept {
+  HWY_DYNAMIC_DISPATCH(interpolate_blocks)(upper, lower, place, columns, bits, first, end, out);
 }
 
 void find_ink(const std::uint8_t* pixels, std::uint8_t invert, const std::uint8_t* thresholds,

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "neocognitron/ink_grid.h"
+
 namespace ocellus::detail {
 
 /// Columns of a group.
@@ -23,13 +25,13 @@ struct PixelGroup {
 void measure_groups(const std::uint8_t* in, std::ptrdiff_t stride, int rows, int width,
                     PixelGroup* out) noexcept;
 
-/// Statistics of a row of blocks, or of windows of blocks: an array of floats for each. The array
-/// of the next statistic is `stride` floats further on. Columns from -kBlockMargin to
+/// Statistics of a row of blocks, or of windows of blocks: an array for each. The array of the next
+/// statistic is `stride` elements further on. Columns from -kBlockMargin to
 /// `block_stride(columns)` - kBlockMargin may be read and written.
 enum BlockStatistic : int {
-  kBlockMean,
-  kBlockSquare,     ///< mean of the squares
-  kBlockDeviation,  ///< standard deviation; of a window the least of a block
+  kBlockSum,        ///< of whole_block(), as the next one
+  kBlockSquares,    ///< sum of the squares, in units of 1 << InkGrid::square_bits()
+  kBlockDeviation,  ///< standard deviation in levels; of a window the least of a block
   kBlockMin,
   kBlockMax,
   kBlockStatistics,
@@ -39,28 +41,52 @@ constexpr int block_stride(int columns) noexcept {
   return (columns + 3 * kBlockMargin - 1) / kBlockMargin * kBlockMargin;
 }
 
-/// Replaces sums of pixels (kBlockMean) and of their squares (kBlockSquare) by means, adds the
-/// standard deviations, and fills the margins with values that leave a window as it is. `scales`: 1
-/// / pixels of each block, 0 in the margin behind them.
-void finish_blocks(float* blocks, int stride, int columns, const float* scales) noexcept;
+/// Adds the standard deviations of row `row` of blocks, brings the sums, which are those of
+/// PixelGroup, to whole blocks and to their units, and fills the margins with values that leave a
+/// window as it is.
+void finish_blocks(const InkGrid& grid, int row, int stride, std::int32_t* blocks) noexcept;
 
-/// Windows of 2 `radius` + 1 columns. `scales`: 1 / columns of each window.
-void sum_block_columns(const float* blocks, int stride, int columns, int radius,
-                       const float* scales, float* windows) noexcept;
+/// Windows of 2 `radius` + 1 columns.
+void combine_block_columns(const std::int32_t* blocks, int stride, int columns, int radius,
+                           std::int32_t* windows) noexcept;
 
 /// Windows of `rows` rows, kBlockStatistics strides from row to row.
-void sum_block_rows(const float* blocks, int stride, int columns, int rows,
-                    float* windows) noexcept;
+void combine_block_rows(const std::int32_t* blocks, int stride, int columns, int rows,
+                        std::int32_t* windows) noexcept;
 
-/// The largest value of three rows, in each column.
-void largest_of_rows(const float* a, const float* b, const float* c, int columns,
-                     float* out) noexcept;
+/// A row of windows.
+struct WindowRow {
+  const std::int32_t* statistics;
+  int stride;
+  int columns;
+  const std::int32_t* window_columns;  ///< of each window
+  int column_pixels;                   ///< of a column of a window
+  int square_bits;
 
-/// Interpolates between the centers of the blocks of two rows. `part`: share of the row `lower`.
-/// Writes the pixels of the blocks [first, end) of `columns` blocks of `side` pixels. `side` is
-/// even and at least 8.
-void interpolate_blocks(const float* upper, const float* lower, float part, int columns, int side,
-                        int first, int end, std::uint8_t* out) noexcept;
+  InkWindow window(int column) const noexcept {
+    const auto value = [&](BlockStatistic statistic) {
+      return statistics[statistic * stride + column];
+    };
+    return {window_columns[column] * column_pixels,
+            value(kBlockSum),
+            value(kBlockSquares),
+            value(kBlockDeviation),
+            value(kBlockMin),
+            value(kBlockMax)};
+  }
+};
+
+/// The levels of the windows (window_level).
+void derive_levels(const WindowRow& row, bool light, std::int16_t* background,
+                   std::int16_t* threshold, std::int16_t* noise) noexcept;
+
+/// The sum of the windows' votes (vote_for_light).
+std::int64_t count_votes(const WindowRow& row) noexcept;
+
+/// Interpolates between the centers of the blocks of two rows (LevelLine). Writes the pixels of the
+/// blocks [first, end) of `columns` blocks, whose sides have the logarithm `bits`, at least 3.
+void interpolate_blocks(const std::int16_t* upper, const std::int16_t* lower, const RowPlace& place,
+                        int columns, int bits, int first, int end, std::uint8_t* out) noexcept;
 
 /// Sets bit i of `bits` if pixel i, inverted by `invert`, is below its threshold. Writes whole
 /// words of 64 bits; the bits beyond `count` are 0.

@@ -107,6 +107,10 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   if (outline_ != nullptr) new (outline_) InkOutline(outline);
 }
 
+InkGrid CharacterFinder::grid_of(const CharacterFinderConfig& config) noexcept {
+  return InkLevels::grid_for(config.size, window_for(config));
+}
+
 void CharacterFinder::measure(const GrayPlane& plane, int half) noexcept {
   levels_.measure(plane, half);
 }
@@ -126,6 +130,17 @@ void CharacterFinder::extract(const GrayPlane& plane, int half) noexcept {
 }
 
 void CharacterFinder::find() noexcept {
+  components_.join_halves();
+  find_in_runs();
+}
+
+void CharacterFinder::find(int runs, bool light) noexcept {
+  components_.take_runs(runs);
+  light_ = light;
+  find_in_runs();
+}
+
+void CharacterFinder::find_in_runs() noexcept {
   components_.find(outline_);
   truncated_ = components_.truncated();
 

@@ -38,6 +38,9 @@ class CharacterFinder {
  public:
   CharacterFinder(const CharacterFinderConfig& config, LayoutBuilder& memory) noexcept;
 
+  /// The blocks of InkLevels.
+  static InkGrid grid_of(const CharacterFinderConfig& config) noexcept;
+
   /// The steps of a frame, in this order. The frame must have the size of the configuration. It is
   /// not used after the last step. The halves of a step may be worked on at the same time.
   static constexpr int kHalves = 2;
@@ -45,6 +48,11 @@ class CharacterFinder {
   void set_levels() noexcept;
   void extract(const GrayPlane& plane, int half) noexcept;
   void find() noexcept;
+
+  /// In place of these steps, for a device that has extracted the runs: `runs` and `light` are what
+  /// it found (InkComponents::take_runs, InkLevels::ink_is_light).
+  void find(int runs, bool light) noexcept;
+  InkComponents& components() noexcept { return components_; }
 
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
   std::span<const CharacterCandidate> candidates() const noexcept { return lattice_.candidates(); }
@@ -88,6 +96,7 @@ class CharacterFinder {
     int left;
     int right;
   };
+  void find_in_runs() noexcept;
   void collect_parts() noexcept;
   bool contains_member(int position) const noexcept;
   void drop_frames_of_forms() noexcept;

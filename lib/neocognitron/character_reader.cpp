@@ -32,6 +32,19 @@ Rect CharacterReader::tile(int index) const noexcept {
           plan_->tile.width, plan_->tile.height};
 }
 
+CharacterFinderConfig CharacterReader::finder_config(const NeocognitronPlan& plan,
+                                                     std::size_t field) noexcept {
+  const bool has_boxes = plan.layout == CharacterLayout::kBoxes;
+  const Rect& rect = plan.fields.fields[field];
+  CharacterFinderConfig config;
+  config.size = has_boxes ? plan.size : ImageSize{rect.width, rect.height};
+  config.ink = plan.ink;
+  config.min_height = plan.min_height;
+  config.max_height = plan.max_height;
+  config.drop_outline = !has_boxes && plan.text_parts > 0;
+  return config;
+}
+
 void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
                              LayoutBuilder& memory) noexcept {
   plan_ = &plan;
@@ -46,13 +59,7 @@ void CharacterReader::layout(const NeocognitronPlan& plan, int workers,
   finders_ = memory.take<CharacterFinder>(static_cast<std::size_t>(finder_count_));
   boxes_ = memory.take<BoxInk>(static_cast<std::size_t>(has_boxes ? workers : 0));
   for (int i = 0; i < finder_count_; ++i) {
-    CharacterFinderConfig config;
-    const Rect& field = plan.fields.fields[static_cast<std::size_t>(i)];
-    config.size = has_boxes ? plan.size : ImageSize{field.width, field.height};
-    config.ink = plan.ink;
-    config.min_height = plan.min_height;
-    config.max_height = plan.max_height;
-    config.drop_outline = !has_boxes && plan.text_parts > 0;
+    const CharacterFinderConfig config = finder_config(plan, static_cast<std::size_t>(i));
     construct(
         finders_ == nullptr ? nullptr : finders_ + i, memory,
         [&](const CharacterFinder& finder) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/layout_builder.h"
 #include "neocognitron/best_class.h"
@@ -33,6 +35,24 @@ class CharacterReader {
   void set_levels(int field) noexcept { finders_[field].set_levels(); }
   void extract(int half, const GrayPlane& plane) noexcept;
   void find(int field) noexcept { finders_[field].find(); }
+
+  /// Of the finder of a field.
+  static CharacterFinderConfig finder_config(const NeocognitronPlan& plan,
+                                             std::size_t field) noexcept;
+  /// The layout find, for a device that has the pixels: `find` of the finder is called in place of
+  /// the steps before `collect`, and the device draws the ink.
+  CharacterFinder& finder(int field) noexcept { return finders_[field]; }
+  struct FoundInk {
+    int field;
+    Rect box;  ///< in the field
+    std::span<const InkRun> ink;
+  };
+  FoundInk found_ink(int candidate) const noexcept {
+    const Source source = sources_[candidate];
+    const CharacterFinder& finder = finders_[source.part];
+    return {source.part, finder.candidates()[static_cast<std::size_t>(source.index)].box,
+            finder.ink(source.index)};
+  }
 
   /// Numbers the candidates of all parts. Returns how many there are, at most
   /// NeocognitronPlan::max_candidates.

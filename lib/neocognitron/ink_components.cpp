@@ -50,7 +50,7 @@ InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& me
       least_height_(least_height),
       run_capacity_(run_capacity_for(size)),
       component_capacity_(run_capacity_ / kRunsPerComponent) {
-  runs_ = memory.take<InkRun>(run_capacity_);
+  runs_ = input_ = memory.take<InkRun>(run_capacity_);
   sets_.parents = memory.take<std::uint32_t>(run_capacity_);
   kept_ = memory.take<InkRun>(run_capacity_);
   row_runs_ = memory.take<int>(size.height);
@@ -83,9 +83,8 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
     const int width = std::min(column * side, size_.width) - left;
     for (int y = top; width > 0 && y < bottom; ++y) {
       const std::uint8_t* const pixels = plane.row(y) + left;
-      // The threshold of a group of rows is that of their middle.
       if (y == top || y % group == 0)
-        levels.threshold_row(y / group * group + group / 2, left, left + width, thresholds);
+        levels.threshold_row(threshold_row_of(levels.grid(), y), left, left + width, thresholds);
       find_ink(pixels, invert, thresholds, width, ink);
       const int before = count;
       for (int x = next(ink, 0, width, true); x < width;) {
@@ -96,11 +95,10 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
         }
         int sum = 0;
         for (int i = x; i < x_end; ++i) sum += pixels[i] ^ invert;
-        const float background = levels.background(left + (x + x_end) / 2, y);
-        const float contrast = background - static_cast<float>(sum) / static_cast<float>(x_end - x);
+        const int background = levels.background(left + (x + x_end) / 2, y);
         out[count++] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(left + x),
                         static_cast<std::uint16_t>(left + x_end),
-                        static_cast<std::uint16_t>(std::max(0.0f, contrast * 64.0f)), 0};
+                        run_contrast(background, sum, x_end - x), 0};
         x = next(ink, x_end, width, true);
       }
       row_runs_[y] = count - before;
@@ -272,14 +270,25 @@ void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int
                            run_capacity_);
 }
 
-void InkComponents::find(InkOutline* outline) noexcept {
+void InkComponents::set_count(int count) noexcept {
+  truncated_ = count > run_capacity_;
+  run_count_ = std::min(count, run_capacity_);
+}
+
+void InkComponents::join_halves() noexcept {
   // The second half is in the memory for the runs without rules.
   const int first = std::min(halves_[0].runs, run_capacity_);
-  const int second = std::min(halves_[1].runs, run_capacity_);
-  truncated_ = halves_[0].runs + halves_[1].runs > run_capacity_;
-  run_count_ = std::min(first + second, run_capacity_);
+  set_count(halves_[0].runs + halves_[1].runs);
   std::copy_n(kept_, run_count_ - first, runs_ + first);
   if (truncated_) limit_rows();
+}
+
+void InkComponents::take_runs(int count) noexcept {
+  if (runs_ != input_) std::swap(runs_, kept_);
+  set_count(count);
+}
+
+void InkComponents::find(InkOutline* outline) noexcept {
   if (outline != nullptr) remove_outline(*outline);
   connect();
   if (remove_rules()) connect();

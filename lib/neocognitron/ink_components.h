@@ -9,17 +9,9 @@
 
 #include "core/layout_builder.h"
 #include "neocognitron/ink_levels.h"
+#include "neocognitron/ink_run.h"
 
 namespace ocellus::detail {
-
-/// Consecutive pixels of ink in a row.
-struct InkRun {
-  std::uint16_t y;
-  std::uint16_t first;
-  std::uint16_t end;       ///< one past the last pixel
-  std::uint16_t contrast;  ///< mean difference to the background, in 1/64 of a gray level
-  std::uint32_t label;     ///< the component, after `connect`
-};
 
 /// A set of ink that is connected over the eight neighbors of a pixel.
 struct InkComponent {
@@ -91,9 +83,9 @@ struct RunSets {
 
 class InkOutline;
 
-/// Finds runs and connects them: `extract` for each half of the rows, then `find`. All memory is
-/// taken by the constructor. Runs and components beyond the capacity are left out, and `truncated`
-/// says so.
+/// Finds runs and connects them: `extract` for each half of the rows, `join_halves`, then `find`.
+/// All memory is taken by the constructor. Runs and components beyond the capacity are left out,
+/// and `truncated` says so.
 class InkComponents {
  public:
   static constexpr int kHalves = 2;
@@ -118,7 +110,17 @@ class InkComponents {
 
   /// Extracts the runs of a half of the rows. Both halves may be worked on at the same time.
   void extract(const GrayPlane& plane, const InkLevels& levels, int half) noexcept;
-  /// Connects the runs of both halves, and removes rules. `outline`: what finds the outline of a
+  /// Puts the runs of both halves together.
+  void join_halves() noexcept;
+
+  /// Where others write the runs of a frame, in place of `extract` and `join_halves`: at most
+  /// run_capacity() runs, and the number of runs of each row that had a place.
+  InkRun* run_memory() noexcept { return input_; }
+  int* row_memory() noexcept { return row_runs_; }
+  /// Takes these runs. `count`: their number, also of those that had no place.
+  void take_runs(int count) noexcept;
+
+  /// Connects the runs, and removes rules. `outline`: what finds the outline of a
   /// field, which is removed too; may be null.
   void find(InkOutline* outline) noexcept;
 
@@ -146,6 +148,7 @@ class InkComponents {
   void remove_outline(InkOutline& outline) noexcept;
   /// Sets `row_begin_`.
   void index_rows() noexcept;
+  void set_count(int count) noexcept;
   /// Leaves out the runs of the last rows that had no place.
   void limit_rows() noexcept;
   /// Connects the runs and numbers their components.
@@ -158,6 +161,7 @@ class InkComponents {
   int run_count_ = 0;
   int component_count_ = 0;
   bool truncated_ = false;
+  InkRun* input_;  // runs_ or kept_, always the same memory
   InkRun* runs_;
   RunSets sets_;    // a component is a set
   InkRun* kept_;    // the runs without rules

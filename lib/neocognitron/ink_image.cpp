@@ -10,26 +10,20 @@ constexpr std::uint8_t kOutside = 0;
 constexpr std::uint8_t kEdge = 1;  // near ink of the character
 constexpr std::uint8_t kInk = 2;
 
-constexpr int kLevels = 256;
-constexpr int kHeightsPerMargin = 16;
-constexpr int kMaxMargin = 4;
-// The share of the ink that is lighter than full ink. Strokes are darkest in their middle.
-constexpr float kBelowFull = 0.7f;
-constexpr float kNoiseOffset = 2.0f;
-constexpr int kLargestOffsetDivisor = 4;
+constexpr int kContrasts = 256;
 
 }  // namespace
 
-InkImager::InkImager(ImageSize frame, LayoutBuilder& memory) noexcept : frame_(frame) {
+InkImager::InkImager(ImageSize frame, LayoutBuilder& memory) noexcept {
   const std::size_t width = static_cast<std::size_t>(frame.width) + 2 * InkLevels::kMaxBlockSide;
   background_ = memory.take<std::uint8_t>(width);
   threshold_ = memory.take<std::uint8_t>(width);
   zone_ = memory.take<std::uint8_t>(width);
 }
 
-InkImager::Range InkImager::range(const GrayPlane& plane, const InkLevels& levels,
-                                  std::span<const InkRun> ink) noexcept {
-  std::array<std::uint32_t, kLevels> counts{};
+InkRange InkImager::range(const GrayPlane& plane, const InkLevels& levels,
+                          std::span<const InkRun> ink) noexcept {
+  std::array<std::uint32_t, kContrasts> counts{};
   std::uint32_t total = 0;
   const int side = levels.block_side();
   for (const InkRun& run : ink) {
@@ -41,41 +35,34 @@ InkImager::Range InkImager::range(const GrayPlane& plane, const InkLevels& level
     }
     total += run.end - run.first;
   }
-  const auto below = static_cast<std::uint32_t>(kBelowFull * static_cast<float>(total));
+  const std::uint32_t below = ink_below_full(total);
   int full = 0;
-  for (std::uint32_t sum = counts[0]; sum <= below && full < kLevels - 1; sum += counts[full]) {
+  for (std::uint32_t sum = counts[0]; sum <= below && full < kContrasts - 1; sum += counts[full]) {
     ++full;
   }
-  full = std::max(full, 2);
   const InkRun& middle = ink[ink.size() / 2];
-  const auto noise = static_cast<int>(kNoiseOffset * levels.noise(middle.first, middle.y));
-  return {std::min(noise, full / kLargestOffsetDivisor), full};
+  return {full, levels.noise(middle.first, middle.y)};
 }
 
 ImageSize InkImager::draw(const GrayPlane& plane, const InkLevels& levels,
                           std::span<const InkRun> ink, const Rect& box,
                           std::uint8_t* out) noexcept {
   if (ink.empty()) return {};
-  const int margin = std::clamp(box.height / kHeightsPerMargin, 1, kMaxMargin);
-  const int left = std::max(0, box.x - margin);
-  const int right = std::min(frame_.width, box.x + box.width + margin);
-  const int top = std::max(0, box.y - margin);
-  const int bottom = std::min(frame_.height, box.y + box.height + margin);
+  const InkArea area = ink_area(box, plane.size);
+  const int left = area.left;
+  const int right = area.right;
   const int width = right - left;
-  const int factor = (std::max(width, bottom - top) + kSide - 1) / kSide;
-  const ImageSize size{(width + factor - 1) / factor, (bottom - top + factor - 1) / factor};
+  const int margin = area.margin;
+  const int factor = area.factor;
+  const ImageSize size = area.size;
 
-  const Range contrast = range(plane, levels, ink);
-  const int span = contrast.high - contrast.low;
-  // Of a difference to the background.
-  std::array<std::uint8_t, kLevels> stretched{};
-  for (int level = 0; level < kLevels; ++level)
-    stretched[level] =
-        static_cast<std::uint8_t>(std::clamp(level - contrast.low, 0, span) * 255 / span);
+  const InkRange contrast = range(plane, levels, ink);
+  std::array<std::uint8_t, kContrasts> stretched{};
+  for (int level = 0; level < kContrasts; ++level) stretched[level] = contrast.stretched(level);
   const int first = left / levels.block_side() * levels.block_side();
   const std::uint8_t invert = levels.invert();
   std::size_t near = 0;  // the first run that is not above the margin of the row
-  for (int y = top; y < bottom; ++y) {
+  for (int y = area.top; y < area.bottom; ++y) {
     std::fill(zone_, zone_ + width, kOutside);
     while (near < ink.size() && ink[near].y + margin < y) ++near;
     const auto fill = [&](const InkRun& run, int around, std::uint8_t kind) {
@@ -94,22 +81,19 @@ ImageSize InkImager::draw(const GrayPlane& plane, const InkLevels& levels,
     const std::uint8_t* backgrounds = background_ + (left - first);
     const std::uint8_t* thresholds = threshold_ + (left - first);
 
-    const int row = (y - top) / factor;
-    if ((y - top) % factor == 0) std::fill(sums_.begin(), sums_.begin() + size.width, 0u);
-    for (int first_of_area = 0, area = 0; first_of_area < width; first_of_area += factor, ++area) {
-      for (int x = first_of_area; x < std::min(first_of_area + factor, width); ++x) {
+    const int row = (y - area.top) / factor;
+    if ((y - area.top) % factor == 0) std::fill(sums_.begin(), sums_.begin() + size.width, 0u);
+    for (int begin = 0, column = 0; begin < width; begin += factor, ++column) {
+      for (int x = begin; x < std::min(begin + factor, width); ++x) {
         const int pixel = pixels[x] ^ invert;
         // Ink beside the character belongs to another one.
         const bool own = zone_[x] == kInk || (zone_[x] == kEdge && pixel >= thresholds[x]);
         const std::uint8_t level = stretched[std::max(0, backgrounds[x] - pixel)];
-        sums_[area] += own ? level : 0u;
+        sums_[column] += own ? level : 0u;
       }
     }
-    if ((y - top) % factor != factor - 1 && y != bottom - 1) continue;
-    const auto area = static_cast<std::uint32_t>(factor * factor);
-    for (int x = 0; x < size.width; ++x) {
-      out[row * kSide + x] = static_cast<std::uint8_t>((sums_[x] + area / 2) / area);
-    }
+    if ((y - area.top) % factor != factor - 1 && y != area.bottom - 1) continue;
+    for (int x = 0; x < size.width; ++x) out[row * kSide + x] = area_mean(sums_[x], factor);
   }
   return size;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/layout_builder.h"
+#include "neocognitron/ink_area.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
 #include "ocellus/frame.h"
@@ -20,30 +21,24 @@ namespace ocellus::detail {
 class InkImager {
  public:
   /// Width and height of the largest image, and bytes from row to row of every image.
-  static constexpr int kSide = 128;
+  static constexpr int kSide = kDrawnSide;
 
-  /// `frame` is the size of the frames.
+  /// `frame` is the size of the largest frames.
   InkImager(ImageSize frame, LayoutBuilder& memory) noexcept;
 
   /// Draws the character with the pixels `ink` and the box `box`. `plane` and `levels` are those of
-  /// the frame in which it was found. `out` has room for kSide rows.
+  /// the frame or the field in which it was found. `out` has room for kSide rows.
   ///
   /// The image has the box and a margin of a few pixels, which holds soft edges. It is cut off at
-  /// the border of the frame. A character that is too large is reduced by an integer factor, each
+  /// the border of `plane`. A character that is too large is reduced by an integer factor, each
   /// pixel being the mean of an area. Returns the size; rows and columns beyond it are not written.
   ImageSize draw(const GrayPlane& plane, const InkLevels& levels, std::span<const InkRun> ink,
                  const Rect& box, std::uint8_t* out) noexcept;
 
  private:
-  /// The gray levels of contrast that become 0 and 255.
-  struct Range {
-    int low;
-    int high;
-  };
-  Range range(const GrayPlane& plane, const InkLevels& levels,
-              std::span<const InkRun> ink) noexcept;
+  InkRange range(const GrayPlane& plane, const InkLevels& levels,
+                 std::span<const InkRun> ink) noexcept;
 
-  ImageSize frame_;
   std::uint8_t* background_;  // of a row
   std::uint8_t* threshold_;
   std::uint8_t* zone_;  // kinds of the pixels of a row

@@ -2,13 +2,12 @@
 // them.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "core/layout_builder.h"
 #include "neocognitron/block_rows.h"
+#include "neocognitron/ink_grid.h"
 #include "ocellus/frame.h"
 
 namespace ocellus::detail {
@@ -26,31 +25,30 @@ struct GrayPlane {
 /// `measure` and `collect`, `set_light`, `derive` and `mark`. Each step goes over all block rows
 /// before the next one begins. A step may be called for ranges of block rows in parallel.
 ///
-/// A window of blocks is taken as a mixture of background b and ink d, with a share p of ink. Its
-/// mean m, its variance s^2 and its darkest pixel d determine the background:
-/// m = b - p (b - d) and s^2 = p (1 - p) (b - d)^2 give b = m + s^2 / (m - d).
+/// Blocks count alike in a window, also those at the border that have fewer pixels. A window is
+/// taken as a mixture of background b and ink d, its darkest pixel, with a share p of ink. With e
+/// as the difference of a pixel to d, the mean of e is (1 - p) (b - d) and the one of e^2 is
+/// (1 - p) (b - d)^2, so that b - d is their quotient.
 ///
 /// The threshold is b - max(kInkFraction (b - d), min(kNoiseFactor sigma, kNoiseLimit (b - d)),
 /// kMinContrast). Here sigma is the deviation of the smoothest block of the window, an estimate of
-/// the noise. Between the centers of blocks, the levels are interpolated.
+/// the noise. Between the centers of blocks, the levels are interpolated (ink_grid.h).
 ///
 /// Light ink on dark ground is handled as dark ink in the inverted frame. All levels are those of
 /// the inverted frame then.
 class InkLevels {
  public:
-  static constexpr int kMaxBlockSide = 128;
-  static constexpr float kInkFraction = 0.33f;
-  static constexpr float kNoiseFactor = 2.3f;
-  static constexpr float kNoiseLimit = 0.67f;
-  static constexpr float kMinContrast = 12.7f;
+  static constexpr int kMaxBlockSide = 1 << InkGrid::kMostBits;
 
-  /// `window` is the side of the window in pixels. It should be at least three times the width of a
-  /// stroke.
+  /// The blocks for a window of `window` pixels along each side. It should be at least three times
+  /// the width of a stroke.
+  static InkGrid grid_for(ImageSize size, int window) noexcept;
   InkLevels(ImageSize size, int window, LayoutBuilder& memory) noexcept;
 
+  const InkGrid& grid() const noexcept { return grid_; }
   int block_rows() const noexcept { return rows_; }
   int block_columns() const noexcept { return columns_; }
-  int block_side() const noexcept { return side_; }
+  int block_side() const noexcept { return grid_.side(); }
 
   /// Computes the statistics of blocks and of windows of the height of a block, for one half of the
   /// rows. Both halves may be worked on at the same time.
@@ -83,63 +81,47 @@ class InkLevels {
   bool may_have_ink(int column, int row) const noexcept {
     return marked_[row * columns_ + column] != 0;
   }
-  /// Background at a pixel.
-  float background(int x, int y) const noexcept { return at(background_, x, y); }
-  /// Standard deviation of the noise at a pixel.
-  float noise(int x, int y) const noexcept { return at(noise_, x, y); }
+  /// What `derive` has computed for a block.
+  InkLevel level(int column, int row) const noexcept {
+    const int i = row * columns_ + column;
+    return {background_[i], threshold_[i], noise_[i]};
+  }
+  /// Background at a pixel, in levels.
+  int background(int x, int y) const noexcept {
+    return level_at(grid_, LevelMap{background_, columns_}, x, y);
+  }
+  /// Standard deviation of the noise at a pixel, in levels.
+  int noise(int x, int y) const noexcept {
+    return level_at(grid_, LevelMap{noise_, columns_}, x, y);
+  }
 
  private:
   void set_block(int column, int row, const PixelGroup& block) noexcept;
-  void interpolate_row(const float* map, int y, int first, int end,
+  void interpolate_row(const std::int16_t* map, int y, int first, int end,
                        std::uint8_t* out) const noexcept;
-  float at(const float* map, int x, int y) const noexcept;
+  WindowRow window_row(int row) const noexcept;
 
   /// A statistic of a row of blocks or windows.
-  float* row_of(float* statistics, int row, BlockStatistic statistic) const noexcept {
+  std::int32_t* row_of(std::int32_t* statistics, int row, BlockStatistic statistic) const noexcept {
     return statistics +
            (static_cast<std::ptrdiff_t>(row) * kBlockStatistics + statistic) * stride_ +
            kBlockMargin;
   }
 
-  ImageSize size_;
-  int side_;
-  int radius_;  // of the window, in blocks
+  InkGrid grid_;
   int columns_;
   int rows_;
   std::uint8_t invert_ = 0;
-  int stride_;  // of a statistic
-  struct Scales {
-    float* pixels;   // 1 / pixels of a block, for each column
-    float* columns;  // 1 / columns of a window
-  };
-  std::array<Scales, kHalves> scales_{};
-  float* blocks_;
-  float* row_windows_;  // windows of the height of a block
-  float* windows_;
-  float* largest_;  // thresholds of three rows, for each row
-  float* background_;
-  float* threshold_;
-  float* noise_;
+  int stride_;                    // of a statistic
+  std::int32_t* window_columns_;  // for each column
+  std::int32_t* blocks_;
+  std::int32_t* row_windows_;  // windows of the height of a block
+  std::int32_t* windows_;
+  std::int16_t* largest_;  // thresholds of three rows, for each row
+  std::int16_t* background_;
+  std::int16_t* threshold_;
+  std::int16_t* noise_;
   std::uint8_t* marked_;
 };
-
-inline float InkLevels::at(const float* map, int x, int y) const noexcept {
-  const float scale = 1.0f / static_cast<float>(side_);
-  const float fx = std::clamp((static_cast<float>(x) + 0.5f) * scale - 0.5f, 0.0f,
-                              static_cast<float>(columns_ - 1));
-  const float fy = std::clamp((static_cast<float>(y) + 0.5f) * scale - 0.5f, 0.0f,
-                              static_cast<float>(rows_ - 1));
-  const int left = static_cast<int>(fx);
-  const int top = static_cast<int>(fy);
-  const int right = std::min(left + 1, columns_ - 1);
-  const int bottom = std::min(top + 1, rows_ - 1);
-  const float px = fx - static_cast<float>(left);
-  const float py = fy - static_cast<float>(top);
-  const float* upper = map + top * static_cast<std::ptrdiff_t>(columns_);
-  const float* lower = map + bottom * static_cast<std::ptrdiff_t>(columns_);
-  const float high = upper[left] + (upper[right] - upper[left]) * px;
-  const float low = lower[left] + (lower[right] - lower[left]) * px;
-  return high + (low - high) * py;
-}
 
 }  // namespace ocellus::detail

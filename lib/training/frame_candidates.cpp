@@ -83,7 +83,6 @@ FrameCandidates::FrameCandidates(const Frame& frame, std::span<const LabeledBox>
 }
 
 void FrameCandidates::append(std::span<const InkRun> ink, int label, LabeledImages& images) {
-  constexpr int kDrawnSide = InkImager::kSide;
   std::vector<std::uint8_t> drawn(static_cast<std::size_t>(kDrawnSide) * kDrawnSide);
   const ImageSize size =
       cutter_->imager.draw(plane_, cutter_->finder.levels(), ink, box_of(ink), drawn.data());

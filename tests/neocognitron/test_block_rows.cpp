@@ -82,100 +82,146 @@ TEST_P(VectorCode, InkIsBelowItsThreshold) {
   }
 }
 
-// Fails if a level between the centers of blocks is not the interpolated one.
+// Fails if a level between the centers of blocks is not the interpolated one, or if the levels of a
+// row differ from that of each pixel.
 TEST_P(VectorCode, LevelsAreInterpolated) {
   std::mt19937 random(kSeed);
-  std::uniform_real_distribution<float> level(0.0f, 255.0f);
-  for (const int side : {8, 16, 64}) {
-    for (const int columns : {1, 2, 9}) {
-      std::vector<float> upper(static_cast<std::size_t>(columns));
-      std::vector<float> lower(upper.size());
-      for (float& value : upper) value = level(random);
-      for (float& value : lower) value = level(random);
-      constexpr float kPart = 0.3f;
+  std::uniform_int_distribution<int> level(0, detail::kHighestLevel);
+  for (const int bits : {3, 4, 7}) {
+    const int side = 1 << bits;
+    for (const int columns : {1, 2, 9, 70}) {
+      constexpr int kRows = 3;
+      const detail::InkGrid grid{columns * side - 3, kRows * side - 5, bits, 1};
+      std::vector<std::int16_t> map(static_cast<std::size_t>(columns * kRows));
+      for (std::int16_t& value : map) value = static_cast<std::int16_t>(level(random));
       std::vector<std::uint8_t> out(static_cast<std::size_t>(columns * side));
-      detail::interpolate_blocks(upper.data(), lower.data(), kPart, columns, side, 0, columns,
-                                 out.data());
-      for (int x = 0; x < columns * side; ++x) {
-        const double at = std::clamp((x + 0.5) / side - 0.5, 0.0, columns - 1.0);
-        const auto left = static_cast<std::size_t>(at);
-        const std::size_t right = std::min(left + 1, upper.size() - 1);
-        const auto row = [&](std::size_t c) { return upper[c] + (lower[c] - upper[c]) * kPart; };
-        const double expected =
-            row(left) + (row(right) - row(left)) * (at - static_cast<double>(left));
-        ASSERT_NEAR(out[static_cast<std::size_t>(x)], expected, 1.6) << x << " of " << columns;
+      for (int y = 0; y < grid.height; ++y) {
+        const detail::RowPlace place = detail::row_place(grid, y);
+        detail::interpolate_blocks(map.data() + place.above * columns,
+                                   map.data() + place.below * columns, place, columns, bits, 0,
+                                   columns, out.data());
+        const double at_y = std::clamp((y + 0.5) / side - 0.5, 0.0, kRows - 1.0);
+        const auto top = static_cast<int>(at_y);
+        const int bottom = std::min(top + 1, kRows - 1);
+        for (int x = 0; x < grid.width; ++x) {
+          const double at = std::clamp((x + 0.5) / side - 0.5, 0.0, columns - 1.0);
+          const auto left = static_cast<int>(at);
+          const int right = std::min(left + 1, columns - 1);
+          const auto column = [&](int c) {
+            const double above = map[static_cast<std::size_t>(top * columns + c)];
+            const double below = map[static_cast<std::size_t>(bottom * columns + c)];
+            return above + (below - above) * (at_y - top);
+          };
+          const double expected = column(left) + (column(right) - column(left)) * (at - left);
+          const int found = detail::level_at(grid, detail::LevelMap{map.data(), columns}, x, y);
+          // A slope is rounded to a unit for each pixel of half a block.
+          ASSERT_NEAR(found, expected, 2 + side / 2) << x << ", " << y << " of " << columns;
+          ASSERT_EQ(out[static_cast<std::size_t>(x)], detail::level_pixel(found))
+              << x << ", " << y << " of " << columns;
+        }
       }
     }
   }
 }
 
-// Fails if the background of a window is not that of the statistics of its pixels, at the borders
-// and in a last block that is not whole, too.
-TEST_P(VectorCode, BackgroundIsThatOfTheWindow) {
-  constexpr ImageSize kSize{101, 75};
-  constexpr int kWindow = 72;  // 9 blocks of 8 pixels
-  const auto pixels = random_bytes(static_cast<std::size_t>(kSize.width * kSize.height), kSeed);
-  const detail::GrayPlane plane{pixels.data(), kSize.width, kSize};
-  detail::LayoutBuilder size;
-  { const detail::InkLevels probe(kSize, kWindow, size); }
-  const LaidOutMemory memory(size.bytes());
-  detail::LayoutBuilder layout(memory.get());
-  detail::InkLevels levels(kSize, kWindow, layout);
-  const int rows = levels.block_rows();
-  for (int half = 0; half < detail::InkLevels::kHalves; ++half) levels.measure(plane, half);
-  levels.collect(0, rows);
-  levels.set_light(false);
-  levels.derive(0, rows);
-  const int side = levels.block_side();
-  ASSERT_EQ(side, 8);
-  struct Sums {
-    double mean = 0.0;
-    double square = 0.0;
-    int darkest = 255;
-  };
-  // Blocks count alike in a window, as do rows of blocks, whatever their numbers of pixels.
-  const auto block = [&](int column, int row) {
-    Sums sums;
-    int count = 0;
-    for (int y = row * side; y < std::min((row + 1) * side, kSize.height); ++y)
-      for (int x = column * side; x < std::min((column + 1) * side, kSize.width); ++x, ++count) {
-        const int pixel = pixels[static_cast<std::size_t>(y * kSize.width + x)];
-        sums.mean += pixel;
-        sums.square += pixel * pixel;
-        sums.darkest = std::min(sums.darkest, pixel);
+struct LevelFrame {
+  ImageSize size;
+  int window;
+  int side;    ///< of a block
+  int radius;  ///< of a window, in blocks
+};
+
+// Fails if the levels of a window are not those of the statistics of its pixels, at the borders and
+// in a last block that is not whole, too, for small and large blocks and both polarities.
+TEST_P(VectorCode, LevelsAreThoseOfTheWindow) {
+  for (const LevelFrame& c : {LevelFrame{{101, 75}, 72, 8, 4},
+                              {{3, 2}, 40, 8, 2},
+                              {{301, 40}, 144, 16, 4},
+                              {{200, 600}, 512, 64, 3}}) {
+    const int width = c.size.width;
+    const int height = c.size.height;
+    SCOPED_TRACE(width);
+    auto pixels = random_bytes(static_cast<std::size_t>(width * height), kSeed);
+    // A part is smooth, so that the noise does not decide everywhere.
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width / 2; ++x) {
+        std::uint8_t& pixel = pixels[static_cast<std::size_t>(y * width + x)];
+        pixel = static_cast<std::uint8_t>(pixel % 8 == 0 ? 60 : 170 + pixel % 5);
       }
-    sums.mean /= count;
-    sums.square /= count;
-    return sums;
-  };
-  for (int row = 0; row < rows; ++row) {
-    for (int column = 0; column < levels.block_columns(); ++column) {
-      Sums window;
+    const detail::GrayPlane plane{pixels.data(), width, c.size};
+    detail::LayoutBuilder size;
+    { const detail::InkLevels probe(c.size, c.window, size); }
+    const LaidOutMemory memory(size.bytes());
+    detail::LayoutBuilder layout(memory.get());
+    detail::InkLevels levels(c.size, c.window, layout);
+    const int rows = levels.block_rows();
+    ASSERT_EQ(levels.block_side(), c.side);
+    ASSERT_EQ(levels.grid().radius, c.radius);
+    for (int half = 0; half < detail::InkLevels::kHalves; ++half) levels.measure(plane, half);
+    levels.collect(0, rows);
+    const auto pixel = [&](int x, int y) {
+      return pixels[static_cast<std::size_t>(y * width + x)];
+    };
+    struct Block {
+      double mean = 0.0;
+      double square = 0.0;
+      double low = 255.0;
+      double high = 0.0;
+    };
+    const auto block = [&](int column, int row) {
+      Block result;
       int count = 0;
-      for (int y = std::max(0, row - 4); y <= std::min(rows - 1, row + 4); ++y)
-        for (int x = std::max(0, column - 4); x <= std::min(levels.block_columns() - 1, column + 4);
-             ++x, ++count) {
-          const Sums sums = block(x, y);
-          window.mean += sums.mean;
-          window.square += sums.square;
-          window.darkest = std::min(window.darkest, sums.darkest);
+      for (int y = row * c.side; y < std::min((row + 1) * c.side, height); ++y)
+        for (int x = column * c.side; x < std::min((column + 1) * c.side, width); ++x, ++count) {
+          const double value = pixel(x, y);
+          result.mean += value;
+          result.square += value * value;
+          result.low = std::min(result.low, value);
+          result.high = std::max(result.high, value);
         }
-      window.mean /= count;
-      window.square /= count;
-      const double variance = window.square - window.mean * window.mean;
-      const double expected =
-          std::min(255.0, window.mean + variance / (window.mean - window.darkest));
-      // At the center of a block, where it lies between four pixels.
-      const int x = column * side + side / 2;
-      const int y = row * side + side / 2;
-      const double found = 0.25 * (static_cast<double>(levels.background(x, y)) +
-                                   static_cast<double>(levels.background(x - 1, y)) +
-                                   static_cast<double>(levels.background(x, y - 1)) +
-                                   static_cast<double>(levels.background(x - 1, y - 1)));
-      // The mean of the four pixels differs from the level of the block by a sixteenth of the
-      // differences to its neighbors.
-      ASSERT_NEAR(found, expected, 2.0) << column << ", " << row;
+      result.mean /= count;
+      result.square /= count;
+      return result;
+    };
+    double votes = 0.0;
+    for (const bool light : {false, true}) {
+      levels.set_light(light);
+      levels.derive(0, rows);
+      for (int row = 0; row < rows; ++row) {
+        for (int column = 0; column < levels.block_columns(); ++column) {
+          // Blocks count alike, whatever their numbers of pixels.
+          Block window;
+          double noise = 255.0;
+          int count = 0;
+          for (int v = std::max(0, row - c.radius); v <= std::min(rows - 1, row + c.radius); ++v)
+            for (int u = std::max(0, column - c.radius);
+                 u <= std::min(levels.block_columns() - 1, column + c.radius); ++u, ++count) {
+              const Block one = block(u, v);
+              window.mean += one.mean;
+              window.square += one.square;
+              window.low = std::min(window.low, one.low);
+              window.high = std::max(window.high, one.high);
+              noise = std::min(noise, std::sqrt(one.square - one.mean * one.mean));
+            }
+          window.mean /= count;
+          window.square /= count;
+          const auto [mean, square, low, high] = window;
+          const double extreme = light ? high : low;
+          const double range = (square - 2.0 * extreme * mean + extreme * extreme) /
+                               std::max(std::abs(mean - extreme), 0.5);
+          const double darkest = light ? 255.0 - high : low;
+          const double background = std::min(255.0, darkest + range);
+          const double depth = std::max({0.33 * range, std::min(2.3 * noise, 0.67 * range), 12.7});
+          const detail::InkLevel found = levels.level(column, row);
+          ASSERT_NEAR(found.background, 128.0 * background, 2.0) << column << ", " << row;
+          ASSERT_NEAR(found.noise, 128.0 * noise, 1.01) << column << ", " << row;
+          ASSERT_NEAR(found.threshold, 128.0 * std::max(0.0, background - depth), 6.0)
+              << column << ", " << row;
+          if (!light && high - low >= 25.4 + 4.6 * noise) votes += high + low - 2.0 * mean;
+        }
+      }
     }
+    EXPECT_EQ(levels.ink_is_light(), votes > 0.0) << votes;
   }
 }
 

@@ -23,18 +23,17 @@ struct Image {
   }
 };
 
-/// Finds the characters of a frame and draws each of them.
-std::vector<Image> draw(const std::vector<std::uint8_t>& pixels, int width, int height) {
+/// Finds the characters of a field and draws each of them. `largest`: frames of the imager.
+std::vector<Image> draw(const detail::GrayPlane& plane, ImageSize largest) {
   detail::CharacterFinderConfig config;
-  config.size = {width, height};
+  config.size = plane.size;
   Finder finder(config);
-  const detail::GrayPlane plane{pixels.data(), width, {width, height}};
   finder.find(plane);
   detail::LayoutBuilder size;
-  { const InkImager probe(config.size, size); }
+  { const InkImager probe(largest, size); }
   const LaidOutMemory memory(size.bytes());
   detail::LayoutBuilder layout(memory.get());
-  InkImager imager(config.size, layout);
+  InkImager imager(largest, layout);
   std::vector<Image> images;
   for (int i = 0; i < static_cast<int>(finder.characters().size()); ++i) {
     Image image{{}, std::vector<std::uint8_t>(InkImager::kSide * InkImager::kSide)};
@@ -43,6 +42,11 @@ std::vector<Image> draw(const std::vector<std::uint8_t>& pixels, int width, int 
     images.push_back(std::move(image));
   }
   return images;
+}
+
+std::vector<Image> draw(const std::vector<std::uint8_t>& pixels, int width, int height) {
+  const ImageSize size{width, height};
+  return draw({pixels.data(), width, size}, size);
 }
 
 // Fails if strokes are not full ink, if the background is not 0, or if edges are hard.
@@ -103,6 +107,32 @@ TEST(InkImage, NeighborsAreLeftOut) {
   ASSERT_EQ(two.size(), 2u);
   ASSERT_EQ(two[0].size, one[0].size);
   EXPECT_NEAR(two[0].sum(), one[0].sum(), 0.03 * one[0].sum());
+}
+
+// Fails if an image has pixels outside of the field: beyond the last field, they are beyond the
+// frame.
+TEST(InkImage, PixelsAreThoseOfTheField) {
+  Scene scene(200, 120);
+  scene.digit(4, 60, 40, 40, 5);
+  scene.digit(7, 100, 40, 40, 5);
+  const auto pixels = scene.pixels();
+  // The digits touch the borders on the right and below.
+  const Rect first = scene.boxes()[0];
+  const Rect second = scene.boxes()[1];
+  const ImageSize field{second.x + second.width - 1, first.y + first.height - 1};
+  std::vector<std::uint8_t> inside;
+  for (int y = 0; y < field.height; ++y)
+    inside.insert(inside.end(), pixels.begin() + y * 200, pixels.begin() + y * 200 + field.width);
+  const auto expected = draw(inside, field.width, field.height);
+  const auto images = draw({pixels.data(), 200, field}, {200, 120});
+  ASSERT_EQ(images.size(), 2u);
+  ASSERT_EQ(expected.size(), 2u);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    ASSERT_EQ(images[i].size, expected[i].size);
+    for (int y = 0; y < images[i].size.height; ++y)
+      for (int x = 0; x < images[i].size.width; ++x)
+        ASSERT_EQ(images[i].at(x, y), expected[i].at(x, y)) << x << ", " << y;
+  }
 }
 
 // Fails if a large character is cut off, or if it is not the mean of areas.

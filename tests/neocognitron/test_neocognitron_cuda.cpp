@@ -518,6 +518,28 @@ void expect_equal_batches(const char* model, int fields) {
   }
 }
 
+// Fails when a format or a field is read otherwise than on the CPU, or when a bad frame spoils the
+// next one. The network is small, because the host may run it.
+TEST_F(NeocognitronOnDevice, InkOfFormatsAndFieldsIsEqual) {
+  for (const PixelFormat format : {PixelFormat::kGray16, PixelFormat::kFloat32}) {
+    SCOPED_TRACE("format " + std::to_string(static_cast<int>(format)));
+    NeocognitronConfig config;
+    config.size = {320, 120};
+    config.format = format;
+    config.depth = 2;
+    ASSERT_TRUE(config.model.assign(Models::instance().path("tiny").c_str()));
+    config.fields.count = 2;
+    config.fields.fields[0] = {10, 20, 100, 90};
+    config.fields.fields[1] = {93, 17, 227, 103};
+    std::vector<FrameBuffer> frames = {line_of_digits(format, false), line_of_digits(format, true)};
+    if (format == PixelFormat::kFloat32) {
+      frames.push_back(line_of_digits(format, false));
+      frames[0].set(319, 0, std::numeric_limits<double>::infinity());
+    }
+    expect_equal(config, frames);
+  }
+}
+
 // Fails when candidates behind the first batch, or of a batch that is not full, are read wrongly,
 // or a batch leaves something for the next frame.
 TEST_F(NeocognitronOnDevice, SeveralBatchesAreEqual) {

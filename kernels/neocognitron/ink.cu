@@ -1,0 +1,500 @@
+// The ink of a frame with the layout find: from pixels to runs, and from the runs of candidates to
+// images. The arithmetic is that of InkLevels, InkComponents and InkImager, with the same results.
+#include <cmath>
+
+#include "kernels/core/shared_memory.cuh"
+#include "kernels/image/pixels.cuh"
+#include "kernels/neocognitron/block.cuh"
+#include "kernels/neocognitron/gray.cuh"
+
+namespace ocellus::cuda {
+namespace {
+
+using detail::InkArea;
+using detail::InkGrid;
+using detail::InkLevel;
+using detail::InkRange;
+using detail::InkRun;
+using detail::InkWindow;
+using detail::LevelMap;
+
+constexpr int kWord = kMaskBits;
+static_assert(kWord == kWarp);
+
+__device__ int lane_of_warp() {
+  return static_cast<int>(threadIdx.x) % kWarp;
+}
+__device__ int warp_of_block() {
+  return static_cast<int>(threadIdx.x) / kWarp;
+}
+
+struct Plus {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+/// Combines the values of the lanes of a warp; all lanes get the result.
+template <typename T, typename Combine>
+__device__ T combine_warp(T value, const Combine& combine) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2)
+    value = combine(value, __shfl_xor_sync(kAllLanes, value, offset));
+  return value;
+}
+__device__ int warp_sum(int value) {
+  return combine_warp(value, Plus());
+}
+
+/// Pixels of a field in 8 bits.
+struct FieldPixels {
+  const std::uint8_t* first;
+  std::int64_t stride;
+
+  __device__ FieldPixels(const InkArguments& a, const InkField& field) {
+    const bool converted = a.gray != nullptr;
+    stride = converted ? a.size.width : a.frame->image_stride;
+    first = row_at(converted ? a.gray : static_cast<const std::uint8_t*>(a.frame->image), stride,
+                   field.y) +
+            field.x;
+  }
+  __device__ const std::uint8_t* row(int y) const { return first + y * stride; }
+};
+
+__device__ bool ink_is_light(const InkArguments& a, const InkField& field) {
+  if (a.ink != CharacterInk::kAuto) return a.ink == CharacterInk::kLight;
+  return static_cast<long long>(*field.votes) > 0;
+}
+
+/// The row of blocks of this block of the grid.
+struct OwnRow {
+  const InkField& field;
+  InkGrid grid;
+  int row;
+  int columns;
+  int top;  ///< of the pixels
+  int bottom;
+
+  __device__ explicit OwnRow(const InkArguments& a)
+      : field(a.fields[a.rows[blockIdx.x].field]),
+        grid(field.grid),
+        row(a.rows[blockIdx.x].row),
+        columns(grid.columns()),
+        top(row << grid.bits),
+        bottom(min(top + grid.side(), grid.height)) {}
+  __device__ int words() const { return (grid.width + kWord - 1) / kWord; }
+};
+
+// ---- the frame in 8 bits
+
+template <typename Pixel>
+__device__ bool is_finite(Pixel) {
+  return true;
+}
+__device__ bool is_finite(float pixel) {
+  return isfinite(pixel);
+}
+
+template <typename Pixel>
+__global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant__ InkArguments a) {
+  bool finite = true;
+  for (int y = static_cast<int>(blockIdx.x); y < a.size.height; y += static_cast<int>(gridDim.x)) {
+    const Pixel* const from =
+        row_at(static_cast<const Pixel*>(a.frame->image), a.frame->image_stride, y);
+    std::uint8_t* const to = a.gray + static_cast<std::int64_t>(y) * a.size.width;
+    for (int x = static_cast<int>(threadIdx.x); x < a.size.width; x += kGrayThreads) {
+      finite = finite && is_finite(from[x]);
+      to[x] = static_cast<std::uint8_t>(gray_of(from[x]));
+    }
+  }
+  if (!finite) atomicOr(&a.state->bad, 1u);
+}
+
+// ---- levels
+
+/// A warp measures a block.
+__global__ void __launch_bounds__(kInkThreads)
+    measure_blocks(const __grid_constant__ InkArguments a) {
+  const OwnRow own(a);
+  const FieldPixels pixels(a, own.field);
+  if (threadIdx.x == 0 && own.row == 0) *own.field.votes = 0;
+  const int side = own.grid.side();
+  const int height = own.bottom - own.top;
+  for (int c = warp_of_block(); c < own.columns; c += kInkThreads / kWarp) {
+    const int left = c << own.grid.bits;
+    const int width = min(side, own.grid.width - left);
+    int sum = 0;
+    int squares = 0;
+    int low = 255;
+    int high = 0;
+    for (int i = lane_of_warp(); i < side * height; i += kWarp) {
+      const int x = i & (side - 1);
+      if (x >= width) continue;
+      const int pixel = pixels.row(own.top + (i >> own.grid.bits))[left + x];
+      sum += pixel;
+      squares += pixel * pixel;
+      low = min(low, pixel);
+      high = max(high, pixel);
+    }
+    sum = warp_sum(sum);
+    squares = warp_sum(squares);
+    low = combine_warp(low, [](int p, int q) { return min(p, q); });
+    high = combine_warp(high, [](int p, int q) { return max(p, q); });
+    if (lane_of_warp() != 0) continue;
+    const int count = width * height;
+    const detail::BlockSums sums{sum, squares};
+    const auto spread = static_cast<float>(detail::block_spread(sums, count));
+    const int deviation = detail::block_deviation(sqrtf(spread), count);
+    const detail::BlockSums all = detail::whole_block(sums, count, own.grid.bits);
+    own.field.blocks[own.row * own.columns + c] = {all.sum, all.squares >> own.grid.square_bits(),
+                                                   deviation, static_cast<std::uint8_t>(low),
+                                                   static_cast<std::uint8_t>(high)};
+  }
+}
+
+__device__ void add(InkBlock& sum, const InkBlock& block) {
+  sum.sum += block.sum;
+  sum.squares += block.squares;
+  sum.deviation = min(sum.deviation, block.deviation);
+  sum.low = static_cast<std::uint8_t>(min(static_cast<int>(sum.low), static_cast<int>(block.low)));
+  sum.high =
+      static_cast<std::uint8_t>(max(static_cast<int>(sum.high), static_cast<int>(block.high)));
+}
+
+/// Combines `count` blocks, `step` blocks apart.
+__device__ InkBlock combined(const InkBlock* first, int count, int step) {
+  InkBlock sum = *first;
+  for (int i = 1; i < count; ++i) add(sum, first[i * step]);
+  return sum;
+}
+
+constexpr int kMostColumns = kMaxImageSide >> 3;
+
+__global__ void __launch_bounds__(kInkThreads)
+    collect_windows(const __grid_constant__ InkArguments a) {
+  __shared__ InkBlock of_columns[kMostColumns];
+  wait_for_kernels_before();
+  const OwnRow own(a);
+  const int radius = own.grid.radius;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int above = max(0, own.row - radius);
+  const int below = min(own.grid.rows(), own.row + radius + 1);
+  for (int c = thread; c < own.columns; c += kInkThreads)
+    of_columns[c] =
+        combined(own.field.blocks + above * own.columns + c, below - above, own.columns);
+  __syncthreads();
+  long long votes[1] = {0};
+  const int column_pixels = own.grid.window_rows(own.row) << 2 * own.grid.bits;
+  for (int c = thread; c < own.columns; c += kInkThreads) {
+    const int left = max(0, c - radius);
+    const InkBlock sum = combined(of_columns + left, min(own.columns, c + radius + 1) - left, 1);
+    const InkWindow window{own.grid.window_columns(c) * column_pixels,
+                           sum.sum,
+                           sum.squares,
+                           sum.deviation,
+                           sum.low,
+                           sum.high};
+    own.field.windows[own.row * own.columns + c] = window;
+    votes[0] += detail::vote_for_light(window);
+  }
+  combine_to_first_warp<kInkThreads>(votes, Plus());
+  if (thread == 0) atomicAdd(own.field.votes, static_cast<unsigned long long>(votes[0]));
+}
+
+// ---- ink
+
+/// The bits of a word at which runs begin. `before`: the word on its left.
+__device__ std::uint32_t run_begins(std::uint32_t word, std::uint32_t before) {
+  return word & ~(word << 1 | before >> (kWord - 1));
+}
+
+/// Writes the levels of a row of blocks, the ink of its pixels, and the number of runs of each row.
+__global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant__ InkArguments a) {
+  __shared__ std::int16_t thresholds[3 * kMostColumns];
+  wait_for_kernels_before();
+  const OwnRow own(a);
+  const InkField& field = own.field;
+  const bool light = ink_is_light(a, field);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int first = max(own.row - 1, 0);
+  const int end = min(own.row + 2, own.grid.rows());
+  for (int i = thread; i < (end - first) * own.columns; i += kInkThreads) {
+    const int at = first * own.columns + i;
+    const InkLevel level = detail::window_level(field.windows[at], light, own.grid.square_bits());
+    thresholds[i] = level.threshold;
+    if (at / own.columns != own.row) continue;
+    field.background[at] = level.background;
+    field.threshold[at] = level.threshold;
+    field.noise[at] = level.noise;
+  }
+  __syncthreads();
+  const auto threshold_of = [&](int column, int row) -> int {
+    return thresholds[(row - first) * own.columns + column];
+  };
+  const FieldPixels pixels(a, field);
+  const int words = own.words();
+  const int invert = light ? 255 : 0;
+  for (int i = warp_of_block(); i < (own.bottom - own.top) * words; i += kInkThreads / kWarp) {
+    const int y = own.top + i / words;
+    const int x = i % words * kWord + lane_of_warp();
+    const bool ink = x < own.grid.width &&
+                     (pixels.row(y)[x] ^ invert) <
+                         detail::level_pixel(detail::level_at(
+                             own.grid, threshold_of, x, detail::threshold_row_of(own.grid, y)));
+    const std::uint32_t word = __ballot_sync(kAllLanes, ink);
+    if (lane_of_warp() == 0) field.masks[y * words + i % words] = word;
+  }
+  __syncthreads();
+  for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
+    const std::uint32_t* const row = field.masks + y * words;
+    int count = 0;
+    for (int w = lane_of_warp(); w < words; w += kWarp)
+      count += __popc(run_begins(row[w], w == 0 ? 0 : row[w - 1]));
+    count = warp_sum(count);
+    if (lane_of_warp() == 0) field.counts[y] = count;
+  }
+}
+
+/// The first pixel at or behind x that is no ink.
+__device__ int end_of_run(const std::uint32_t* row, int words, int x) {
+  int word = x / kWord;
+  std::uint32_t ground = ~row[word] & ~0u << x % kWord;
+  while (ground == 0) {
+    if (++word == words) return words * kWord;
+    ground = ~row[word];
+  }
+  return word * kWord + __ffs(static_cast<int>(ground)) - 1;
+}
+
+/// Writes the runs of a row of pixels from place `place` on. All lanes of a warp must call it.
+__device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool light, int y,
+                          int place) {
+  const InkField& field = own.field;
+  const int words = own.words();
+  const std::uint32_t* const row = field.masks + y * words;
+  const std::uint8_t* const line = pixels.row(y);
+  const LevelMap background{field.background, own.columns};
+  const int invert = light ? 255 : 0;
+  for (int first = 0; first < words; first += kWarp) {
+    const int w = first + lane_of_warp();
+    std::uint32_t begins = 0;
+    if (w < words) begins = run_begins(row[w], w == 0 ? 0 : row[w - 1]);
+    const int own_count = __popc(begins);
+    int behind = own_count;
+    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
+      const int before = __shfl_up_sync(kAllLanes, behind, distance);
+      if (lane_of_warp() >= static_cast<int>(distance)) behind += before;
+    }
+    for (int at = place + behind - own_count; begins != 0; begins &= begins - 1, ++at) {
+      if (at >= field.run_capacity) break;
+      const int x = w * kWord + __ffs(static_cast<int>(begins)) - 1;
+      const int end = min(end_of_run(row, words, x), own.grid.width);
+      int sum = 0;
+      for (int i = x; i < end; ++i) sum += line[i] ^ invert;
+      const int level = detail::level_at(own.grid, background, (x + end) / 2, y);
+      field.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
+                        static_cast<std::uint16_t>(end), detail::run_contrast(level, sum, end - x),
+                        0};
+    }
+    place += __shfl_sync(kAllLanes, behind, kWarp - 1);
+  }
+}
+
+/// A warp writes the runs of a row of pixels.
+__global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const OwnRow own(a);
+  const InkField& field = own.field;
+  const FieldPixels pixels(a, field);
+  const bool light = ink_is_light(a, field);
+  if (threadIdx.x == 0 && blockIdx.x == 0) *a.bad = a.state->bad;
+  for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
+    int above = 0;
+    for (int i = lane_of_warp(); i < y; i += kWarp) above += field.counts[i];
+    above = warp_sum(above);
+    const int count = field.counts[y];
+    if (lane_of_warp() == 0) {
+      field.row_runs[y] = min(count, max(field.run_capacity - above, 0));
+      if (y == own.grid.height - 1) *field.result = {above + count, light ? 1 : 0};
+    }
+    write_row(own, pixels, light, y, above);
+  }
+}
+
+// ---- images of candidates
+
+/// Runs of a candidate that fit into shared memory. Others are read over the bus.
+constexpr int kSharedRuns = 1024;
+constexpr int kContrasts = 256;
+
+/// What a block draws.
+struct Drawing {
+  const InkField& field;
+  FieldPixels pixels;
+  const InkRun* runs;
+  int count;
+  int invert;
+
+  __device__ int level(const std::int16_t* map, int x, int y) const {
+    return detail::level_at(field.grid, LevelMap{map, field.grid.columns()}, x, y);
+  }
+  __device__ int pixel(int x, int y) const { return pixels.row(y)[x] ^ invert; }
+  __device__ int contrast(int x, int y) const {
+    return max(0, detail::level_pixel(level(field.background, x, y)) - pixel(x, y));
+  }
+  /// The first run that is not above row y.
+  __device__ int first_run(int y) const {
+    int first = 0;
+    int end = count;
+    while (first < end) {
+      const int middle = (first + end) / 2;
+      if (runs[middle].y < y)
+        first = middle + 1;
+      else
+        end = middle;
+    }
+    return first;
+  }
+};
+
+/// Sets the table of stretched contrasts (InkImager::range). All threads must call it.
+__device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
+  __shared__ unsigned counts[kContrasts];
+  __shared__ int full;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < kContrasts; i += kDrawThreads) counts[i] = 0;
+  __syncthreads();
+  for (int r = warp_of_block(); r < drawing.count; r += kDrawThreads / kWarp) {
+    const InkRun run = drawing.runs[r];
+    for (int x = run.first + lane_of_warp(); x < run.end; x += kWarp)
+      atomicAdd(&counts[drawing.contrast(x, run.y)], 1u);
+  }
+  __syncthreads();
+  if (thread < kWarp) {
+    // A lane has some of the contrasts.
+    constexpr int kEach = kContrasts / kWarp;
+    const unsigned* const own = counts + thread * kEach;
+    int sum = 0;
+    for (int i = 0; i < kEach; ++i) sum += static_cast<int>(own[i]);
+    int behind = sum;
+    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
+      const int before = __shfl_up_sync(kAllLanes, behind, distance);
+      if (thread >= static_cast<int>(distance)) behind += before;
+    }
+    const int total = __shfl_sync(kAllLanes, behind, kWarp - 1);
+    const auto below = static_cast<int>(detail::ink_below_full(static_cast<unsigned>(total)));
+    int found = kContrasts - 1;
+    int until = behind;
+    for (int i = kEach - 1; i >= 0; --i) {
+      if (until > below) found = min(thread * kEach + i, kContrasts - 1);
+      until -= static_cast<int>(own[i]);
+    }
+    found = combine_warp(found, [](int p, int q) { return min(p, q); });
+    if (thread == 0) full = found;
+  }
+  __syncthreads();
+  const InkRun middle = drawing.runs[drawing.count / 2];
+  const InkRange range(full, drawing.level(drawing.field.noise, middle.first, middle.y));
+  for (int i = thread; i < kContrasts; i += kDrawThreads) stretched[i] = range.stretched(i);
+  __syncthreads();
+}
+
+/// Sets the bits [first, end) that lie in an area.
+__device__ void set_bits(std::uint32_t* bits, const InkArea& area, int first, int end) {
+  first = max(first, area.left) - area.left;
+  end = min(end, area.right) - area.left;
+  for (int x = first; x < end;) {
+    const int word = x / kWord;
+    const int word_end = min((word + 1) * kWord, end);
+    atomicOr(&bits[word], (~0u << x % kWord) & (~0u >> ((word + 1) * kWord - word_end)));
+    x = word_end;
+  }
+}
+__device__ bool bit_at(const std::uint32_t* bits, int x) {
+  return (bits[x / kWord] >> x % kWord & 1u) != 0;
+}
+
+/// Writes row `row` of an image. `zones`: two rows of bits for the warp: ink, and what is near it.
+/// All lanes of a warp must call it.
+__device__ void draw_row(const Drawing& drawing, const InkArea& area, const std::uint8_t* stretched,
+                         int row, std::uint32_t* zones, int words, std::uint8_t* out) {
+  std::uint32_t* const ink = zones;
+  std::uint32_t* const near = zones + words;
+  const int lane = lane_of_warp();
+  constexpr int kEach = kImageSide / kWarp;
+  unsigned sums[kEach] = {};
+  const int begin = area.top + row * area.factor;
+  for (int y = begin; y < min(begin + area.factor, area.bottom); ++y) {
+    for (int w = lane; w < words; w += kWarp) ink[w] = near[w] = 0;
+    __syncwarp();
+    for (int i = drawing.first_run(y - area.margin) + lane; i < drawing.count; i += kWarp) {
+      const InkRun run = drawing.runs[i];
+      if (run.y > y + area.margin) break;
+      set_bits(near, area, run.first - area.margin, run.end + area.margin);
+      if (run.y == y) set_bits(ink, area, run.first, run.end);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < kEach; ++k) {
+      const int first = (lane + k * kWarp) * area.factor;
+      const int end = min(first + area.factor, area.right - area.left);
+      for (int x = first; x < end; ++x) {
+        if (!bit_at(near, x)) continue;
+        const int at = area.left + x;
+        // Ink beside the character belongs to another one.
+        if (!bit_at(ink, x) && drawing.pixel(at, y) < detail::level_pixel(drawing.level(
+                                                          drawing.field.threshold, at, y)))
+          continue;
+        sums[k] += stretched[drawing.contrast(at, y)];
+      }
+    }
+    __syncwarp();
+  }
+#pragma unroll
+  for (int k = 0; k < kEach; ++k) {
+    const int column = lane + k * kWarp;
+    if (column < area.size.width) out[column] = detail::area_mean(sums[k], area.factor);
+  }
+}
+
+__global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ DrawArguments a) {
+  OCELLUS_DYNAMIC_SHARED(std::uint32_t, zones);
+  __shared__ InkRun shared_runs[kSharedRuns];
+  __shared__ std::uint8_t stretched[kContrasts];
+  const int candidate = static_cast<int>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  const int present = max(0, min(a.host->present - a.first, a.count));
+  if (candidate == 0 && thread == 0) *a.present = present;
+  if (candidate >= present) return;
+  const CandidateInk ink = a.candidates[a.first + candidate];
+  const bool fits = ink.count <= kSharedRuns;
+  for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
+  __syncthreads();
+  const InkField& field = a.ink.fields[ink.field];
+  const InkGrid& grid = field.grid;
+  const Drawing drawing{field, FieldPixels(a.ink, field), fits ? shared_runs : ink.runs, ink.count,
+                        ink_is_light(a.ink, field) ? 255 : 0};
+  const InkArea area = detail::ink_area(ink.box, {grid.width, grid.height});
+  if (thread == 0) a.images[candidate] = {area.size.width, area.size.height};
+  set_contrasts(drawing, stretched);
+  std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
+  std::uint32_t* const own =
+      reinterpret_cast<std::uint32_t*>(zones) + 2 * a.words * warp_of_block();
+  for (int row = warp_of_block(); row < area.size.height; row += kDrawThreads / kWarp)
+    draw_row(drawing, area, stretched, row, own, a.words, out + row * kImageSide);
+}
+
+}  // namespace
+
+Kernel<InkArguments> gray_kernel(PixelFormat format) noexcept {
+  return format == PixelFormat::kGray16 ? write_gray<std::uint16_t> : write_gray<float>;
+}
+
+const Kernel<InkArguments> kBlockKernel = measure_blocks;
+const Kernel<InkArguments> kWindowKernel = collect_windows;
+const Kernel<InkArguments> kMaskKernel = write_masks;
+const Kernel<InkArguments> kRunKernel = write_runs;
+const Kernel<DrawArguments> kDrawKernel = draw;
+
+}  // namespace ocellus::cuda

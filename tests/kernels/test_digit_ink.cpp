@@ -1,0 +1,417 @@
+// The kernels that find and draw the ink of a frame, run on the host: their levels, runs and images
+// are the bytes of the CPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "image/gray_rows.h"
+#include "kernels/host_work.h"
+#include "kernels/neocognitron/kernels.h"
+#include "neocognitron/digit_scene.h"
+#include "support/run.h"
+
+namespace ocellus::test {
+namespace {
+
+using cuda::CandidateInk;
+using cuda::FieldInk;
+using cuda::InkField;
+using detail::CharacterFinder;
+using detail::CharacterFinderConfig;
+using detail::InkGrid;
+using detail::InkImager;
+using detail::InkRun;
+
+std::size_t index(int i) {
+  return static_cast<std::size_t>(i);
+}
+
+CharacterFinder& of(Finder& finder) {
+  return *finder.operator->();
+}
+
+template <typename Argument>
+void run(cuda::Kernel<Argument> kernel, std::size_t blocks, int threads, std::size_t shared_bytes,
+         Argument argument) {
+  void* arguments[] = {&argument};
+  const auto work = host_work({reinterpret_cast<const void*>(kernel), static_cast<unsigned>(blocks),
+                               1, 1, static_cast<unsigned>(threads), shared_bytes, arguments});
+  ASSERT_TRUE(work != nullptr) << "the kernel does not run on the host";
+  work();
+}
+
+/// The arrays of a field.
+struct FieldMemory {
+  std::vector<cuda::InkBlock> blocks;
+  std::vector<detail::InkWindow> windows;
+  unsigned long long votes = ~0ull;
+  std::vector<std::int16_t> background;
+  std::vector<std::int16_t> threshold;
+  std::vector<std::int16_t> noise;
+  std::vector<std::uint32_t> masks;
+  std::vector<int> counts;
+  FieldInk result{-1, -1};
+};
+
+struct Field {
+  Rect rect;
+  int max_height = 0;  ///< of characters; decides on the sides of the blocks
+};
+
+CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
+  CharacterFinderConfig config;
+  config.size = {field.rect.width, field.rect.height};
+  config.ink = ink;
+  config.max_height = field.max_height;
+  return config;
+}
+
+/// A frame with fields that goes through the kernels and through the CPU.
+class InkTest {
+ public:
+  InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink)
+      : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
+    const Frame view = frame_.frame(0);
+    size_ = view.size;
+    pixels_.resize(index(size_.width * size_.height));
+    for (int y = 0; y < size_.height; ++y) {
+      std::uint8_t* const row = pixels_.data() + y * size_.width;
+      if (view.format == PixelFormat::kGray8)
+        std::copy_n(static_cast<const std::uint8_t*>(view.data) + y * view.stride, size_.width,
+                    row);
+      else
+        detail::write_gray_row(view, y, row);
+    }
+    params_.image = view.data;
+    params_.image_stride = view.stride;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      cpu_.push_back(std::make_unique<Finder>(config_of(fields[i], ink)));
+      device_.push_back(std::make_unique<Finder>(config_of(fields[i], ink)));
+      device_fields_.push_back(place(i));
+      for (int row = 0; row < device_fields_[i].grid.rows(); ++row)
+        rows_.push_back({static_cast<int>(i), row});
+    }
+    arguments_.frame = &params_;
+    arguments_.state = &state_;
+    arguments_.fields = device_fields_.data();
+    arguments_.rows = rows_.data();
+    arguments_.ink = ink;
+    arguments_.size = size_;
+    if (view.format != PixelFormat::kGray8) {
+      gray_.assign(pixels_.size(), 7);
+      arguments_.gray = gray_.data();
+      run(cuda::gray_kernel(view.format), 3, cuda::kGrayThreads, 0, arguments());
+    }
+    run(cuda::kBlockKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
+    run(cuda::kWindowKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
+    run(cuda::kMaskKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
+    run(cuda::kRunKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
+  }
+
+  unsigned bad() const { return bad_; }
+  FieldInk found(std::size_t field) const { return memory_[field].result; }
+  int run_capacity(std::size_t field) const { return device_fields_[field].run_capacity; }
+
+  /// Levels, polarity and runs.
+  void expect_equal_runs() {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      SCOPED_TRACE("field " + std::to_string(f));
+      CharacterFinder& finder = of(*cpu_[f]);
+      const detail::GrayPlane plane = plane_of(f);
+      for (int half = 0; half < CharacterFinder::kHalves; ++half) finder.measure(plane, half);
+      finder.set_levels();
+      const detail::InkLevels& levels = finder.levels();
+      const FieldMemory& own = memory_[f];
+      EXPECT_EQ(own.result.light, levels.invert() != 0 ? 1 : 0);
+      for (int row = 0; row < levels.block_rows(); ++row)
+        for (int column = 0; column < levels.block_columns(); ++column) {
+          const detail::InkLevel expected = levels.level(column, row);
+          const std::size_t i = index(row * levels.block_columns() + column);
+          ASSERT_EQ(own.background[i], expected.background) << column << ", " << row;
+          ASSERT_EQ(own.threshold[i], expected.threshold) << column << ", " << row;
+          ASSERT_EQ(own.noise[i], expected.noise) << column << ", " << row;
+        }
+      const std::vector<InkRun> expected = runs_of(f, levels);
+      const std::size_t capacity = index(run_capacity(f));
+      EXPECT_EQ(index(own.result.runs) > capacity, expected.size() > capacity);
+      const std::size_t count = std::min(expected.size(), capacity);
+      ASSERT_EQ(std::min(index(own.result.runs), capacity), count);
+      std::vector<int> of_rows(index(plane.size.height));
+      for (std::size_t i = 0; i < count; ++i) {
+        const InkRun& run = device_fields_[f].runs[i];
+        ASSERT_EQ(run.y, expected[i].y) << i;
+        ASSERT_EQ(run.first, expected[i].first) << i;
+        ASSERT_EQ(run.end, expected[i].end) << i;
+        ASSERT_EQ(run.contrast, expected[i].contrast) << i;
+        ++of_rows[run.y];
+      }
+      const int* const row_runs = device_fields_[f].row_runs;
+      EXPECT_TRUE(std::equal(of_rows.begin(), of_rows.end(), row_runs));
+    }
+  }
+
+  /// Candidates that the host finds in the runs of the device, and their images. Returns how many
+  /// there are. To be called after `expect_equal_runs`.
+  std::size_t expect_equal_images() {
+    std::vector<CandidateInk> candidates;
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      CharacterFinder& cpu = of(*cpu_[f]);
+      CharacterFinder& device = of(*device_[f]);
+      for (int half = 0; half < CharacterFinder::kHalves; ++half) cpu.extract(plane_of(f), half);
+      cpu.find();
+      device.find(memory_[f].result.runs, memory_[f].result.light != 0);
+      EXPECT_EQ(device.truncated(), cpu.truncated());
+      EXPECT_EQ(device.candidates().size(), cpu.candidates().size());
+      for (std::size_t i = 0; i < std::min(cpu.candidates().size(), device.candidates().size());
+           ++i) {
+        const detail::CharacterCandidate& found = device.candidates()[i];
+        const Rect& expected = cpu.candidates()[i].box;
+        EXPECT_TRUE(found.box.x == expected.x && found.box.y == expected.y &&
+                    found.box.width == expected.width && found.box.height == expected.height);
+        EXPECT_EQ(found.light, cpu.candidates()[i].light);
+        const auto ink = device.ink(static_cast<int>(i));
+        candidates.push_back(
+            {ink.data(), static_cast<int>(ink.size()), static_cast<int>(f), found.box});
+      }
+    }
+    // The candidates behind the first one, so that a batch does not begin with the frame's first.
+    const int first = candidates.size() > 1 ? 1 : 0;
+    const auto count = static_cast<int>(candidates.size()) - first;
+    cuda::HostCandidates host{};
+    host.present = static_cast<int>(candidates.size());
+    int present = -1;
+    constexpr int kRoom = 2;  // behind the candidates
+    std::vector<std::uint8_t> images(index((count + kRoom) * cuda::kImagePixels), 9);
+    std::vector<cuda::CandidateImage> sizes(index(count + kRoom));
+    int words = 0;
+    for (const InkField& field : device_fields_) words = std::max(words, field.grid.width / 32 + 1);
+    const cuda::DrawArguments draw{arguments(),   &host,         candidates.data(),
+                                   first,         count + kRoom, words,
+                                   images.data(), sizes.data(),  &present};
+    run(cuda::kDrawKernel, index(count + kRoom), cuda::kDrawThreads, cuda::draw_bytes(words), draw);
+    EXPECT_EQ(present, count);
+    for (int i = 0; i < count; ++i) {
+      const CandidateInk& candidate = candidates[index(first + i)];
+      const auto field = static_cast<std::size_t>(candidate.field);
+      std::vector<std::uint8_t> expected(index(cuda::kImagePixels), 9);
+      const ImageSize size =
+          imager().draw(plane_of(field), (*cpu_[field])->levels(),
+                        {candidate.runs, index(candidate.count)}, candidate.box, expected.data());
+      EXPECT_EQ(sizes[index(i)].width, size.width);
+      EXPECT_EQ(sizes[index(i)].height, size.height);
+      const auto image = images.begin() + i * cuda::kImagePixels;
+      const auto differs =
+          std::mismatch(expected.begin(), expected.end(), image).first - expected.begin();
+      EXPECT_EQ(differs, cuda::kImagePixels)
+          << "candidate " << first + i << ": pixel " << differs % cuda::kImageSide << ", "
+          << differs / cuda::kImageSide << " of " << size.width << "x" << size.height;
+      longest_ = std::max(longest_, candidate.count);
+    }
+    return candidates.size();
+  }
+  /// The most runs of a candidate that was drawn.
+  int longest() const { return longest_; }
+
+ private:
+  cuda::InkArguments arguments() {
+    arguments_.bad = &bad_;
+    return arguments_;
+  }
+
+  InkField place(std::size_t i) {
+    const Rect& rect = fields_[i].rect;
+    FieldMemory& own = memory_[i];
+    InkField field{};
+    field.x = rect.x;
+    field.y = rect.y;
+    field.grid = CharacterFinder::grid_of(config_of(fields_[i], ink_));
+    const std::size_t blocks = index(field.grid.columns() * field.grid.rows());
+    own.blocks.resize(blocks);
+    own.windows.resize(blocks);
+    own.background.resize(blocks);
+    own.threshold.resize(blocks);
+    own.noise.resize(blocks);
+    own.masks.resize(index((rect.width + 31) / 32 * rect.height), ~0u);
+    own.counts.resize(index(rect.height), -1);
+    field.blocks = own.blocks.data();
+    field.windows = own.windows.data();
+    field.votes = &own.votes;
+    field.background = own.background.data();
+    field.threshold = own.threshold.data();
+    field.noise = own.noise.data();
+    field.masks = own.masks.data();
+    field.counts = own.counts.data();
+    detail::InkComponents& components = (*device_[i])->components();
+    field.runs = components.run_memory();
+    field.row_runs = components.row_memory();
+    field.result = &own.result;
+    field.run_capacity = components.run_capacity();
+    return field;
+  }
+
+  detail::GrayPlane plane_of(std::size_t field) const {
+    const Rect& rect = fields_[field].rect;
+    return {pixels_.data() + rect.y * size_.width + rect.x, size_.width, {rect.width, rect.height}};
+  }
+
+  /// Those of the CPU, one more than there is room for.
+  std::vector<InkRun> runs_of(std::size_t field, const detail::InkLevels& levels) {
+    const ImageSize size = plane_of(field).size;
+    detail::LayoutBuilder counted;
+    { const detail::InkComponents probe(size, 8, counted); }
+    const LaidOutMemory memory(counted.bytes());
+    detail::LayoutBuilder layout(memory.get());
+    detail::InkComponents components(size, 8, layout);
+    std::vector<std::uint8_t> thresholds(detail::InkComponents::threshold_bytes(size.width));
+    std::vector<std::uint64_t> words(detail::InkComponents::ink_words(size.width));
+    std::vector<InkRun> runs(index(run_capacity(field) + 1));
+    const int count = components.extract(plane_of(field), levels, 0, size.height, thresholds.data(),
+                                         words.data(), runs.data(), static_cast<int>(runs.size()));
+    runs.resize(std::min(index(count), runs.size()));
+    return runs;
+  }
+
+  InkImager& imager() {
+    if (imager_ == nullptr) {
+      detail::LayoutBuilder counted;
+      { const InkImager probe(size_, counted); }
+      imager_memory_ = std::make_unique<LaidOutMemory>(counted.bytes());
+      detail::LayoutBuilder layout(imager_memory_->get());
+      imager_ = std::make_unique<InkImager>(size_, layout);
+    }
+    return *imager_;
+  }
+
+  FrameBuffer frame_;
+  std::vector<Field> fields_;
+  std::vector<FieldMemory> memory_;
+  CharacterInk ink_;
+  ImageSize size_;
+  std::vector<std::uint8_t> pixels_;
+  std::vector<std::uint8_t> gray_;
+  std::vector<std::unique_ptr<Finder>> cpu_;
+  std::vector<std::unique_ptr<Finder>> device_;
+  std::vector<InkField> device_fields_;
+  std::vector<cuda::InkRow> rows_;
+  cuda::FrameParams params_{};
+  cuda::TemporalState state_{};
+  cuda::InkArguments arguments_{};
+  unsigned bad_ = 55;
+  std::unique_ptr<LaidOutMemory> imager_memory_;
+  std::unique_ptr<InkImager> imager_;
+  int longest_ = 0;
+};
+
+FrameBuffer frame_of(const std::vector<std::uint8_t>& pixels, ImageSize size,
+                     PixelFormat format = PixelFormat::kGray8, double more = 0.0) {
+  FrameBuffer frame(size, format, 5);
+  for (int y = 0; y < size.height; ++y)
+    for (int x = 0; x < size.width; ++x) frame.set(x, y, pixels[index(y * size.width + x)] + more);
+  return frame;
+}
+
+/// Digits of different heights, some of them touching, and a rule.
+Scene scene_of(int width, int height, double size) {
+  Scene scene(width, height);
+  for (int i = 0; size > 0 && i * 0.9 * size < width; ++i)
+    scene.digit((i * 7 + 3) % 10, 3 + 0.9 * size * i, 0.2 * height + i % 3, size, size / 8);
+  scene.line({0, 0.9 * height}, {0.8 * width, 0.92 * height}, 2);
+  scene.blur(0.7);
+  return scene;
+}
+
+struct Case {
+  const char* name;
+  ImageSize size;
+  double digits;  ///< height
+  std::vector<Field> fields;
+};
+
+class DigitInk : public testing::TestWithParam<Case> {};
+
+// Fails if a level, a run or a pixel of an image is not that of the CPU: for odd sizes, fields,
+// blocks of several sides and each polarity.
+TEST_P(DigitInk, IsThatOfTheCpu) {
+  const Case& c = GetParam();
+  const Scene scene = scene_of(c.size.width, c.size.height, c.digits);
+  std::size_t images = 0;
+  for (const CharacterInk ink : {CharacterInk::kAuto, CharacterInk::kDark, CharacterInk::kLight}) {
+    for (const bool light : {false, true}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(ink)) + (light ? ", light" : ", dark"));
+      InkTest test(frame_of(scene.pixels(light, 1.5, 3.0), c.size), c.fields, ink);
+      EXPECT_EQ(test.bad(), 0u);
+      test.expect_equal_runs();
+      images += test.expect_equal_images();
+    }
+  }
+  if (c.digits > 0) {
+    EXPECT_GT(images, 6u) << "the scene has no characters: the test is void";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kernels, DigitInk,
+    testing::Values(
+        Case{"whole", {200, 96}, 32, {{{0, 0, 200, 96}}}},
+        Case{"odd", {131, 67}, 24, {{{0, 0, 131, 67}}}}, Case{"least", {3, 2}, 0, {{{0, 0, 3, 2}}}},
+        Case{"column", {9, 70}, 0, {{{0, 0, 9, 70}}}},
+        Case{"fields", {260, 90}, 30, {{{5, 3, 120, 80}}, {{100, 10, 160, 80}}, {{250, 0, 10, 9}}}},
+        Case{"blocks_of_16", {240, 100}, 30, {{{0, 0, 240, 100}, 140}}},
+        Case{"blocks_of_64", {150, 200}, 60, {{{0, 0, 150, 200}, 512}}},
+        Case{"reduced", {330, 260}, 200, {{{0, 0, 330, 260}}}}),
+    [](const auto& made) { return made.param.name; });
+
+// Fails if a format is converted otherwise than on the CPU, or if values that are not finite are
+// not found.
+TEST(DigitInkFormats, AreThoseOfTheCpu) {
+  constexpr ImageSize kSize{120, 60};
+  const Scene scene = scene_of(kSize.width, kSize.height, 30);
+  const std::vector<std::uint8_t> pixels = scene.pixels(false, 1.5, 3.0);
+  const std::vector<Field> fields = {{{0, 0, kSize.width, kSize.height}}};
+  for (const PixelFormat format : {PixelFormat::kGray16, PixelFormat::kFloat32}) {
+    FrameBuffer frame = frame_of(pixels, kSize, format, 0.49);
+    InkTest test(frame, fields, CharacterInk::kAuto);
+    EXPECT_EQ(test.bad(), 0u);
+    test.expect_equal_runs();
+    EXPECT_GT(test.expect_equal_images(), 1u);
+  }
+  FrameBuffer frame = frame_of(pixels, kSize, PixelFormat::kFloat32);
+  frame.set(119, 59, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_NE(InkTest(frame, fields, CharacterInk::kAuto).bad(), 0u);
+}
+
+// Fails if more runs than there is room for are not counted, or if the first ones are not kept.
+TEST(DigitInkLimits, RunsBeyondTheCapacityAreLeftOut) {
+  constexpr ImageSize kSize{300, 150};
+  std::vector<std::uint8_t> pixels(index(kSize.width * kSize.height));
+  std::mt19937 random(3);
+  for (std::uint8_t& pixel : pixels) pixel = random() % 3 == 0 ? 20 : 200;
+  InkTest test(frame_of(pixels, kSize), {{{0, 0, kSize.width, kSize.height}}}, CharacterInk::kDark);
+  EXPECT_GT(test.found(0).runs, test.run_capacity(0));
+  test.expect_equal_runs();
+  test.expect_equal_images();
+}
+
+// Fails if a candidate with more runs than the device keeps near is drawn wrongly.
+TEST(DigitInkLimits, CandidatesMayHaveManyRuns) {
+  constexpr ImageSize kSize{500, 560};
+  Scene scene(kSize.width, kSize.height);
+  for (int i = 0; i < 12; ++i) scene.line({60.0 + 16 * i, 40}, {60.0 + 16 * i, 500}, 7);
+  for (int i = 0; i < 2; ++i) scene.line({60, 40.0 + 460 * i}, {236, 40.0 + 460 * i}, 9);
+  scene.digit(3, 300, 100, 200, 20);
+  InkTest test(frame_of(scene.pixels(), kSize), {{{0, 0, kSize.width, kSize.height}}},
+               CharacterInk::kAuto);
+  test.expect_equal_runs();
+  test.expect_equal_images();
+  EXPECT_GT(test.longest(), 1024) << "the test is void";
+}
+
+}  // namespace
+}  // namespace ocellus::test
