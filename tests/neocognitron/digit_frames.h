@@ -25,15 +25,16 @@ struct DigitFrame {
   std::vector<Rect> boxes;
 };
 
-/// The strips of even or of odd index. Parameters are chosen with the even ones, and figures are
-/// those of the odd ones.
-inline std::vector<DigitFrame> read_strips(const std::string& folder, bool odd) {
+/// Which strips of a folder. Parameters of the finder are chosen with the even ones.
+enum class Strips { kEven, kOdd, kAll };
+
+inline std::vector<DigitFrame> read_strips(const std::string& folder, Strips which) {
   std::ifstream in(folder + "/digits.csv");
   std::vector<DigitFrame> frames;
   std::string line;
   std::getline(in, line);  // the header
   for (int i = 0; std::getline(in, line); ++i) {
-    if ((i % 2 == 1) != odd) continue;
+    if (which != Strips::kAll && (i % 2 == 1) != (which == Strips::kOdd)) continue;
     DigitFrame frame;
     std::istringstream fields(line);
     std::string text;

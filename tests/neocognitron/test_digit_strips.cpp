@@ -19,7 +19,7 @@ TEST(DigitStrips, DigitsAreFound) {
   if (data_folder().empty() || !std::filesystem::exists(folder + "/digits.csv")) {
     GTEST_SKIP() << "OCELLUS_TEST_DATA has no digit_strings/orand_car_a";
   }
-  const auto strips = read_strips(folder, true);
+  const auto strips = read_strips(folder, Strips::kOdd);
   ASSERT_EQ(strips.size(), 100u);
   int digits = 0;
   int found_digits = 0;
