@@ -21,6 +21,10 @@ constexpr int kResidualBorder = 16;
 // A filter without feedback reaches `support` pixels, so a small bound cannot always be met.
 constexpr int kLeastResponse = 8;
 constexpr double kLeastRootBound = 0.2;
+// The spectrum for a known blur without a picture. It has more details than the mean of
+// photographs. The filters of the library are made with it.
+constexpr PowerLaw kDetailedPicture{
+    .log_power = -2.5, .exponent = 2.6, .curvature = 0.0, .skewness = 0.0};
 
 Expected<void> check(const IdentificationConfig& config) {
   if (config.support < 1 || config.support > kMaxFilterSupport) {
@@ -222,7 +226,7 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
   const Spectrum blur = kernel_transfer(psf, width, height, 0, 0);
   const PowerLaw law =
       picture ? fit_power_law(radial_spectrum(*picture, true), power_of(blur), noise * noise)
-              : PowerLaw{};
+              : kDetailedPicture;
   const std::vector<double> noise_power(blur.values.size(), noise * noise);
   OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise_power), config));
   result->report.noise = 255.0 * noise;

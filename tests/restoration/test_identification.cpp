@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "identify/estimates.h"
 #include "identify/fft.h"
 #include "identify/filter_design.h"
 #include "identify/picture.h"
@@ -243,6 +244,148 @@ TEST(IdentifyFromPair, ReachesTheWienerFilterThatKnowsTheBlur) {
       EXPECT_NEAR(20.0 * std::log10(255.0 / report.residual_rms), restored, 2.0) << n;
     }
   }
+}
+
+/// The scene with few details on its left.
+const Picture& uneven_scene() {
+  static const Picture kScene = [] {
+    Picture p = scene();
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        const double contrast = std::clamp(std::abs(x - 80) / 48.0 - 1.0, 0.08, 1.0);
+        p.at(y, x) = 0.5 + contrast * (p.at(y, x) - 0.5);
+      }
+    }
+    return p;
+  }();
+  return kScene;
+}
+
+// Fails if the filter is made for the details of the fragment and not for those of the picture, or
+// if a fragment with few details does not determine the blur.
+TEST(IdentifyFromPair, ThePlaceOfTheFragmentDoesNotMatter) {
+  double sum = 0.0;
+  int count = 0;
+  for (const Psf& psf : {*gaussian_psf(1.5), *disk_psf(2.5), *motion_psf(9.0, 0.0)}) {
+    const Spectrum blur = blur_of(psf);
+    const Picture degraded = degrade(uneven_scene(), blur, 1.5 / 255.0);
+    const Fragment whole(degraded, 0, 0, kSide, kSide);
+    const double oracle = oracle_psnr(uneven_scene(), degraded, blur);
+    for (const int x : {16, 80, 128}) {
+      const Fragment d(degraded, x, 64, 128, 128);
+      const Fragment s(uneven_scene(), x, 64, 128, 128);
+      IdentificationConfig config;
+      config.picture = whole.view;
+      const auto result = identify_from_pair(d.view, s.view, config);
+      ASSERT_TRUE(result) << result.error().text;
+      const double loss = oracle - psnr(restore(result->filter, degraded), uneven_scene());
+      EXPECT_LT(loss, 0.9) << "blur " << count / 3 << ", column " << x;
+      sum += loss;
+      ++count;
+    }
+  }
+  // The spectrum of the scene depends on the direction, and 7x7 coefficients do not give the Wiener
+  // filter of a motion by 9 pixels.
+  EXPECT_LT(sum / count, 0.4);
+}
+
+// Fails if a shape is not found in a fragment with few details, if a displacement is taken from
+// noise, or if a kernel that is no shape is taken for one.
+TEST(IdentifyFromPair, FindsTheShapeOfTheBlur) {
+  struct Case {
+    Psf psf;
+    double shift;
+    const char* name;
+    double size;
+    double angle;
+  };
+  const std::vector<Case> cases = {{*gaussian_psf(1.5), 0.0, "gaussian", 1.5, 0.0},
+                                   {*disk_psf(3.0), 0.0, "disk", 3.0, 0.0},
+                                   {*motion_psf(9.0, 30.0), 0.0, "motion", 9.0, 30.0},
+                                   {*gaussian_psf(1.5), 1.4, "gaussian", 1.5, 0.0}};
+  IdentificationConfig config;
+  config.support = 2;
+  for (const Case& c : cases) {
+    const Picture degraded = degrade(uneven_scene(), blur_of(c.psf, c.shift), 1.5 / 255.0);
+    const Fragment d(degraded, 16, 64, 128, 128);
+    const Fragment s(uneven_scene(), 16, 64, 128, 128);
+    const auto result = identify_from_pair(d.view, s.view, config);
+    ASSERT_TRUE(result) << result.error().text;
+    const IdentificationReport& report = result->report;
+    EXPECT_STREQ(report.blur, c.name);
+    EXPECT_NEAR(report.blur_size, c.size, 0.07 * c.size) << c.name;
+    EXPECT_NEAR(report.blur_angle, c.angle, 5.0) << c.name;
+    EXPECT_NEAR(report.shift_x, c.shift, c.shift == 0.0 ? 1e-9 : 0.3) << c.name;
+    EXPECT_NEAR(report.shift_y, 0.0, c.shift == 0.0 ? 1e-9 : 0.3) << c.name;
+    EXPECT_EQ(report.kernel_radius, 0.0);
+  }
+  // Two positions of a camera.
+  Psf twice = *gaussian_psf(1.0);
+  for (int k = twice.width - 4; k < static_cast<int>(twice.values.size()); ++k)
+    twice.values[static_cast<std::size_t>(k - twice.width + 4)] +=
+        0.5 * twice.values[static_cast<std::size_t>(k)];
+  const Picture degraded = degrade(scene(), blur_of(twice), 0.003);
+  const Fragment d(degraded, 64, 64, 128, 128);
+  const Fragment s(scene(), 64, 64, 128, 128);
+  const auto result = identify_from_pair(d.view, s.view, config);
+  ASSERT_TRUE(result) << result.error().text;
+  EXPECT_STREQ(result->report.blur, "");
+  EXPECT_GT(result->report.kernel_radius, 0.0);
+}
+
+// The variance against the error of the estimate over draws of the noise. Fails if a factor or the
+// transform of the covariance is wrong.
+TEST(EstimateBlur, TheVarianceIsThatOfTheTransferFunction) {
+  Psf psf = *motion_psf(7.0, 20.0);
+  for (int k = 0; k < static_cast<int>(psf.values.size()); ++k)
+    psf.values[static_cast<std::size_t>(k)] *= 1.0 + 0.12 * (k % psf.width);
+  const Picture sharp = identify::crop(scene(), 64, 64, 96, 96);
+  double error = 0.0;
+  double variance = 0.0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const Picture degraded = degrade(scene(), blur_of(psf), 0.01, seed);
+    const auto found = identify::estimate_blur(identify::crop(degraded, 64, 64, 96, 96), sharp, 0);
+    ASSERT_TRUE(found) << found.error().text;
+    ASSERT_EQ(found->shape.kind, identify::BlurShape::Kind::kNone);
+    ASSERT_EQ(found->shift_x, 0);
+    ASSERT_EQ(found->shift_y, 0);
+    // Parseval: the mean square over the frequencies is the sum of the squares of the kernel.
+    for (int y = -found->radius; y <= found->radius; ++y) {
+      for (int x = -found->radius; x <= found->radius; ++x) {
+        const int row = y + psf.height / 2;
+        const int column = x + psf.width / 2;
+        const bool inside = row >= 0 && row < psf.height && column >= 0 && column < psf.width;
+        const double truth =
+            inside ? psf.values[static_cast<std::size_t>(row * psf.width + column)] : 0.0;
+        const int side = 2 * found->radius + 1;
+        const double value =
+            found->kernel[static_cast<std::size_t>((y + found->radius) * side + x + found->radius)];
+        error += (value - truth) * (value - truth);
+      }
+    }
+    for (double v : found->transfer_variance)
+      variance += v / static_cast<double>(found->transfer_variance.size());
+  }
+  EXPECT_GT(variance, 0.5 * error);
+  EXPECT_LT(variance, 2.0 * error);
+}
+
+// Fails if a small part is trusted as the whole picture is, or the mean of photographs is not what
+// is left without data.
+TEST(LawOfPicture, TrustsALargePart) {
+  const identify::PowerLaw mean;
+  const identify::PowerLaw part{-8.0, 1.5, 0.0, 0.0};
+  double last = part.log_power;
+  for (const int side : {4096, 512, 128, 64}) {
+    const identify::PowerLaw law = identify::law_of_picture(part, side);
+    EXPECT_GT(law.log_power, last) << side;
+    EXPECT_LT(law.log_power, mean.log_power) << side;
+    EXPECT_GT(law.exponent, part.exponent) << side;
+    EXPECT_LT(law.exponent, mean.exponent) << side;
+    last = law.log_power;
+  }
+  EXPECT_NEAR(identify::law_of_picture(part, 4096).log_power, part.log_power, 0.1);
+  EXPECT_NEAR(identify::law_of_picture(part, 1).log_power, mean.log_power, 0.1);
 }
 
 // Fails if the sign of the displacement, the gain or the offset is wrong, or if the filter does not

@@ -47,10 +47,10 @@ struct IdentificationConfig {
   bool undo_shift = true;
   /// A degraded picture whose power spectrum tells how strong the details are that the filter will
   /// meet: at least 64x64 pixels. The default, no picture, takes the picture with the edge for
-  /// `identify_from_edge`, a mean of photographs for `identify_from_psf`, and for
-  /// `identify_from_pair` the spectrum of the sharp fragment, moved toward this mean. A fragment of
-  /// 128x128 pixels may have far more or less details than the rest of its picture, so give the
-  /// whole degraded picture with it.
+  /// `identify_from_edge`, a picture with many details for `identify_from_psf`, and for
+  /// `identify_from_pair` the spectrum of the sharp fragment, moved toward the mean of photographs.
+  /// A fragment of 128x128 pixels may have far more or less details than the rest of its picture,
+  /// so give the whole degraded picture with it.
   ImageView picture{};
 };
 
