@@ -276,6 +276,10 @@ void run_identify(const IdentifyOptions& options) {
     fmt::print("the blur is a {} of {:.2f} pixels\n", report.blur, report.blur_size);
   fmt::print("noise {:.2f}, RMS error of the restored picture {:.2f} gray levels\n", report.noise,
              report.residual_rms);
+  constexpr double kNoticedLoss = 0.1;
+  if (report.approximation_loss_db > kNoticedLoss)
+    fmt::print("the filter loses {:.1f} dB to the Wiener filter; a larger --support may help\n",
+               report.approximation_loss_db);
   fmt::print("{}\n", stability_text(properties));
   fmt::print("{}: four quadrants of {}x{}\n", printable(options.out), filter.support,
              filter.support);
