@@ -23,8 +23,7 @@ constexpr int kLeastResponse = 8;
 constexpr double kLeastRootBound = 0.2;
 // The spectrum for a known blur without a picture. It has more details than the mean of
 // photographs. The filters of the library are made with it.
-constexpr PowerLaw kDetailedPicture{
-    .log_power = -2.5, .exponent = 2.6, .curvature = 0.0, .skewness = 0.0};
+constexpr PowerLaw kDetailedPicture{.log_power = -2.5, .exponent = 2.6};
 
 Expected<void> check(const IdentificationConfig& config) {
   if (config.support < 1 || config.support > kMaxFilterSupport) {
@@ -127,7 +126,7 @@ DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
   const std::size_t size = blur.values.size();
   target.input_power.resize(size);
   for (std::size_t w = 0; w < size; ++w) {
-    const double signal = law.at(design_frequency(w));
+    const double signal = law.at(design_frequency(w), design_angle(w));
     const double noise = std::max(noise_power[w], kLeastNoise * kLeastNoise);
     const double power = std::norm(blur.values[w]) * signal + noise;
     target.response.values[w] = std::conj(blur.values[w]) * signal / power;
@@ -266,15 +265,15 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   const int undone_x = config.undo_shift ? estimate->shift_x : 0;
   const int undone_y = config.undo_shift ? estimate->shift_y : 0;
   const Spectrum blur = kernel_transfer(estimate->kernel.data(), side, side, undone_x, undone_y);
-  const PowerLaw law =
-      *picture ? fit_power_law(radial_spectrum(**picture, true), power_of(blur),
-                               estimate->noise_variance)
-               : law_of_picture(fit_power_law(radial_spectrum(*s, true),
-                                              std::vector<double>(blur.values.size(), 1.0), 0.0),
-                                std::min(s->width, s->height));
+  const PowerLaw part =
+      fit_power_law(radial_spectrum(*s, true), std::vector<double>(blur.values.size(), 1.0), 0.0);
+  const PowerLawPrior prior = prior_of_picture(part, std::min(s->width, s->height));
+  const PowerLaw law = *picture ? fit_power_law(radial_spectrum(**picture, true), power_of(blur),
+                                                estimate->noise_variance, prior)
+                                : prior.mean;
   std::vector<double> noise = interpolate(radial_spectrum(estimate->residual, false));
   for (std::size_t w = 0; w < noise.size(); ++w)
-    noise[w] += estimate->transfer_variance[w] * law.at(design_frequency(w));
+    noise[w] += estimate->transfer_variance[w] * law.at(design_frequency(w), design_angle(w));
   OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise), config));
   IdentificationReport& report = result->report;
   report.shift_x = estimate->shift_x + estimate->centroid_x;

@@ -370,22 +370,61 @@ TEST(EstimateBlur, TheVarianceIsThatOfTheTransferFunction) {
   EXPECT_LT(variance, 2.0 * error);
 }
 
-// Fails if a small part is trusted as the whole picture is, or the mean of photographs is not what
-// is left without data.
-TEST(LawOfPicture, TrustsALargePart) {
-  const identify::PowerLaw mean;
-  const identify::PowerLaw part{-8.0, 1.5, 0.0, 0.0};
-  double last = part.log_power;
+// Fails if a small part is trusted as a large one is, or photographs are not what is left without
+// data.
+TEST(PriorOfPicture, TrustsALargePart) {
+  const identify::PowerLawPrior photographs;
+  const identify::PowerLaw part{-8.0, 1.5, 0.0, 0.0, 0.0, 0.0};
+  double last_level = part.log_power;
+  double last_deviation = 0.0;
   for (const int side : {4096, 512, 128, 64}) {
-    const identify::PowerLaw law = identify::law_of_picture(part, side);
-    EXPECT_GT(law.log_power, last) << side;
-    EXPECT_LT(law.log_power, mean.log_power) << side;
-    EXPECT_GT(law.exponent, part.exponent) << side;
-    EXPECT_LT(law.exponent, mean.exponent) << side;
-    last = law.log_power;
+    const identify::PowerLawPrior prior = identify::prior_of_picture(part, side);
+    EXPECT_GT(prior.mean.log_power, last_level) << side;
+    EXPECT_LT(prior.mean.log_power, photographs.mean.log_power) << side;
+    EXPECT_GT(prior.mean.exponent, part.exponent) << side;
+    EXPECT_LT(prior.mean.exponent, photographs.mean.exponent) << side;
+    EXPECT_GT(prior.deviation.log_power, last_deviation) << side;
+    EXPECT_LT(prior.deviation.log_power, photographs.deviation.log_power) << side;
+    last_level = prior.mean.log_power;
+    last_deviation = prior.deviation.log_power;
   }
-  EXPECT_NEAR(identify::law_of_picture(part, 4096).log_power, part.log_power, 0.1);
-  EXPECT_NEAR(identify::law_of_picture(part, 1).log_power, mean.log_power, 0.1);
+  EXPECT_NEAR(identify::prior_of_picture(part, 4096).mean.log_power, part.log_power, 0.1);
+  const identify::PowerLawPrior none = identify::prior_of_picture(part, 1);
+  EXPECT_NEAR(none.mean.log_power, photographs.mean.log_power, 0.1);
+  EXPECT_NEAR(none.deviation.exponent, photographs.deviation.exponent, 0.01);
+}
+
+// A power law that the spectrum of a degraded picture has exactly. Fails if blur or noise are not
+// taken out of it, a direction is wrong, or the prior outweighs the data.
+TEST(FitPowerLaw, FindsTheLawBehindBlurAndNoise) {
+  constexpr int kGrid = identify::kDesignSide;
+  const identify::PowerLaw wanted{-5.0, 3.0, 0.0, 0.1, 1.0, -0.5};
+  const Spectrum blur = blur_of(*gaussian_psf(0.7));
+  std::vector<double> blur_power;
+  for (int i = 0; i < kGrid; ++i)
+    for (int j = 0; j < kGrid; ++j)
+      blur_power.push_back(std::norm(blur.at(i * kSide / kGrid, j * kSide / kGrid)));
+  const double noise = 1e-5;
+  identify::RadialSpectrum spectrum =
+      identify::radial_spectrum(identify::crop(scene(), 0, 0, 128, 128), true);
+  for (identify::RadialSpectrum::Part& part : spectrum.parts) {
+    double sum = 0.0;
+    int count = 0;
+    for (std::size_t w = 0; w < blur_power.size(); ++w) {
+      const double f = identify::design_frequency(w);
+      const double angle = identify::design_angle(w);
+      if (f < part.begin || f >= part.end || spectrum.sector_of(angle) != part.sector) continue;
+      sum += blur_power[w] * wanted.at(f, angle) + noise;
+      ++count;
+    }
+    ASSERT_GT(count, 0);
+    part.log_power = std::log(sum / count);
+  }
+  const identify::PowerLaw found = identify::fit_power_law(spectrum, blur_power, noise);
+  for (const double f : {0.02, 0.05, 0.1, 0.2, 0.4})
+    for (const double angle : {0.0, 0.7, 1.6, 2.4})
+      EXPECT_NEAR(std::log(found.at(f, angle)), std::log(wanted.at(f, angle)), 0.25)
+          << f << " " << angle;
 }
 
 // Fails if the sign of the displacement, the gain or the offset is wrong, or if the filter does not
