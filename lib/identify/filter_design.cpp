@@ -260,10 +260,13 @@ class Designer {
   void fit_numerators(Coefficients& c) {
     const Spectra s = evaluate(c);
     const NormalEquations equations(s, target_, weight_);
-    const auto list = NormalEquations::unknowns(c, false);
+    Coefficients next = c;
+    const auto list = NormalEquations::unknowns(next, false);
     const VectorXd step = equations.solve(list, 0.0, matrix_);
     for (std::size_t k = 0; k < list.size(); ++k)
       *list[k].value += step(static_cast<Eigen::Index>(k));
+    // A large problem is so ill-conditioned that rounding errors can spoil the solution.
+    if (cost(next, evaluate(next)) < cost(c, s)) c = std::move(next);
   }
 
   /// Levenberg-Marquardt over all coefficients. Returns the cost.
