@@ -122,6 +122,8 @@ Identification identify(const IdentifyOptions& options) {
                                    degraded.size.height, printable(options.sharp), sharp.size.width,
                                    sharp.size.height));
     }
+    if (!options.fragment.empty())
+      config.picture = view_of(degraded, {0, 0, degraded.size.width, degraded.size.height});
     return take(identify_from_pair(view_of(degraded, area), view_of(sharp, area), config),
                 options.degraded);
   }
@@ -254,9 +256,10 @@ void run_identify(const IdentifyOptions& options) {
       object["gain"] = report.gain;
       object["offset"] = report.offset;
     }
-    if (!options.edge.empty()) {
+    if (options.psf.empty()) {
       object["blur"] = report.blur;
       object["blur_size"] = report.blur_size;
+      if (options.edge.empty()) object["blur_angle"] = report.blur_angle;
     }
     print_json(object);
     return;
@@ -266,10 +269,17 @@ void run_identify(const IdentifyOptions& options) {
         "the degraded fragment is displaced by ({:.2f}, {:.2f}) pixels, gain {:.3f}, offset "
         "{:.2f}\n",
         report.shift_x, report.shift_y, report.gain, report.offset);
-  if (!options.edge.empty())
+  if (report.blur_angle != 0.0)
+    fmt::print("the blur is a motion of {:.2f} pixels by {:.1f} degrees\n", report.blur_size,
+               report.blur_angle);
+  else if (report.blur[0] != '\0')
     fmt::print("the blur is a {} of {:.2f} pixels\n", report.blur, report.blur_size);
   fmt::print("noise {:.2f}, RMS error of the restored picture {:.2f} gray levels\n", report.noise,
              report.residual_rms);
+  constexpr double kNoticedLoss = 0.1;
+  if (report.approximation_loss_db > kNoticedLoss)
+    fmt::print("the filter loses {:.1f} dB to the Wiener filter; a larger --support may help\n",
+               report.approximation_loss_db);
   fmt::print("{}\n", stability_text(properties));
   fmt::print("{}: four quadrants of {}x{}\n", printable(options.out), filter.support,
              filter.support);

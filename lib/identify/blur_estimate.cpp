@@ -6,8 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numbers>
 #include <utility>
 #include <vector>
+
+#include "identify/fft.h"
+#include "identify/filter_design.h"
 
 namespace ocellus::identify {
 namespace {
@@ -18,41 +22,6 @@ namespace {
 // Coefficients whose prior standard deviation is below this part of the center's are left out.
 constexpr double kPriorCut = 1e-5;
 constexpr double kOffsetDeviation = 2.0 / 255.0;
-
-/// A rectangle of pixels, without x1 and y1.
-struct Block {
-  int x0 = 0;
-  int y0 = 0;
-  int x1 = 0;
-  int y1 = 0;
-
-  double count() const { return static_cast<double>(x1 - x0) * (y1 - y0); }
-};
-
-/// Sums over pixels for the regression of `degraded` on the displaced copies of `sharp`.
-struct Moments {
-  double samples = 0.0;
-  Eigen::MatrixXd gram;  // products of two regressors
-  Eigen::VectorXd cross;
-  Eigen::VectorXd regressors;
-  double degraded = 0.0;
-  double degraded_squares = 0.0;
-
-  explicit Moments(int n)
-      : gram(Eigen::MatrixXd::Zero(n, n)),
-        cross(Eigen::VectorXd::Zero(n)),
-        regressors(Eigen::VectorXd::Zero(n)) {}
-
-  Moments& operator+=(const Moments& other) {
-    samples += other.samples;
-    gram += other.gram;
-    cross += other.cross;
-    regressors += other.regressors;
-    degraded += other.degraded;
-    degraded_squares += other.degraded_squares;
-    return *this;
-  }
-};
 
 /// The regression problem after elimination of the constant term.
 struct Regression {
@@ -118,20 +87,6 @@ class SumTable {
   std::vector<double> sums_;
 };
 
-/// The problem without the constant term.
-Regression make_regression(Moments&& m, int radius) {
-  Regression r;
-  r.radius = radius;
-  r.samples = m.samples;
-  r.regressor_mean = m.regressors / m.samples;
-  r.mean = m.degraded / m.samples;
-  r.total = m.degraded_squares - m.samples * r.mean * r.mean;
-  r.cross = m.cross - m.degraded * r.regressor_mean;
-  r.gram = std::move(m.gram);
-  r.gram.noalias() -= m.samples * r.regressor_mean * r.regressor_mean.transpose();
-  return r;
-}
-
 /// Adds a prior of the constant term to the regression, with a standard deviation of 2 gray levels
 /// of 8 bits. A fragment with few details does not tell gain and offset apart, and an offset is
 /// usually small. The levels are the means that were taken off the pictures.
@@ -145,63 +100,63 @@ void add_offset_prior(Regression& r, double noise, double sharp_level, double de
   r.total += weight * wanted * wanted;
 }
 
-/// The moments of each block. The pictures' means should be 0, for accuracy.
-std::vector<Moments> block_moments(const Picture& degraded, const Picture& sharp, int radius,
-                                   const std::array<Block, 4>& blocks) {
+/// The regression of `degraded` on the displaced copies of `sharp`, for the pixels whose whole
+/// neighborhood is known. The pictures' means should be 0, for accuracy.
+Regression make_regression(const Picture& degraded, const Picture& sharp, int radius) {
   const int side = 2 * radius + 1;
-  std::vector<Moments> moments(blocks.size(), Moments(side * side));
+  const int right = degraded.width - radius;
+  const int bottom = degraded.height - radius;
   const auto index = [&](int dy, int dx) { return (dy + radius) * side + dx + radius; };
   SumTable table(degraded.width, degraded.height);
-  table.fill(0, 0, degraded.width, degraded.height, [&](int y, int x) { return sharp.at(y, x); });
-  for (std::size_t b = 0; b < blocks.size(); ++b) {
-    const Block& block = blocks[b];
-    Moments& m = moments[b];
-    m.samples = block.count();
-    for (int y = block.y0; y < block.y1; ++y) {
-      for (int x = block.x0; x < block.x1; ++x) {
-        const double t = degraded.at(y, x);
-        m.degraded += t;
-        m.degraded_squares += t * t;
-      }
-    }
-    for (int dy = -radius; dy <= radius; ++dy) {
-      for (int dx = -radius; dx <= radius; ++dx) {
-        const int k = index(dy, dx);
-        m.regressors(k) = table.sum(block.x0 - dx, block.y0 - dy, block.x1 - dx, block.y1 - dy);
-        double sum = 0.0;
-        for (int y = block.y0; y < block.y1; ++y) {
-          const double* const t = &degraded.values[static_cast<std::size_t>(y * degraded.width)];
-          const double* const s = &sharp.values[static_cast<std::size_t>((y - dy) * sharp.width)];
-          for (int x = block.x0; x < block.x1; ++x) sum += t[x] * s[x - dx];
-        }
-        m.cross(k) = sum;
-      }
+  const auto sum_at = [&](int dy, int dx) {
+    return table.sum(radius - dx, radius - dy, right - dx, bottom - dy);
+  };
+  Regression r;
+  r.radius = radius;
+  r.samples = static_cast<double>(right - radius) * (bottom - radius);
+  double squares = 0.0;
+  for (int y = radius; y < bottom; ++y) {
+    for (int x = radius; x < right; ++x) {
+      r.mean += degraded.at(y, x) / r.samples;
+      squares += degraded.at(y, x) * degraded.at(y, x);
     }
   }
+  r.total = squares - r.samples * r.mean * r.mean;
+  r.regressor_mean.resize(side * side);
+  r.cross.resize(side * side);
+  table.fill(0, 0, degraded.width, degraded.height, [&](int y, int x) { return sharp.at(y, x); });
+  for (int dy = -radius; dy <= radius; ++dy) {
+    for (int dx = -radius; dx <= radius; ++dx) {
+      const int k = index(dy, dx);
+      r.regressor_mean(k) = sum_at(dy, dx) / r.samples;
+      double sum = 0.0;
+      for (int y = radius; y < bottom; ++y) {
+        const double* const t = &degraded.values[static_cast<std::size_t>(y * degraded.width)];
+        const double* const s = &sharp.values[static_cast<std::size_t>((y - dy) * sharp.width)];
+        for (int x = radius; x < right; ++x) sum += t[x] * s[x - dx];
+      }
+      r.cross(k) = sum;
+    }
+  }
+  r.cross -= r.samples * r.mean * r.regressor_mean;
   // sum s(p - k) s(p - k - lag) over the pixels p: for each lag, one table of products serves all
-  // pairs of displacements and all blocks.
+  // pairs of displacements.
+  r.gram.resize(side * side, side * side);
   for (int ly = 0; ly < side; ++ly) {
     for (int lx = ly == 0 ? 0 : 1 - side; lx < side; ++lx) {
-      const int left = std::max(0, lx);
-      const int right = degraded.width + std::min(0, lx);
-      table.fill(left, ly, right, degraded.height,
+      table.fill(std::max(0, lx), ly, degraded.width + std::min(0, lx), degraded.height,
                  [&](int y, int x) { return sharp.at(y, x) * sharp.at(y - ly, x - lx); });
       for (int dy = -radius; dy + ly <= radius; ++dy) {
         for (int dx = std::max(-radius, -radius - lx); dx <= std::min(radius, radius - lx); ++dx) {
           const int k = index(dy, dx);
           const int l = index(dy + ly, dx + lx);
-          for (std::size_t b = 0; b < blocks.size(); ++b) {
-            const Block& block = blocks[b];
-            const double sum =
-                table.sum(block.x0 - dx, block.y0 - dy, block.x1 - dx, block.y1 - dy);
-            moments[b].gram(k, l) = sum;
-            moments[b].gram(l, k) = sum;
-          }
+          r.gram(k, l) = r.gram(l, k) = sum_at(dy, dx);
         }
       }
     }
   }
-  return moments;
+  r.gram.noalias() -= r.samples * r.regressor_mean * r.regressor_mean.transpose();
+  return r;
 }
 
 /// The posterior for a prior of this radius and of this variance at the center.
@@ -274,6 +229,148 @@ Posterior best_posterior(const Regression& r) {
   return best;
 }
 
+/// The variance of the transfer function at each frequency of the design grid: the transform of
+/// the sums of the posterior covariance over pairs of coefficients with the same distance.
+std::vector<double> transfer_variance(const Posterior& p, int radius) {
+  const auto n = static_cast<Eigen::Index>(p.used.size());
+  const Eigen::MatrixXd root =
+      p.factor.triangularView<Eigen::Lower>().solve(Eigen::MatrixXd(p.deviation.asDiagonal()));
+  const Eigen::MatrixXd covariance = p.noise * (root.transpose() * root);
+  const int side = 2 * radius + 1;
+  const auto wrap = [](int k) { return (k + kDesignSide) % kDesignSide; };
+  Spectrum sums(kDesignSide);
+  for (Eigen::Index j = 0; j < n; ++j) {
+    const int l = p.used[static_cast<std::size_t>(j)];
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const int k = p.used[static_cast<std::size_t>(i)];
+      sums.at(wrap(k / side - l / side), wrap(k % side - l % side)) += covariance(i, j);
+    }
+  }
+  fourier_transform(sums);
+  std::vector<double> variance(sums.values.size());
+  std::transform(sums.values.begin(), sums.values.end(), variance.begin(),
+                 [](Complex v) { return std::max(0.0, v.real()); });
+  return variance;
+}
+
+// ---- a shape of the kernel
+
+constexpr double kLeastSize = 0.3;  // pixels
+constexpr double kLargestDisplacement = 3.0;
+
+struct Shift {
+  int x = 0;
+  int y = 0;
+};
+
+/// The least-squares fit of a kernel, given but for its gain.
+struct ShapeFit {
+  BlurShape shape;
+  std::vector<double> kernel;
+  double noise = std::numeric_limits<double>::infinity();
+};
+
+ShapeFit fit_gain(const Regression& r, const BlurShape& shape) {
+  ShapeFit fit;
+  fit.shape = shape;
+  fit.kernel = draw(shape, r.radius);
+  std::vector<Eigen::Index> used;
+  for (std::size_t k = 0; k < fit.kernel.size(); ++k)
+    if (fit.kernel[k] > 0.0) used.push_back(static_cast<Eigen::Index>(k));
+  double cross = 0.0;
+  double square = 0.0;
+  for (Eigen::Index l : used) {
+    const double h = fit.kernel[static_cast<std::size_t>(l)];
+    cross += h * r.cross(l);
+    for (Eigen::Index k : used)
+      square += h * fit.kernel[static_cast<std::size_t>(k)] * r.gram(k, l);
+  }
+  const double gain = cross / std::max(square, 1e-300);
+  for (double& value : fit.kernel) value *= gain;
+  fit.noise = std::max(r.total - gain * cross, 1e-14 * r.total) / r.samples;
+  return fit;
+}
+
+double largest_size(BlurShape::Kind kind, int radius) {
+  switch (kind) {
+    case BlurShape::Kind::kGaussian:
+      return 0.4 * radius;
+    case BlurShape::Kind::kDisk:
+      return radius;
+    default:
+      return 2.0 * radius;
+  }
+}
+
+/// Improves a shape by a pattern search over size, angle of a motion and, if wanted, displacement.
+void improve(const Regression& r, bool displace, ShapeFit& best) {
+  const BlurShape::Kind kind = best.shape.kind;
+  const auto better = [&](const BlurShape& shape) {
+    if (shape.size < kLeastSize || shape.size > largest_size(kind, r.radius)) return false;
+    if (std::max(std::fabs(shape.x), std::fabs(shape.y)) > kLargestDisplacement) return false;
+    ShapeFit fit = fit_gain(r, shape);
+    if (!(fit.noise < best.noise)) return false;
+    best = std::move(fit);
+    return true;
+  };
+  for (double step = 0.4; step > 0.005; step *= 0.5) {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (const double s : {step, -step}) {
+        BlurShape next = best.shape;
+        next.size += s;
+        moved = better(next) || moved;
+        if (kind == BlurShape::Kind::kMotion) {
+          next = best.shape;
+          // The ends of the motion move by s.
+          next.angle += s / (0.5 * next.size) * 180.0 / std::numbers::pi;
+          moved = better(next) || moved;
+        }
+        if (!displace) continue;
+        next = best.shape;
+        next.x += s;
+        moved = better(next) || moved;
+        next = best.shape;
+        next.y += s;
+        moved = better(next) || moved;
+      }
+    }
+  }
+}
+
+/// The shape with the largest evidence, or kNone if that of the free kernel is larger. A pair
+/// without displacement, where the shape is displaced by -`shift`, is a model of its own: most
+/// pairs are aligned, and a fragment with few details does not determine a displacement.
+BlurShape best_shape(const Regression& r, Shift shift, double evidence) {
+  BlurShape best;
+  const auto compare = [&](BlurShape::Kind kind, bool displace, double x, double y) {
+    const bool motion = kind == BlurShape::Kind::kMotion;
+    ShapeFit fit;
+    for (double size = 0.5; size <= largest_size(kind, r.radius); size *= 1.5) {
+      for (double angle = 0.0; angle < (motion ? 180.0 : 1.0); angle += 22.5) {
+        ShapeFit start = fit_gain(r, {kind, size, angle, x, y});
+        if (start.noise < fit.noise) fit = std::move(start);
+      }
+    }
+    improve(r, displace, fit);
+    // Size and gain; the motion's angle; the displacement.
+    const double parameters = 2.0 + (motion ? 1.0 : 0.0) + (displace ? 2.0 : 0.0);
+    const double value =
+        -0.5 * r.samples * std::log(fit.noise) - 0.5 * parameters * std::log(r.samples);
+    if (value > evidence) {
+      evidence = value;
+      best = fit.shape;
+    }
+  };
+  const bool near = std::max(std::abs(shift.x), std::abs(shift.y)) <= kLargestDisplacement;
+  for (const auto kind :
+       {BlurShape::Kind::kGaussian, BlurShape::Kind::kDisk, BlurShape::Kind::kMotion}) {
+    compare(kind, true, 0.0, 0.0);
+    if (near) compare(kind, false, -shift.x, -shift.y);
+  }
+  return best;
+}
+
 // ---- the estimate
 
 constexpr int kLargestRadius = 15;
@@ -290,11 +387,6 @@ std::array<Picture, 2> differences(const Picture& p) {
   }
   return d;
 }
-
-struct Shift {
-  int x = 0;
-  int y = 0;
-};
 
 /// The shift with the largest normalized correlation of the differences.
 Shift best_shift(const Picture& degraded, const Picture& sharp, int max_shift) {
@@ -328,40 +420,28 @@ Shift best_shift(const Picture& degraded, const Picture& sharp, int max_shift) {
   return best;
 }
 
-/// A kernel and the constant term of one regression.
-struct Fit {
-  std::vector<double> kernel;
-  double constant = 0.0;
-};
-
-Fit make_fit(const Regression& r, const Posterior& p) {
-  Fit fit;
-  const int side = 2 * r.radius + 1;
-  fit.kernel.assign(static_cast<std::size_t>(side * side), 0.0);
-  fit.constant = r.mean;
-  for (Eigen::Index i = 0; i < p.solution.size(); ++i) {
-    const int k = p.used[static_cast<std::size_t>(i)];
-    fit.kernel[static_cast<std::size_t>(k)] = p.solution(i);
-    fit.constant -= p.solution(i) * r.regressor_mean(k);
-  }
-  return fit;
+/// The values of a posterior, without those that the prior fixes at 0.
+std::vector<double> kernel_of(const Posterior& p, int radius) {
+  const int side = 2 * radius + 1;
+  std::vector<double> kernel(static_cast<std::size_t>(side * side), 0.0);
+  for (Eigen::Index i = 0; i < p.solution.size(); ++i)
+    kernel[static_cast<std::size_t>(p.used[static_cast<std::size_t>(i)])] = p.solution(i);
+  return kernel;
 }
 
-Picture residual(const Picture& degraded, const Picture& sharp, const Fit& fit, int radius,
-                 const Block& block) {
-  Picture result(block.x1 - block.x0, block.y1 - block.y0);
+/// What the kernel and the constant term leave of the pixels whose whole neighborhood is known.
+Picture residual(const Picture& degraded, const Picture& sharp, const std::vector<double>& kernel,
+                 int radius, double constant) {
+  Picture result(degraded.width - 2 * radius, degraded.height - 2 * radius);
   const int side = 2 * radius + 1;
-  for (int y = block.y0; y < block.y1; ++y) {
-    for (int x = block.x0; x < block.x1; ++x) {
-      result.at(y - block.y0, x - block.x0) = degraded.at(y, x) - fit.constant;
-    }
+  for (int y = 0; y < result.height; ++y) {
+    for (int x = 0; x < result.width; ++x)
+      result.at(y, x) = degraded.at(y + radius, x + radius) - constant;
     for (int k = 0; k < side * side; ++k) {
-      const double h = fit.kernel[static_cast<std::size_t>(k)];
+      const double h = kernel[static_cast<std::size_t>(k)];
       if (h == 0.0) continue;
-      for (int x = block.x0; x < block.x1; ++x) {
-        result.at(y - block.y0, x - block.x0) -=
-            h * sharp.at(y - k / side + radius, x - k % side + radius);
-      }
+      for (int x = 0; x < result.width; ++x)
+        result.at(y, x) -= h * sharp.at(y - k / side + 2 * radius, x - k % side + 2 * radius);
     }
   }
   return result;
@@ -380,39 +460,34 @@ BlurEstimate estimate_at(const Picture& degraded, const Picture& sharp, Shift sh
   const double sharp_level = mean(s);
   subtract(d, degraded_level);
   subtract(s, sharp_level);
-  // Only pixels whose whole neighborhood is known.
-  const std::array<int, 3> xs{radius, width / 2, width - radius};
-  const std::array<int, 3> ys{radius, height / 2, height - radius};
-  std::array<Block, 4> blocks;
-  for (std::size_t b = 0; b < 4; ++b) {
-    blocks[b] = {xs[b % 2], ys[b / 2], xs[b % 2 + 1], ys[b / 2 + 1]};
-  }
-  const std::vector<Moments> moments = block_moments(d, s, radius, blocks);
-  const int side = 2 * radius + 1;
-  const auto regression_without = [&](std::size_t left_out) {
-    Moments sum(side * side);
-    for (std::size_t b = 0; b < 4; ++b) {
-      if (b != left_out) sum += moments[b];
-    }
-    return make_regression(std::move(sum), radius);
-  };
-  Regression all = regression_without(4);
-  const Posterior without_prior = best_posterior(all);
-  add_offset_prior(all, without_prior.noise, sharp_level, degraded_level);
-  const Posterior p = posterior(all, without_prior.radius, without_prior.variance);
-  const Fit fit = make_fit(all, p);
-
+  Regression r = make_regression(d, s, radius);
+  const Posterior without_prior = best_posterior(r);
   BlurEstimate e;
   e.shift_x = shift.x;
   e.shift_y = shift.y;
   e.radius = radius;
-  e.kernel = fit.kernel;
-  e.prior_radius = p.radius;
-  e.prior_variance = p.variance;
-  e.noise_variance = p.noise;
+  e.explained = without_prior.explained;
+  e.shape = best_shape(r, shift, without_prior.evidence);
+  add_offset_prior(r, without_prior.noise, sharp_level, degraded_level);
+  if (e.shape.kind != BlurShape::Kind::kNone) {
+    const ShapeFit fit = fit_gain(r, e.shape);
+    e.kernel = fit.kernel;
+    e.noise_variance = fit.noise;
+    e.transfer_variance.assign(static_cast<std::size_t>(kDesignSide) * kDesignSide, 0.0);
+  } else {
+    const Posterior p = posterior(r, without_prior.radius, without_prior.variance);
+    e.kernel = kernel_of(p, radius);
+    e.noise_variance = p.noise;
+    e.prior_radius = p.radius;
+    e.prior_variance = p.variance;
+    e.transfer_variance = transfer_variance(p, radius);
+  }
+  const int side = 2 * radius + 1;
+  double constant = r.mean;
   e.gain = 0.0;
   for (int k = 0; k < side * side; ++k) {
-    const double h = fit.kernel[static_cast<std::size_t>(k)];
+    const double h = e.kernel[static_cast<std::size_t>(k)];
+    constant -= h * r.regressor_mean(k);
     e.gain += h;
     e.centroid_x += h * (k % side - radius);
     const int row = k / side;
@@ -422,17 +497,8 @@ BlurEstimate estimate_at(const Picture& degraded, const Picture& sharp, Shift sh
     e.centroid_x /= e.gain;
     e.centroid_y /= e.gain;
   }
-  e.offset = fit.constant + degraded_level - e.gain * sharp_level;
-  e.explained = without_prior.explained;
-  if (!(e.explained > 0.0)) return e;
-  // What a kernel from three blocks leaves of the fourth one. It contains the noise, the error of
-  // the kernel and differences of the blur within the picture.
-  for (std::size_t b = 0; b < 4; ++b) {
-    Regression rest = regression_without(b);
-    add_offset_prior(rest, p.noise, sharp_level, degraded_level);
-    const Posterior other = posterior(rest, p.radius, p.variance);
-    e.residuals.push_back(residual(d, s, make_fit(rest, other), radius, blocks[b]));
-  }
+  e.offset = constant + degraded_level - e.gain * sharp_level;
+  e.residual = residual(d, s, e.kernel, radius, constant);
   return e;
 }
 

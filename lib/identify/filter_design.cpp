@@ -234,7 +234,7 @@ class NormalEquations {
 
 class Designer {
  public:
-  Designer(const DesignTarget& target, double bound) : target_(target), bound_(bound) {
+  explicit Designer(const DesignTarget& target) : target_(target) {
     const std::size_t size = target.input_power.size();
     double sum = 0.0;
     for (double p : target.input_power) sum += p;
@@ -260,14 +260,17 @@ class Designer {
   void fit_numerators(Coefficients& c) {
     const Spectra s = evaluate(c);
     const NormalEquations equations(s, target_, weight_);
-    const auto list = NormalEquations::unknowns(c, false);
+    Coefficients next = c;
+    const auto list = NormalEquations::unknowns(next, false);
     const VectorXd step = equations.solve(list, 0.0, matrix_);
     for (std::size_t k = 0; k < list.size(); ++k)
       *list[k].value += step(static_cast<Eigen::Index>(k));
+    // A large problem is so ill-conditioned that rounding errors can spoil the solution.
+    if (cost(next, evaluate(next)) < cost(c, s)) c = std::move(next);
   }
 
   /// Levenberg-Marquardt over all coefficients. Returns the cost.
-  double refine(Coefficients& c, int max_iterations, int& iterations) {
+  double refine(Coefficients& c, double bound, int max_iterations, int& iterations) {
     Spectra s = evaluate(c);
     double best = cost(c, s);
     double damping = 1e-3;
@@ -284,7 +287,7 @@ class Designer {
             *list[k].value += step(static_cast<Eigen::Index>(k));
           }
           bool restricted = false;
-          for (auto& b : next.b) restricted = restrict_roots(b, next.n, bound_) || restricted;
+          for (auto& b : next.b) restricted = restrict_roots(b, next.n, bound) || restricted;
           // After b was moved, a does not fit any more.
           if (restricted) fit_numerators(next);
           Spectra spectra = evaluate(next);
@@ -318,7 +321,6 @@ class Designer {
 
  private:
   const DesignTarget& target_;
-  double bound_;
   std::vector<double> weight_;
   MatrixXd matrix_;
 };
@@ -372,27 +374,35 @@ Spectrum transfer_function(const RestorationFilter& filter, int side) {
 
 Design design_filter(const DesignTarget& target, int support, int feedback_support,
                      double largest_root) {
-  Designer designer(target, largest_root);
+  Designer designer(target);
   Design design;
   // A large filter starts from a smaller one, whose iterations are much cheaper.
   const int small = std::min(support, std::max(9, feedback_support));
   Coefficients c = zeros(small, feedback_support);
   start_from_shanks(target, largest_root, c);
   designer.fit_numerators(c);
-  const double cost = designer.refine(c, 40, design.iterations);
+  double cost = designer.refine(c, largest_root, 40, design.iterations);
   // Where the result is not close to the target, the descent may have ended at the bound of the
-  // roots. Another start may do better.
-  if (designer.excess(c) > 0.01 * target.ideal_error && feedback_support > 1) {
+  // roots. Another start may do better, or one that meets smaller bounds first.
+  for (const bool slowly : {false, true}) {
+    if (designer.excess(c) <= 0.01 * target.ideal_error || feedback_support == 1) break;
     Coefficients other = zeros(small, feedback_support);
     designer.fit_numerators(other);
-    const double other_cost = designer.refine(other, 40, design.iterations);
-    if (other_cost < cost) c = std::move(other);
+    if (slowly) {
+      for (const double part : {0.8, 0.9})
+        designer.refine(other, part * largest_root, 8, design.iterations);
+    }
+    const double other_cost = designer.refine(other, largest_root, 40, design.iterations);
+    if (other_cost < cost) {
+      c = std::move(other);
+      cost = other_cost;
+    }
   }
   if (small < support) {
     for (auto& a : c.a) a = enlarged(a, small, support);
     c.m = support;
     designer.fit_numerators(c);
-    designer.refine(c, 6, design.iterations);
+    designer.refine(c, largest_root, 6, design.iterations);
   }
   // More angles than during the descent, in case a root hid between two of them.
   bool restricted = false;

@@ -20,6 +20,13 @@ inline double design_frequency(std::size_t w) {
   return std::hypot(frequency(i, kDesignSide), frequency(j, kDesignSide));
 }
 
+/// The direction of element `w` of the grid, in radians.
+inline double design_angle(std::size_t w) {
+  const int i = static_cast<int>(w) / kDesignSide;
+  const int j = static_cast<int>(w) % kDesignSide;
+  return std::atan2(frequency(i, kDesignSide), frequency(j, kDesignSide));
+}
+
 /// What the filter must approximate.
 struct DesignTarget {
   Spectrum response{kDesignSide};  ///< the wanted transfer function W

@@ -21,6 +21,9 @@ constexpr int kResidualBorder = 16;
 // A filter without feedback reaches `support` pixels, so a small bound cannot always be met.
 constexpr int kLeastResponse = 8;
 constexpr double kLeastRootBound = 0.2;
+// The spectrum for a known blur without a picture. It has more details than the mean of
+// photographs. The filters of the library are made with it.
+constexpr PowerLaw kDetailedPicture{.log_power = -2.5, .exponent = 2.6};
 
 Expected<void> check(const IdentificationConfig& config) {
   if (config.support < 1 || config.support > kMaxFilterSupport) {
@@ -115,14 +118,15 @@ Spectrum kernel_transfer(const double* kernel, int width, int height, int shift_
   return s;
 }
 
-/// Wiener's filter conj(H) S / (|H|^2 S + N).
+/// Wiener's filter conj(H) S / (|H|^2 S + N). Of a blur that is known but for the variance V of its
+/// transfer function, |H|^2 + V is the mean square, so N contains V S.
 DesignTarget wiener_target(const Spectrum& blur, const PowerLaw& law,
                            const std::vector<double>& noise_power) {
   DesignTarget target;
   const std::size_t size = blur.values.size();
   target.input_power.resize(size);
   for (std::size_t w = 0; w < size; ++w) {
-    const double signal = law.at(design_frequency(w));
+    const double signal = law.at(design_frequency(w), design_angle(w));
     const double noise = std::max(noise_power[w], kLeastNoise * kLeastNoise);
     const double power = std::norm(blur.values[w]) * signal + noise;
     target.response.values[w] = std::conj(blur.values[w]) * signal / power;
@@ -220,8 +224,8 @@ Expected<Identification> from_psf(const double* psf, int width, int height, doub
                                   const IdentificationConfig& config) {
   const Spectrum blur = kernel_transfer(psf, width, height, 0, 0);
   const PowerLaw law =
-      picture ? fit_power_law(radial_spectrum({*picture}, true), power_of(blur), noise * noise)
-              : PowerLaw{};
+      picture ? fit_power_law(radial_spectrum(*picture, true), power_of(blur), noise * noise)
+              : kDetailedPicture;
   const std::vector<double> noise_power(blur.values.size(), noise * noise);
   OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise_power), config));
   result->report.noise = 255.0 * noise;
@@ -256,14 +260,20 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   }
   OCELLUS_TRY_ASSIGN(estimate, estimate_blur(*d, *s, config.max_shift));
 
-  const PowerLaw law = fit_power_law(
-      radial_spectrum({*s}, true),
-      std::vector<double>(static_cast<std::size_t>(kDesignSide) * kDesignSide, 1.0), 0.0);
+  OCELLUS_TRY_ASSIGN(picture, configured_picture(config));
   const int side = 2 * estimate->radius + 1;
   const int undone_x = config.undo_shift ? estimate->shift_x : 0;
   const int undone_y = config.undo_shift ? estimate->shift_y : 0;
   const Spectrum blur = kernel_transfer(estimate->kernel.data(), side, side, undone_x, undone_y);
-  const std::vector<double> noise = interpolate(radial_spectrum(estimate->residuals, false));
+  const PowerLaw part =
+      fit_power_law(radial_spectrum(*s, true), std::vector<double>(blur.values.size(), 1.0), 0.0);
+  const PowerLawPrior prior = prior_of_picture(part, std::min(s->width, s->height));
+  const PowerLaw law = *picture ? fit_power_law(radial_spectrum(**picture, true), power_of(blur),
+                                                estimate->noise_variance, prior)
+                                : prior.mean;
+  std::vector<double> noise = interpolate(radial_spectrum(estimate->residual, false));
+  for (std::size_t w = 0; w < noise.size(); ++w)
+    noise[w] += estimate->transfer_variance[w] * law.at(design_frequency(w), design_angle(w));
   OCELLUS_TRY_ASSIGN(result, design(wiener_target(blur, law, noise), config));
   IdentificationReport& report = result->report;
   report.shift_x = estimate->shift_x + estimate->centroid_x;
@@ -274,6 +284,9 @@ Expected<Identification> identify_from_pair(const ImageView& degraded, const Ima
   report.kernel_radius = estimate->prior_radius;
   report.kernel_variance = estimate->prior_variance;
   report.spectrum_exponent = law.exponent;
+  report.blur = estimate->shape.name();
+  report.blur_size = estimate->shape.size;
+  report.blur_angle = estimate->shape.angle;
   report.residual_rms = restoration_rms(result->filter, *d, *s, estimate->shift_x - undone_x,
                                         estimate->shift_y - undone_y);
   return result;

@@ -8,26 +8,14 @@
 #include <memory>
 #include <numbers>
 #include <string>
+#include <vector>
 
 #include "core/failure.h"
+#include "identify/blur_shape.h"
 #include "ocellus/identification.h"
 
 namespace ocellus {
 namespace {
-
-Psf empty_psf(int width, int height) {
-  Psf psf;
-  psf.width = width;
-  psf.height = height;
-  psf.values.assign(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), 0.0);
-  return psf;
-}
-
-void normalize(Psf& psf) {
-  double sum = 0.0;
-  for (double v : psf.values) sum += v;
-  for (double& v : psf.values) v /= sum;
-}
 
 /// Samples per pixel and direction for the shapes with a sharp boundary.
 constexpr int kOversampling = 16;
@@ -36,22 +24,80 @@ struct CloseFile {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };
 
+Psf psf_of(const identify::BlurShape& shape, int radius) {
+  return {2 * radius + 1, 2 * radius + 1, identify::draw(shape, radius)};
+}
+
 }  // namespace
+
+namespace identify {
+
+const char* BlurShape::name() const {
+  switch (kind) {
+    case BlurShape::Kind::kGaussian:
+      return "gaussian";
+    case BlurShape::Kind::kDisk:
+      return "disk";
+    case BlurShape::Kind::kMotion:
+      return "motion";
+    default:
+      return "";
+  }
+}
+
+std::vector<double> draw(const BlurShape& shape, int radius) {
+  const int side = 2 * radius + 1;
+  std::vector<double> values(static_cast<std::size_t>(side * side), 0.0);
+  const auto at = [&](int y, int x) -> double& {
+    return values[static_cast<std::size_t>((y + radius) * side + x + radius)];
+  };
+  if (shape.kind == BlurShape::Kind::kMotion) {
+    const double c = std::cos(shape.angle * std::numbers::pi / 180.0);
+    const double s = -std::sin(shape.angle * std::numbers::pi / 180.0);  // y points down
+    const int samples = kOversampling * static_cast<int>(std::ceil(shape.size));
+    for (int k = 0; k < samples; ++k) {
+      const double t = shape.size * ((k + 0.5) / samples - 0.5);
+      // The pixel that holds the sample: motion by n pixels along an axis gives n equal values.
+      const auto nearest = [&](double v) {
+        return std::clamp(static_cast<int>(std::lround(v + radius)) - radius, -radius, radius);
+      };
+      at(nearest(t * s + shape.y), nearest(t * c + shape.x)) += 1.0;
+    }
+  } else {
+    for (int y = -radius; y <= radius; ++y) {
+      for (int x = -radius; x <= radius; ++x) {
+        const double u = x - shape.x;
+        const double v = y - shape.y;
+        if (shape.kind == BlurShape::Kind::kGaussian) {
+          at(y, x) = std::exp(-0.5 * (u * u + v * v) / (shape.size * shape.size));
+          continue;
+        }
+        if (std::hypot(u, v) > shape.size + 1.0) continue;
+        int inside = 0;
+        for (int k = 0; k < kOversampling * kOversampling; ++k) {
+          const int row = k / kOversampling;
+          const double du = u + (k % kOversampling + 0.5) / kOversampling - 0.5;
+          const double dv = v + (row + 0.5) / kOversampling - 0.5;
+          inside += du * du + dv * dv <= shape.size * shape.size ? 1 : 0;
+        }
+        at(y, x) = inside;
+      }
+    }
+  }
+  double sum = 0.0;
+  for (double v : values) sum += v;
+  for (double& v : values) v /= sum;
+  return values;
+}
+
+}  // namespace identify
 
 Expected<Psf> gaussian_psf(double sigma) {
   if (!(sigma > 0.0 && sigma <= 7.0)) {
     return detail::invalid_argument("sigma is %g; it must be above 0 and at most 7 pixels", sigma);
   }
-  const int radius = std::max(1, static_cast<int>(std::ceil(4.0 * sigma)));
-  Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
-  for (int y = -radius; y <= radius; ++y) {
-    for (int x = -radius; x <= radius; ++x) {
-      psf.values[static_cast<std::size_t>((y + radius) * psf.width + x + radius)] =
-          std::exp(-0.5 * (x * x + y * y) / (sigma * sigma));
-    }
-  }
-  normalize(psf);
-  return psf;
+  return psf_of({identify::BlurShape::Kind::kGaussian, sigma},
+                std::max(1, static_cast<int>(std::ceil(4.0 * sigma))));
 }
 
 Expected<Psf> motion_psf(double length, double angle) {
@@ -61,22 +107,8 @@ Expected<Psf> motion_psf(double length, double angle) {
   if (!std::isfinite(angle)) {
     return detail::invalid_argument("angle is %g; it must be finite, in degrees", angle);
   }
-  const int radius = static_cast<int>(std::ceil(0.5 * length));
-  Psf psf = empty_psf(2 * radius + 1, 2 * radius + 1);
-  const double c = std::cos(angle * std::numbers::pi / 180.0);
-  const double s = -std::sin(angle * std::numbers::pi / 180.0);  // y points down
-  const int samples = kOversampling * static_cast<int>(std::ceil(length));
-  for (int k = 0; k < samples; ++k) {
-    const double t = length * ((k + 0.5) / samples - 0.5);
-    const double x = t * c + radius;
-    const double y = t * s + radius;
-    // The pixel that holds the sample: motion by n pixels along an axis gives n equal values.
-    const int column = std::clamp(static_cast<int>(std::lround(x)), 0, psf.width - 1);
-    const int row = std::clamp(static_cast<int>(std::lround(y)), 0, psf.height - 1);
-    psf.values[static_cast<std::size_t>(row * psf.width + column)] += 1.0;
-  }
-  normalize(psf);
-  return psf;
+  return psf_of({identify::BlurShape::Kind::kMotion, length, angle},
+                static_cast<int>(std::ceil(0.5 * length)));
 }
 
 Expected<Psf> disk_psf(double radius) {
@@ -84,22 +116,7 @@ Expected<Psf> disk_psf(double radius) {
     return detail::invalid_argument("radius is %g; it must be above 0 and at most 30 pixels",
                                     radius);
   }
-  const int reach = static_cast<int>(std::ceil(radius));
-  Psf psf = empty_psf(2 * reach + 1, 2 * reach + 1);
-  for (int y = -reach; y <= reach; ++y) {
-    for (int x = -reach; x <= reach; ++x) {
-      int inside = 0;
-      for (int k = 0; k < kOversampling * kOversampling; ++k) {
-        const int row = k / kOversampling;
-        const double u = x + (k % kOversampling + 0.5) / kOversampling - 0.5;
-        const double v = y + (row + 0.5) / kOversampling - 0.5;
-        inside += u * u + v * v <= radius * radius ? 1 : 0;
-      }
-      psf.values[static_cast<std::size_t>((y + reach) * psf.width + x + reach)] = inside;
-    }
-  }
-  normalize(psf);
-  return psf;
+  return psf_of({identify::BlurShape::Kind::kDisk, radius}, static_cast<int>(std::ceil(radius)));
 }
 
 Expected<Psf> read_psf(const char* path) {

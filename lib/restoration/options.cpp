@@ -15,7 +15,7 @@ constexpr OptionChoice kBorders[] = {
 };
 
 constexpr OptionChoice kSchedules[] = {
-    {"auto", static_cast<int>(RestorationSchedule::kAuto), "the faster one, from a measured table"},
+    {"auto", static_cast<int>(RestorationSchedule::kAuto), "the faster one, frequency on CUDA"},
     {"recursion", static_cast<int>(RestorationSchedule::kRecursion),
      "the recursion of each quadrant"},
     {"frequency", static_cast<int>(RestorationSchedule::kFrequency), "Fourier transforms"},

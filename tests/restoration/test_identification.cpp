@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "identify/estimates.h"
 #include "identify/fft.h"
 #include "identify/filter_design.h"
 #include "identify/picture.h"
@@ -243,6 +244,185 @@ TEST(IdentifyFromPair, ReachesTheWienerFilterThatKnowsTheBlur) {
       EXPECT_NEAR(20.0 * std::log10(255.0 / report.residual_rms), restored, 2.0) << n;
     }
   }
+}
+
+/// The scene with few details on its left.
+const Picture& uneven_scene() {
+  static const Picture kScene = [] {
+    Picture p = scene();
+    for (int y = 0; y < kSide; ++y) {
+      for (int x = 0; x < kSide; ++x) {
+        const double contrast = std::clamp(std::abs(x - 80) / 48.0 - 1.0, 0.08, 1.0);
+        p.at(y, x) = 0.5 + contrast * (p.at(y, x) - 0.5);
+      }
+    }
+    return p;
+  }();
+  return kScene;
+}
+
+// Fails if the filter is made for the details of the fragment and not for those of the picture, or
+// if a fragment with few details does not determine the blur.
+TEST(IdentifyFromPair, ThePlaceOfTheFragmentDoesNotMatter) {
+  double sum = 0.0;
+  int count = 0;
+  for (const Psf& psf : {*gaussian_psf(1.5), *disk_psf(2.5), *motion_psf(9.0, 0.0)}) {
+    const Spectrum blur = blur_of(psf);
+    const Picture degraded = degrade(uneven_scene(), blur, 1.5 / 255.0);
+    const Fragment whole(degraded, 0, 0, kSide, kSide);
+    const double oracle = oracle_psnr(uneven_scene(), degraded, blur);
+    for (const int x : {16, 128}) {
+      const Fragment d(degraded, x, 64, 128, 128);
+      const Fragment s(uneven_scene(), x, 64, 128, 128);
+      IdentificationConfig config;
+      config.picture = whole.view;
+      const auto result = identify_from_pair(d.view, s.view, config);
+      ASSERT_TRUE(result) << result.error().text;
+      const double loss = oracle - psnr(restore(result->filter, degraded), uneven_scene());
+      EXPECT_LT(loss, 0.9) << "blur " << count / 2 << ", column " << x;
+      sum += loss;
+      ++count;
+    }
+  }
+  EXPECT_LT(sum / count, 0.3);
+}
+
+// Fails if a shape is not found in a fragment with few details, if a displacement is taken from
+// noise, or if a kernel that is no shape is taken for one.
+TEST(IdentifyFromPair, FindsTheShapeOfTheBlur) {
+  struct Case {
+    Psf psf;
+    double shift;
+    const char* name;
+    double size;
+    double angle;
+  };
+  const std::vector<Case> cases = {{*gaussian_psf(1.5), 0.0, "gaussian", 1.5, 0.0},
+                                   {*disk_psf(3.0), 0.0, "disk", 3.0, 0.0},
+                                   {*motion_psf(9.0, 30.0), 0.0, "motion", 9.0, 30.0},
+                                   {*gaussian_psf(1.5), 1.4, "gaussian", 1.5, 0.0}};
+  IdentificationConfig config;
+  config.support = 2;
+  for (const Case& c : cases) {
+    const Picture degraded = degrade(uneven_scene(), blur_of(c.psf, c.shift), 1.5 / 255.0);
+    const Fragment d(degraded, 16, 64, 128, 128);
+    const Fragment s(uneven_scene(), 16, 64, 128, 128);
+    const auto result = identify_from_pair(d.view, s.view, config);
+    ASSERT_TRUE(result) << result.error().text;
+    const IdentificationReport& report = result->report;
+    EXPECT_STREQ(report.blur, c.name);
+    EXPECT_NEAR(report.blur_size, c.size, 0.07 * c.size) << c.name;
+    EXPECT_NEAR(report.blur_angle, c.angle, 5.0) << c.name;
+    EXPECT_NEAR(report.shift_x, c.shift, c.shift == 0.0 ? 1e-9 : 0.3) << c.name;
+    EXPECT_NEAR(report.shift_y, 0.0, c.shift == 0.0 ? 1e-9 : 0.3) << c.name;
+    EXPECT_EQ(report.kernel_radius, 0.0);
+  }
+  // Two positions of a camera.
+  Psf twice = *gaussian_psf(1.0);
+  for (int k = twice.width - 4; k < static_cast<int>(twice.values.size()); ++k)
+    twice.values[static_cast<std::size_t>(k - twice.width + 4)] +=
+        0.5 * twice.values[static_cast<std::size_t>(k)];
+  const Picture degraded = degrade(scene(), blur_of(twice), 0.003);
+  const Fragment d(degraded, 64, 64, 128, 128);
+  const Fragment s(scene(), 64, 64, 128, 128);
+  const auto result = identify_from_pair(d.view, s.view, config);
+  ASSERT_TRUE(result) << result.error().text;
+  EXPECT_STREQ(result->report.blur, "");
+  EXPECT_GT(result->report.kernel_radius, 0.0);
+}
+
+// The variance against the error of the estimate over draws of the noise. Fails if a factor or the
+// transform of the covariance is wrong.
+TEST(EstimateBlur, TheVarianceIsThatOfTheTransferFunction) {
+  Psf psf = *motion_psf(7.0, 20.0);
+  for (int k = 0; k < static_cast<int>(psf.values.size()); ++k)
+    psf.values[static_cast<std::size_t>(k)] *= 1.0 + 0.12 * (k % psf.width);
+  const Picture sharp = identify::crop(scene(), 64, 64, 96, 96);
+  double error = 0.0;
+  double variance = 0.0;
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    const Picture degraded = degrade(scene(), blur_of(psf), 0.01, seed);
+    const auto found = identify::estimate_blur(identify::crop(degraded, 64, 64, 96, 96), sharp, 0);
+    ASSERT_TRUE(found) << found.error().text;
+    ASSERT_EQ(found->shape.kind, identify::BlurShape::Kind::kNone);
+    ASSERT_EQ(found->shift_x, 0);
+    ASSERT_EQ(found->shift_y, 0);
+    // Parseval: the mean square over the frequencies is the sum of the squares of the kernel.
+    for (int y = -found->radius; y <= found->radius; ++y) {
+      for (int x = -found->radius; x <= found->radius; ++x) {
+        const int row = y + psf.height / 2;
+        const int column = x + psf.width / 2;
+        const bool inside = row >= 0 && row < psf.height && column >= 0 && column < psf.width;
+        const double truth =
+            inside ? psf.values[static_cast<std::size_t>(row * psf.width + column)] : 0.0;
+        const int side = 2 * found->radius + 1;
+        const double value =
+            found->kernel[static_cast<std::size_t>((y + found->radius) * side + x + found->radius)];
+        error += (value - truth) * (value - truth);
+      }
+    }
+    for (double v : found->transfer_variance)
+      variance += v / static_cast<double>(found->transfer_variance.size());
+  }
+  EXPECT_GT(variance, 0.5 * error);
+  EXPECT_LT(variance, 2.0 * error);
+}
+
+// Fails if a small part is trusted as a large one is, or photographs are not what is left without
+// data.
+TEST(PriorOfPicture, TrustsALargePart) {
+  const identify::PowerLawPrior photographs;
+  const identify::PowerLaw part{-8.0, 1.5, 0.0, 0.0, 0.0, 0.0};
+  double last_level = part.log_power;
+  double last_deviation = 0.0;
+  for (const int side : {4096, 512, 128, 64}) {
+    const identify::PowerLawPrior prior = identify::prior_of_picture(part, side);
+    EXPECT_GT(prior.mean.log_power, last_level) << side;
+    EXPECT_LT(prior.mean.log_power, photographs.mean.log_power) << side;
+    EXPECT_GT(prior.mean.exponent, part.exponent) << side;
+    EXPECT_LT(prior.mean.exponent, photographs.mean.exponent) << side;
+    EXPECT_GT(prior.deviation.log_power, last_deviation) << side;
+    EXPECT_LT(prior.deviation.log_power, photographs.deviation.log_power) << side;
+    last_level = prior.mean.log_power;
+    last_deviation = prior.deviation.log_power;
+  }
+  EXPECT_NEAR(identify::prior_of_picture(part, 4096).mean.log_power, part.log_power, 0.1);
+  const identify::PowerLawPrior none = identify::prior_of_picture(part, 1);
+  EXPECT_NEAR(none.mean.log_power, photographs.mean.log_power, 0.1);
+  EXPECT_NEAR(none.deviation.exponent, photographs.deviation.exponent, 0.01);
+}
+
+// A power law that the spectrum of a degraded picture has exactly. Fails if blur or noise are not
+// taken out of it, a direction is wrong, or the prior outweighs the data.
+TEST(FitPowerLaw, FindsTheLawBehindBlurAndNoise) {
+  constexpr int kGrid = identify::kDesignSide;
+  const identify::PowerLaw wanted{-5.0, 3.0, 0.0, 0.1, 1.0, -0.2};
+  const Spectrum blur = blur_of(*gaussian_psf(0.7));
+  std::vector<double> blur_power;
+  for (int i = 0; i < kGrid; ++i)
+    for (int j = 0; j < kGrid; ++j)
+      blur_power.push_back(std::norm(blur.at(i * kSide / kGrid, j * kSide / kGrid)));
+  const double noise = 1e-5;
+  identify::RadialSpectrum spectrum =
+      identify::radial_spectrum(identify::crop(scene(), 0, 0, 128, 128), true);
+  for (identify::RadialSpectrum::Part& part : spectrum.parts) {
+    double sum = 0.0;
+    int count = 0;
+    for (std::size_t w = 0; w < blur_power.size(); ++w) {
+      const double f = identify::design_frequency(w);
+      const double angle = identify::design_angle(w);
+      if (f < part.begin || f >= part.end || spectrum.sector_of(angle) != part.sector) continue;
+      sum += blur_power[w] * wanted.at(f, angle) + noise;
+      ++count;
+    }
+    ASSERT_GT(count, 0);
+    part.log_power = std::log(sum / count);
+  }
+  const identify::PowerLaw found = identify::fit_power_law(spectrum, blur_power, noise);
+  for (const double f : {0.02, 0.05, 0.1, 0.2, 0.4})
+    for (const double angle : {0.0, 0.7, 1.6, 2.4})
+      EXPECT_NEAR(std::log(found.at(f, angle)), std::log(wanted.at(f, angle)), 0.25)
+          << f << " " << angle;
 }
 
 // Fails if the sign of the displacement, the gain or the offset is wrong, or if the filter does not

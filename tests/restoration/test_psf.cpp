@@ -5,7 +5,9 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include "identify/blur_shape.h"
 #include "ocellus/identification.h"
 
 namespace ocellus {
@@ -44,6 +46,21 @@ TEST(Psf, MakersGiveNormalizedKernels) {
   EXPECT_FALSE(disk_psf(31.0));
   EXPECT_FALSE(motion_psf(0.5, 0.0));
   EXPECT_FALSE(motion_psf(5.0, std::numeric_limits<double>::infinity()));
+}
+
+// Fails when a shape is moved in another direction, or changes where it is moved.
+TEST(Psf, ShapesMove) {
+  using Kind = identify::BlurShape::Kind;
+  for (const Kind kind : {Kind::kGaussian, Kind::kDisk, Kind::kMotion}) {
+    const std::vector<double> still = identify::draw({kind, 2.5, 20.0, 0.0, 0.0}, 12);
+    const std::vector<double> moved = identify::draw({kind, 2.5, 20.0, 2.0, -1.0}, 12);
+    for (int y = 1; y < 25; ++y) {
+      for (int x = 0; x < 23; ++x) {
+        EXPECT_NEAR(moved[static_cast<std::size_t>((y - 1) * 25 + x + 2)],
+                    still[static_cast<std::size_t>(y * 25 + x)], 1e-5);
+      }
+    }
+  }
 }
 
 // Fails when a number is read wrongly, or a text that is not a kernel is taken.

@@ -45,9 +45,12 @@ struct IdentificationConfig {
   /// leaves whole pixels of the displacement in place and removes only the fraction. A small
   /// support cannot undo a displacement that is larger than about support / 2.
   bool undo_shift = true;
-  /// PSF and edge: a degraded picture, whose power spectrum tells how strong the details are. The
-  /// default, no picture, takes the mean spectrum of photographs for `identify_from_psf` and the
-  /// picture with the edge for `identify_from_edge`.
+  /// A degraded picture whose power spectrum tells how strong the details are that the filter will
+  /// meet: at least 64x64 pixels. The default, no picture, takes the picture with the edge for
+  /// `identify_from_edge`, a picture with many details for `identify_from_psf`, and for
+  /// `identify_from_pair` the spectrum of the sharp fragment, moved toward the mean of photographs.
+  /// A fragment of 128x128 pixels may have far more or less details than the rest of its picture,
+  /// so give the whole degraded picture with it.
   ImageView picture{};
 };
 
@@ -71,17 +74,19 @@ struct IdentificationReport {
   /// Bound of the roots with which the filter was designed: IdentificationConfig::largest_root, or
   /// less because of `max_response`.
   double root_bound = 0.0;
-  /// Pair: the prior of the blur kernel that maximizes the evidence: the standard deviation of a
-  /// coefficient is proportional to exp(-r^2 / (2 kernel_radius^2)).
+  /// Pair without `blur`: the prior of the blur kernel that maximizes the evidence: the standard
+  /// deviation of a coefficient is proportional to exp(-r^2 / (2 kernel_radius^2)).
   double kernel_radius = 0.0;
-  /// Pair: prior variance of the kernel's center coefficient, in units of the noise variance. Its
-  /// reciprocal is the ridge of the least-squares problem.
+  /// Pair without `blur`: prior variance of the kernel's center coefficient, in units of the noise
+  /// variance. Its reciprocal is the ridge of the least-squares problem.
   double kernel_variance = 0.0;
   /// Exponent of the power spectrum of the sharp picture, 1 / frequency^exponent.
   double spectrum_exponent = 0.0;
-  /// Edge: the kind of blur ("gaussian" or "disk") and its sigma or radius in pixels.
+  /// Pair and edge: the kind of blur ("gaussian", "disk" or, of a pair, "motion") and its sigma,
+  /// radius or length in pixels. "" is a kernel of a pair that no shape describes.
   const char* blur = "";
   double blur_size = 0.0;
+  double blur_angle = 0.0;  ///< of a motion, in degrees, counterclockwise from the x axis
 };
 
 /// A filter that `analyze_filter` takes, and how it was found.
@@ -116,10 +121,11 @@ Expected<Psf> read_psf(const char* path);
 /// them are estimated.
 ///
 /// The blur kernel is estimated first, because it is well determined by few pixels where the
-/// restoring filter is not: Bayesian linear regression with the prior that has the largest
-/// evidence. The spectrum of the noise comes from the residuals of parts of the fragment that were
-/// left out of the regression. The filter approximates the Wiener filter for this blur, this noise
-/// and the spectrum of the sharp fragment.
+/// restoring filter is not: a Gaussian, a disk, a uniform motion or, by Bayesian linear regression,
+/// any kernel, whichever has the largest evidence. The residual of the regression gives the
+/// spectrum of the noise. The filter approximates the Wiener filter for this blur with its
+/// uncertainty, this noise, and the spectrum of `config.picture` or the one that is probable for
+/// the whole picture of this fragment.
 ///
 /// Errors: InvalidArgument (configuration, size, format, a pixel that is not finite, a constant
 /// fragment, fragments that do not show the same scene, `max_response` is too small), Unsupported
