@@ -289,7 +289,8 @@ int count_right(const std::vector<DigitFrame>& strips, TrainedNeocognitron netwo
 }
 
 // Fails if a model that has learned 880 strips of cheques reads fewer of 200 other strips than it
-// should, or, with digits of MNIST beside them, forgets MNIST.
+// should, or, with digits of MNIST beside them, forgets MNIST. Another order of the images changes
+// the number of strings by up to six.
 TEST_F(SlowStringReading, LearnedCheques) {
   const std::string folder = data_folder() + "/digit_strings/orand_car_a";
   if (!network_ || !std::filesystem::exists(folder + "_more/digits.csv"))
@@ -310,7 +311,7 @@ TEST_F(SlowStringReading, LearnedCheques) {
     int least_digits;  // of 10,000
   };
   for (const Case& c :
-       {Case{"digits", 0, 2000, 148, 0}, Case{"digits-small", 1200, 2200, 144, 9850}}) {
+       {Case{"digits", 0, 2000, 144, 0}, Case{"digits-small", 1200, 2200, 144, 9850}}) {
     SCOPED_TRACE(c.from);
     const TrainedNeocognitron from = must(read_neocognitron(c.from));
     LabeledImages images{kSide, kSide, {}, {}, from.names};
