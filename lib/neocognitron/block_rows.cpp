@@ -205,26 +205,33 @@ const hn::Rebind<float, decltype(kDoubles)> kFloats;
 const hn::Rebind<std::int32_t, decltype(kDoubles)> kIntegers;
 const hn::Rebind<std::int16_t, decltype(kDoubles)> kLevels;
 
+using WindowIntegers = hn::VFromD<decltype(kIntegers)>;
+
+HWY_INLINE WindowIntegers integer(int value) {
+  return hn::Set(kIntegers, value);
+}
+HWY_INLINE WindowIntegers statistic_of(const WindowRow& row, int statistic, int c) {
+  return hn::LoadU(kIntegers, row.statistics + statistic * row.stride + c);
+}
+HWY_INLINE WindowIntegers pixels_of(const WindowRow& row, int c) {
+  return hn::Mul(hn::LoadU(kIntegers, row.window_columns + c), integer(row.column_pixels));
+}
+
 // The arithmetic is that of window_level() and vote_for_light(), so that the results are equal.
 void derive_levels(const WindowRow& row, bool light, std::int16_t* background,
                    std::int16_t* threshold, std::int16_t* noise) {
-  const auto load = [&](int statistic, int c) HWY_ATTR {
-    return hn::LoadU(kIntegers, row.statistics + statistic * row.stride + c);
-  };
-  const auto integer = [](int value) HWY_ATTR { return hn::Set(kIntegers, value); };
   const auto unit = hn::Set(kFloats, static_cast<float>(kLevelUnit));
   const auto lanes = static_cast<int>(hn::Lanes(kDoubles));
   int c = 0;
   for (; c + lanes <= row.columns; c += lanes) {
-    const auto pixels =
-        hn::Mul(hn::LoadU(kIntegers, row.window_columns + c), integer(row.column_pixels));
-    const auto sum = load(kBlockSum, c);
-    const auto deviation = load(kBlockDeviation, c);
-    const auto extreme = load(light ? kBlockMax : kBlockMin, c);
+    const auto pixels = pixels_of(row, c);
+    const auto sum = statistic_of(row, kBlockSum, c);
+    const auto deviation = statistic_of(row, kBlockDeviation, c);
+    const auto extreme = statistic_of(row, light ? kBlockMax : kBlockMin, c);
     const auto ink = hn::Mul(extreme, pixels);
     const auto products = hn::Mul(hn::PromoteTo(kDoubles, extreme),
                                   hn::PromoteTo(kDoubles, hn::Sub(ink, hn::Add(sum, sum))));
-    const auto scaled = hn::Mul(hn::PromoteTo(kDoubles, load(kBlockSquares, c)),
+    const auto scaled = hn::Mul(hn::PromoteTo(kDoubles, statistic_of(row, kBlockSquares, c)),
                                 hn::Set(kDoubles, static_cast<double>(1 << row.square_bits)));
     const auto squares = hn::Max(hn::Add(scaled, products), hn::Zero(kDoubles));
     const auto differences = light ? hn::Sub(ink, sum) : hn::Sub(sum, ink);
@@ -255,24 +262,19 @@ void derive_levels(const WindowRow& row, bool light, std::int16_t* background,
 }
 
 std::int64_t count_votes(const WindowRow& row) {
-  const auto load = [&](int statistic, int c) HWY_ATTR {
-    return hn::LoadU(kIntegers, row.statistics + statistic * row.stride + c);
-  };
-  const auto integer = [](int value) HWY_ATTR { return hn::Set(kIntegers, value); };
   const auto unit = hn::Set(kFloats, static_cast<float>(kLevelUnit));
   const auto lanes = static_cast<int>(hn::Lanes(kDoubles));
   auto votes = hn::Zero(kIntegers);
   int c = 0;
   for (; c + lanes <= row.columns; c += lanes) {
-    const auto pixels =
-        hn::Mul(hn::LoadU(kIntegers, row.window_columns + c), integer(row.column_pixels));
-    const auto low = load(kBlockMin, c);
-    const auto high = load(kBlockMax, c);
-    const auto noise =
-        hn::ShiftRight<kShareBits>(hn::Mul(integer(2 * kNoiseFactor), load(kBlockDeviation, c)));
-    const auto mean =
-        hn::ConvertTo(kIntegers, hn::Div(hn::Mul(hn::ConvertTo(kFloats, load(kBlockSum, c)), unit),
-                                         hn::ConvertTo(kFloats, pixels)));
+    const auto pixels = pixels_of(row, c);
+    const auto low = statistic_of(row, kBlockMin, c);
+    const auto high = statistic_of(row, kBlockMax, c);
+    const auto noise = hn::ShiftRight<kShareBits>(
+        hn::Mul(integer(2 * kNoiseFactor), statistic_of(row, kBlockDeviation, c)));
+    const auto mean = hn::ConvertTo(
+        kIntegers, hn::Div(hn::Mul(hn::ConvertTo(kFloats, statistic_of(row, kBlockSum, c)), unit),
+                           hn::ConvertTo(kFloats, pixels)));
     const auto vote = hn::Sub(hn::ShiftLeft<kLevelBits>(hn::Add(high, low)), hn::Add(mean, mean));
     const auto is_flat = hn::Lt(hn::ShiftLeft<kLevelBits>(hn::Sub(high, low)),
                                 hn::Add(integer(2 * kMinContrast), noise));
