@@ -2,6 +2,9 @@
 //
 // Sums are exact. Other floating-point products are not added to anything, so no compiler can fuse
 // them. So all compilers and devices compute the same levels.
+//
+// std::min and std::max take references, and a constant of the host has no address on a device:
+// nvcc makes a trap of it without a warning. int{constant} is a copy.
 #pragma once
 
 #include <algorithm>
@@ -105,10 +108,11 @@ constexpr InkLevel window_level(const InkWindow& window, bool light, int square_
   const auto range = static_cast<int>(static_cast<float>(std::max(squares, 0.0)) * kLevelUnit /
                                       static_cast<float>(std::max(differences, least)));
   const int darkest = (light ? 255 - extreme : extreme) * kLevelUnit;
-  const int background = std::min(darkest + range, kHighestLevel);
+  const int background = std::min(darkest + range, int{kHighestLevel});
   const int contrast = background - darkest;
   const int noise = std::min(kNoiseFactor * window.deviation, kNoiseLimit * contrast);
-  const int depth = std::max(std::max(kInkFraction * contrast, noise) >> kShareBits, kMinContrast);
+  const int depth =
+      std::max(std::max(kInkFraction * contrast, noise) >> kShareBits, int{kMinContrast});
   return {static_cast<std::int16_t>(background),
           static_cast<std::int16_t>(std::max(0, background - depth)),
           static_cast<std::int16_t>(window.deviation)};
