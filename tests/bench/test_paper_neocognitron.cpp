@@ -129,9 +129,9 @@ TEST_F(PaperNeocognitronOnDevice, SizesAreChecked) {
   Engine engine = engine_for(network);
   const auto op = must(PaperNeocognitron::create(engine, network, SimpleSchedule::kShared));
   std::vector<float> u0(std::size_t{65} * 65);
-  std::vector<float> scores(9);
+  std::vector<float> scores(network.names.size() - 1);
   EXPECT_EQ(op->recognize(u0, scores).error().status, Status::kInvalidArgument);
-  scores.resize(10);
+  scores.resize(network.names.size());
   EXPECT_TRUE(op->recognize(u0, scores));
   u0.pop_back();
   EXPECT_EQ(op->recognize(u0, scores).error().status, Status::kInvalidArgument);
