@@ -80,7 +80,14 @@ class Placed {
     }
     std::vector<unsigned char> got(out_bytes_);
     must(planes_->read(0, got.data(), out_bytes_));
-    EXPECT_TRUE(got == wanted);
+    const auto first = std::mismatch(got.begin(), got.end(), wanted.begin()).first;
+    if (first == got.end()) return;
+    std::size_t differ = 0;
+    for (std::size_t i = 0; i < out_bytes_; ++i) differ += got[i] != wanted[i] ? 1 : 0;
+    const auto at = static_cast<std::size_t>(first - got.begin());
+    ADD_FAILURE() << differ << " of " << out_bytes_ << " bytes differ, the first one at " << at
+                  << ": " << int{got[at]} << " and not " << int{wanted[at]}
+                  << "; rows of plane 0 have " << stride(0) << " bytes";
   }
 
  private:
