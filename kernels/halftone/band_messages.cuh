@@ -71,19 +71,27 @@ __device__ void send_flips(Band<R, kPlace>& band, int first, int step, int rows,
 #pragma unroll 1
     for (int word = 2 * band.lane; word < band.words; word += 64) {
       std::uint32_t bits[2] = {0, 0};
+      std::uint32_t ones[2] = {0, 0};
       if (fresh) {
         bits[0] = flipped[word];
         bits[1] = flipped[word + 1];  // rows have one word after the image
       }
-      if (near) store_message(to + word / 2, sweep, bits[0], bits[1]);
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         if (bits[i] == 0) continue;
         flipped[word + i] = 0;
-        const std::uint32_t ones =
-            atomicXor(band.outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
-        if (crowd) add_many(band, row + part, word + i, bits[i], ones);
+        ones[i] = atomicXor(band.outputs(row + part) + word + i + 1, bits[i]) ^ bits[i];
       }
+      if (near) {
+        // After a swap, the neighbor may flip the same cells back within this turn. Its answer must
+        // find the outputs of now.
+        __threadfence_block();
+        store_message(to + word / 2, sweep, bits[0], bits[1]);
+      }
+      if (!crowd) continue;
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        if (bits[i] != 0) add_many(band, row + part, word + i, bits[i], ones[i]);
     }
   }
 }
