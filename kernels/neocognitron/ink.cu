@@ -2,6 +2,7 @@
 // images. The arithmetic is that of InkLevels, InkComponents and InkImager, with the same results.
 #include <cmath>
 
+#include "kernels/core/block_team.cuh"
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/neocognitron/block.cuh"
@@ -281,21 +282,17 @@ __device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool lig
     std::uint32_t begins = 0;
     if (w < words) begins = run_begins(row[w], w == 0 ? 0 : row[w - 1]);
     const int own_count = __popc(begins);
-    int behind = own_count;
-    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, behind, distance);
-      if (lane_of_warp() >= static_cast<int>(distance)) behind += before;
-    }
+    const int behind = scan_warp(own_count);
     for (int at = place + behind - own_count; begins != 0; begins &= begins - 1, ++at) {
-      if (at >= field.run_capacity) break;
+      if (at >= field.ink.run_capacity) break;
       const int x = w * kWord + __ffs(static_cast<int>(begins)) - 1;
       const int end = min(end_of_run(row, words, x), own.grid.width);
       int sum = 0;
       for (int i = x; i < end; ++i) sum += line[i] ^ invert;
       const int level = detail::level_at(own.grid, background, (x + end) / 2, y);
-      field.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
-                        static_cast<std::uint16_t>(end), detail::run_contrast(level, sum, end - x),
-                        0};
+      field.ink.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
+                            static_cast<std::uint16_t>(end),
+                            detail::run_contrast(level, sum, end - x), 0};
     }
     place += __shfl_sync(kAllLanes, behind, kWarp - 1);
   }
@@ -315,11 +312,41 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
     above = warp_sum(above);
     const int count = field.counts[y];
     if (lane_of_warp() == 0) {
-      field.row_runs[y] = min(count, max(field.run_capacity - above, 0));
-      if (y == own.grid.height - 1) *field.result = {above + count, light ? 1 : 0};
+      field.ink.row_begin[y] = min(above, field.ink.run_capacity);
+      if (y == own.grid.height - 1) {
+        field.ink.row_begin[y + 1] = min(above + count, field.ink.run_capacity);
+        *field.run_count = above + count;
+      }
     }
     write_row(own, pixels, light, y, above);
   }
+}
+
+// ---- components
+
+/// Copies `count` values to pinned memory.
+template <typename T, typename Team>
+__device__ void copy_words(const Team& team, const T* from, int count, T* to) {
+  static_assert(sizeof(T) % sizeof(int) == 0);
+  const int words = count * static_cast<int>(sizeof(T) / sizeof(int));
+  detail::share(team, words, [&](int i) {
+    reinterpret_cast<int*>(to)[i] = reinterpret_cast<const int*>(from)[i];
+  });
+}
+
+__global__ void __launch_bounds__(kComponentThreads)
+    find_components(const __grid_constant__ InkArguments a) {
+  __shared__ int work[detail::kSearchWork];
+  wait_for_kernels_before();
+  const InkField& field = a.fields[blockIdx.x];
+  detail::InkArrays ink = field.ink;
+  ink.work = work;
+  const BlockTeam<kComponentThreads> team;
+  detail::InkSearch search(team, ink, *field.run_count);
+  const detail::InkCounts counts = search.find();
+  copy_words(team, search.runs(), counts.runs, field.runs);
+  copy_words(team, ink.components, counts.components, field.components);
+  if (team.index() == 0) *field.result = {counts, ink_is_light(a, field)};
 }
 
 // ---- images of candidates
@@ -377,11 +404,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
     const unsigned* const own = counts + thread * kEach;
     int sum = 0;
     for (int i = 0; i < kEach; ++i) sum += static_cast<int>(own[i]);
-    int behind = sum;
-    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, behind, distance);
-      if (thread >= static_cast<int>(distance)) behind += before;
-    }
+    const int behind = scan_warp(sum);
     const int total = __shfl_sync(kAllLanes, behind, kWarp - 1);
     const auto below = static_cast<int>(detail::ink_below_full(static_cast<unsigned>(total)));
     int found = kContrasts - 1;
@@ -495,6 +518,7 @@ const Kernel<InkArguments> kBlockKernel = measure_blocks;
 const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
+const Kernel<InkArguments> kComponentKernel = find_components;
 const Kernel<DrawArguments> kDrawKernel = draw;
 
 }  // namespace ocellus::cuda

@@ -11,6 +11,7 @@
 #include "neocognitron/ink_area.h"
 #include "neocognitron/ink_grid.h"
 #include "neocognitron/ink_run.h"
+#include "neocognitron/ink_search.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::cuda {
@@ -74,8 +75,8 @@ struct InkBlock {
 
 /// In pinned memory: what the device tells the host of a field.
 struct FieldInk {
-  int runs;  ///< all of them, also those that had no place
-  int light;
+  detail::InkCounts counts;
+  bool light;
 };
 
 /// A field in which characters are found. Its arrays are on the device unless stated otherwise.
@@ -91,11 +92,12 @@ struct InkField {
   std::int16_t* noise;
   std::uint32_t* masks;  ///< ink of each row of pixels in whole words, a bit for each pixel
   int* counts;           ///< runs of each row of pixels
+  int* run_count;        ///< runs of the field, also those that had no place
+  detail::InkArrays ink;
   // Pinned memory.
   detail::InkRun* runs;
-  int* row_runs;  ///< runs of each row of pixels that had a place
+  detail::InkComponent* components;
   FieldInk* result;
-  int run_capacity;
 };
 
 inline constexpr int kMaskBits = 32;
@@ -125,6 +127,9 @@ extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
 extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
+inline constexpr int kComponentThreads = 1024;
+/// Components, for the host. A block for each field.
+extern const Kernel<InkArguments> kComponentKernel;
 
 /// In pinned memory: the ink of a candidate that the host has found.
 struct CandidateInk {

@@ -485,7 +485,8 @@ class HostNeocognitron : public NetworkOperator {
 
 // ---- layout find
 
-/// The device extracts the ink of a frame and draws that of the candidates. The host gets runs.
+/// The device finds the components of the ink and draws that of the candidates. The host finds the
+/// candidates in the components.
 class FindingNeocognitron final : public HostNeocognitron {
  public:
   explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
@@ -503,7 +504,8 @@ class FindingNeocognitron final : public HostNeocognitron {
       field = {};
       field.x = rect.x;
       field.y = rect.y;
-      field.grid = CharacterFinder::grid_of(CharacterReader::finder_config(plan_, i));
+      const detail::CharacterFinderConfig config = CharacterReader::finder_config(plan_, i);
+      field.grid = CharacterFinder::grid_of(config);
       const std::size_t blocks = static_cast<std::size_t>(field.grid.columns()) *
                                  static_cast<std::size_t>(field.grid.rows());
       const auto rows = static_cast<std::size_t>(rect.height);
@@ -516,6 +518,8 @@ class FindingNeocognitron final : public HostNeocognitron {
       field.noise = device.take<std::int16_t>(blocks);
       field.masks = device.take<std::uint32_t>(words * rows);
       field.counts = device.take<int>(rows);
+      field.run_count = device.take<int>(1);
+      field.ink = CharacterFinder::layout_ink(config, device);
       row_count_ += static_cast<unsigned>(field.grid.rows());
       words_ = std::max(words_, static_cast<int>(words));
     }
@@ -530,7 +534,8 @@ class FindingNeocognitron final : public HostNeocognitron {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
+    for (const Kernel<InkArguments> kernel :
+         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kComponentKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
@@ -539,10 +544,9 @@ class FindingNeocognitron final : public HostNeocognitron {
     for (std::size_t i = 0; i < field_count(); ++i) {
       InkField& field = fields_[i];
       const auto index = static_cast<int>(i);
-      detail::InkComponents& components = reader_.finder(index).components();
-      field.runs = components.run_memory();
-      field.row_runs = components.row_memory();
-      field.run_capacity = components.run_capacity();
+      const detail::InkArrays& arrays = reader_.finder(index).components().arrays();
+      field.runs = arrays.runs;
+      field.components = arrays.components;
       field.result = found_ + i;
       for (int row = 0; row < field.grid.rows(); ++row) *next++ = {index, row};
     }
@@ -573,7 +577,8 @@ class FindingNeocognitron final : public HostNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
     for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
-    return {};
+    return launch(cuda, stream, kComponentKernel, dim3(static_cast<unsigned>(field_count())),
+                  dim3(kComponentThreads), 0, ink, true);
   }
 
   Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
@@ -606,7 +611,7 @@ class FindingNeocognitron final : public HostNeocognitron {
     host_->present = count;
   }
   void find(int field) noexcept {
-    reader_.finder(field).find(found_[field].runs, found_[field].light != 0);
+    reader_.finder(field).find(found_[field].counts, found_[field].light);
   }
 
   std::size_t field_count() const noexcept { return static_cast<std::size_t>(plan_.fields.count); }

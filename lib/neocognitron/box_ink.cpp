@@ -20,7 +20,7 @@ constexpr float kDotTop = 0.55f;  // dots lie below this, in heights of the main
 BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept {
   const auto runs = static_cast<std::size_t>(components.run_capacity());
   runs_ = memory.take<InkRun>(runs);
-  sets_.parents = memory.take<std::uint32_t>(runs);
+  parents_ = memory.take<int>(runs);
   beyond_ = memory.take<int>(runs);
   pieces_ = memory.take<Piece>(runs);
 }
@@ -28,7 +28,7 @@ BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept 
 void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept {
   run_count_ = 0;
   for (const InkRun& run : components.runs()) {
-    if (run.label == InkComponents::kNoComponent) continue;
+    if (run.label == kNoComponent) continue;
     if (run.y < box.y || run.y >= box.y + box.height) continue;
     const int first = std::max<int>(run.first, box.x);
     const int end = std::min<int>(run.end, box.x + box.width);
@@ -43,14 +43,14 @@ void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept 
 }
 
 void BoxInk::connect(const InkComponents& components) noexcept {
-  sets_.connect({runs_, static_cast<std::size_t>(run_count_)});
+  const RunSets sets{OneThread(), parents_};
+  sets.connect({runs_, static_cast<std::size_t>(run_count_)});
   for (int i = 0; i < run_count_; ++i) {
     InkRun& run = runs_[i];
-    const std::uint32_t first = sets_.root(static_cast<std::uint32_t>(i));
+    const int first = sets.root(i);
     Piece& piece = pieces_[first];
-    if (first == static_cast<std::uint32_t>(i))
-      piece = {{}, components.components()[run.label].area, 0};
-    run.label = first;
+    if (first == i) piece = {{}, components.components()[run.label].area, 0};
+    run.label = static_cast<std::uint32_t>(first);
     piece.box.add(run);
     piece.cut_rows += beyond_[i];
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 
 namespace ocellus::detail {
 namespace {
@@ -86,7 +85,7 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
                                  LayoutBuilder& memory) noexcept
     : config_(with_defaults(config)),
       levels_(config.size, window_for(config), memory),
-      components_(config.size, config_.min_height, memory),
+      components_(config.size, config_.min_height, config.drop_outline, memory),
       lattice_(components_.run_capacity(), memory) {
   parts_ = memory.take<Part>(kMaxParts);
   by_left_ = memory.take<int>(kMaxParts);
@@ -101,14 +100,17 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
   groups_ = memory.take<int>(kMaxParts);
   by_line_ = memory.take<int>(kMaxParts);
   line_begin_ = memory.take<int>(kMaxParts + 1);
-  if (!config_.drop_outline) return;
-  outline_ = memory.take<InkOutline>(1);
-  const InkOutline outline(config_.size, memory);
-  if (outline_ != nullptr) new (outline_) InkOutline(outline);
 }
 
 InkGrid CharacterFinder::grid_of(const CharacterFinderConfig& config) noexcept {
   return InkLevels::grid_for(config.size, window_for(config));
+}
+
+InkArrays CharacterFinder::layout_ink(const CharacterFinderConfig& config,
+                                      LayoutBuilder& memory) noexcept {
+  InkArrays arrays;
+  arrays.layout(config.size, with_defaults(config).min_height, config.drop_outline, memory);
+  return arrays;
 }
 
 void CharacterFinder::measure(const GrayPlane& plane, int half) noexcept {
@@ -131,17 +133,17 @@ void CharacterFinder::extract(const GrayPlane& plane, int half) noexcept {
 
 void CharacterFinder::find() noexcept {
   components_.join_halves();
-  find_in_runs();
+  components_.find();
+  find_in_components();
 }
 
-void CharacterFinder::find(int runs, bool light) noexcept {
-  components_.take_runs(runs);
+void CharacterFinder::find(const InkCounts& counts, bool light) noexcept {
+  components_.take(counts);
   light_ = light;
-  find_in_runs();
+  find_in_components();
 }
 
-void CharacterFinder::find_in_runs() noexcept {
-  components_.find(outline_);
+void CharacterFinder::find_in_components() noexcept {
   truncated_ = components_.truncated();
 
   collect_parts();
@@ -219,7 +221,7 @@ void CharacterFinder::drop_frames_of_forms() noexcept {
   }
   if (!any) return;
   for (const InkRun& run : components_.runs()) {
-    if (run.label == InkComponents::kNoComponent || part_of_[run.label] < 0) continue;
+    if (run.label == kNoComponent || part_of_[run.label] < 0) continue;
     const int part = part_of_[run.label];
     if (!parts_[part].form) continue;
     const InkComponent& box = parts_[part].box;
@@ -497,7 +499,7 @@ void CharacterFinder::join_parts() noexcept {
 void CharacterFinder::gather_runs() noexcept {
   std::fill(run_begin_, run_begin_ + part_count_ + 1, 0);
   const auto owner = [this](const InkRun& run) {
-    if (run.label == InkComponents::kNoComponent || part_of_[run.label] < 0) return -1;
+    if (run.label == kNoComponent || part_of_[run.label] < 0) return -1;
     const int group = group_of(part_of_[run.label]);
     return parts_[group].member ? group : -1;
   };

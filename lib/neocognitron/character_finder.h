@@ -10,7 +10,6 @@
 #include "neocognitron/character_lattice.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
-#include "neocognitron/ink_outline.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::detail {
@@ -40,6 +39,8 @@ class CharacterFinder {
 
   /// The blocks of InkLevels.
   static InkGrid grid_of(const CharacterFinderConfig& config) noexcept;
+  /// Lays out the arrays of InkComponents.
+  static InkArrays layout_ink(const CharacterFinderConfig& config, LayoutBuilder& memory) noexcept;
 
   /// The steps of a frame, in this order. The frame must have the size of the configuration. It is
   /// not used after the last step. The halves of a step may be worked on at the same time.
@@ -49,10 +50,9 @@ class CharacterFinder {
   void extract(const GrayPlane& plane, int half) noexcept;
   void find() noexcept;
 
-  /// In place of these steps, for a device that has extracted the runs: `runs` and `light` are what
-  /// it found (InkComponents::take_runs, InkLevels::ink_is_light).
-  void find(int runs, bool light) noexcept;
-  InkComponents& components() noexcept { return components_; }
+  /// In place of these steps, for a device that has written the components: `counts` and `light`
+  /// are what it found (InkComponents::take, InkLevels::ink_is_light).
+  void find(const InkCounts& counts, bool light) noexcept;
 
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
   std::span<const CharacterCandidate> candidates() const noexcept { return lattice_.candidates(); }
@@ -96,7 +96,7 @@ class CharacterFinder {
     int left;
     int right;
   };
-  void find_in_runs() noexcept;
+  void find_in_components() noexcept;
   void collect_parts() noexcept;
   bool contains_member(int position) const noexcept;
   void drop_frames_of_forms() noexcept;
@@ -121,7 +121,6 @@ class CharacterFinder {
   InkLevels levels_;
   InkComponents components_;
   CharacterLattice lattice_;
-  InkOutline* outline_ = nullptr;
   Part* parts_;
   int* by_left_;         // indices of parts, sorted by their left edges
   int* groups_;          // parts that stand for a group, in reading order

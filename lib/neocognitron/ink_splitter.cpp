@@ -21,9 +21,9 @@ void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& sla
   const auto is_long = [longest_run](const InkRun& run) {
     return static_cast<float>(run.end - run.first) > longest_run;
   };
-  for_each_touching(runs, [&](std::size_t i, std::size_t j) {
-    const InkRun& run = runs[i];
-    const InkRun& above = runs[j];
+  for_each_touching(runs, [&](int i, int j) {
+    const InkRun& run = runs[static_cast<std::size_t>(i)];
+    const InkRun& above = runs[static_cast<std::size_t>(j)];
     if (is_long(run) || is_long(above)) return;
     const float step = 0.5f * static_cast<float>(above.first + above.end - run.first - run.end);
     if (std::abs(step) > kMostStep) return;

@@ -403,6 +403,11 @@ inline int atomicMin(int* to, int value) {
   *to = value < before ? value : before;
   return before;
 }
+inline int atomicMax(int* to, int value) {
+  const int before = *to;
+  *to = value > before ? value : before;
+  return before;
+}
 inline unsigned atomicInc(unsigned* to, unsigned last) {
   const unsigned before = *to;
   *to = before >= last ? 0 : before + 1;

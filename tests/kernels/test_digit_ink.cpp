@@ -57,12 +57,15 @@ struct FieldMemory {
   std::vector<std::int16_t> noise;
   std::vector<std::uint32_t> masks;
   std::vector<int> counts;
-  FieldInk result{-1, -1};
+  int run_count = -1;
+  std::unique_ptr<LaidOutMemory> ink;
+  FieldInk result{};
 };
 
 struct Field {
   Rect rect;
   int max_height = 0;  ///< of characters; decides on the sides of the blocks
+  bool has_outline = false;
 };
 
 CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
@@ -70,6 +73,7 @@ CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
   config.size = {field.rect.width, field.rect.height};
   config.ink = ink;
   config.max_height = field.max_height;
+  config.drop_outline = field.has_outline;
   return config;
 }
 
@@ -116,8 +120,8 @@ class InkTest {
   }
 
   unsigned bad() const { return bad_; }
-  FieldInk found(std::size_t field) const { return memory_[field].result; }
-  int run_capacity(std::size_t field) const { return device_fields_[field].run_capacity; }
+  int runs(std::size_t field) const { return memory_[field].run_count; }
+  int run_capacity(std::size_t field) const { return device_fields_[field].ink.run_capacity; }
 
   /// Levels, polarity and runs.
   void expect_equal_runs() {
@@ -129,7 +133,7 @@ class InkTest {
       finder.set_levels();
       const detail::InkLevels& levels = finder.levels();
       const FieldMemory& own = memory_[f];
-      EXPECT_EQ(own.result.light, levels.invert() != 0 ? 1 : 0);
+
       for (int row = 0; row < levels.block_rows(); ++row)
         for (int column = 0; column < levels.block_columns(); ++column) {
           const detail::InkLevel expected = levels.level(column, row);
@@ -140,33 +144,31 @@ class InkTest {
         }
       const std::vector<InkRun> expected = runs_of(f, levels);
       const std::size_t capacity = index(run_capacity(f));
-      EXPECT_EQ(index(own.result.runs) > capacity, expected.size() > capacity);
+      EXPECT_EQ(index(own.run_count) > capacity, expected.size() > capacity);
       const std::size_t count = std::min(expected.size(), capacity);
-      ASSERT_EQ(std::min(index(own.result.runs), capacity), count);
-      std::vector<int> of_rows(index(plane.size.height));
+      ASSERT_EQ(std::min(index(own.run_count), capacity), count);
+      const detail::InkArrays& found = device_fields_[f].ink;
+      std::vector<int> row_begin(index(plane.size.height + 1));
       for (std::size_t i = 0; i < count; ++i) {
-        const InkRun& run = device_fields_[f].runs[i];
-        ASSERT_EQ(run.y, expected[i].y) << i;
-        ASSERT_EQ(run.first, expected[i].first) << i;
-        ASSERT_EQ(run.end, expected[i].end) << i;
-        ASSERT_EQ(run.contrast, expected[i].contrast) << i;
-        ++of_rows[run.y];
+        expect_equal(found.runs[i], expected[i]);
+        for (int y = expected[i].y; y < plane.size.height; ++y) ++row_begin[index(y + 1)];
       }
-      const int* const row_runs = device_fields_[f].row_runs;
-      EXPECT_TRUE(std::equal(of_rows.begin(), of_rows.end(), row_runs));
+      EXPECT_TRUE(std::equal(row_begin.begin(), row_begin.end(), found.row_begin));
     }
   }
 
   /// Candidates that the host finds in the runs of the device, and their images. Returns how many
   /// there are. To be called after `expect_equal_runs`.
   std::size_t expect_equal_images() {
+    run(cuda::kComponentKernel, fields_.size(), cuda::kComponentThreads, 0, arguments());
     std::vector<CandidateInk> candidates;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       CharacterFinder& cpu = of(*cpu_[f]);
       CharacterFinder& device = of(*device_[f]);
       for (int half = 0; half < CharacterFinder::kHalves; ++half) cpu.extract(plane_of(f), half);
       cpu.find();
-      device.find(memory_[f].result.runs, memory_[f].result.light != 0);
+      expect_equal_components(f);
+      device.find(memory_[f].result.counts, memory_[f].result.light);
       EXPECT_EQ(device.truncated(), cpu.truncated());
       EXPECT_EQ(device.candidates().size(), cpu.candidates().size());
       for (std::size_t i = 0; i < std::min(cpu.candidates().size(), device.candidates().size());
@@ -220,6 +222,33 @@ class InkTest {
   int longest() const { return longest_; }
 
  private:
+  static void expect_equal(const InkRun& run, const InkRun& expected) {
+    ASSERT_EQ(run.y, expected.y);
+    ASSERT_EQ(run.first, expected.first);
+    ASSERT_EQ(run.end, expected.end);
+    ASSERT_EQ(run.contrast, expected.contrast);
+    ASSERT_EQ(run.label, expected.label);
+  }
+
+  void expect_equal_components(std::size_t field) {
+    const detail::InkComponents& expected = std::as_const(of(*cpu_[field])).components();
+    const FieldMemory& own = memory_[field];
+    EXPECT_EQ(own.result.light, (*cpu_[field])->levels().invert() != 0);
+    EXPECT_EQ(own.result.counts.truncated, expected.truncated());
+    ASSERT_EQ(index(own.result.counts.runs), expected.runs().size());
+    ASSERT_EQ(index(own.result.counts.components), expected.components().size());
+    for (std::size_t i = 0; i < expected.runs().size(); ++i)
+      expect_equal(device_fields_[field].runs[i], expected.runs()[i]);
+    for (std::size_t i = 0; i < expected.components().size(); ++i) {
+      const detail::InkComponent& a = device_fields_[field].components[i];
+      const detail::InkComponent& b = expected.components()[i];
+      ASSERT_TRUE(a.left == b.left && a.top == b.top && a.right == b.right &&
+                  a.bottom == b.bottom && a.area == b.area && a.contrast == b.contrast &&
+                  a.runs == b.runs)
+          << i;
+    }
+  }
+
   cuda::InkArguments arguments() {
     arguments_.bad = &bad_;
     return arguments_;
@@ -248,11 +277,18 @@ class InkTest {
     field.noise = own.noise.data();
     field.masks = own.masks.data();
     field.counts = own.counts.data();
-    detail::InkComponents& components = (*device_[i])->components();
-    field.runs = components.run_memory();
-    field.row_runs = components.row_memory();
+    field.run_count = &own.run_count;
+    const auto layout = [&](void* memory) {
+      detail::LayoutBuilder builder(memory);
+      field.ink = CharacterFinder::layout_ink(config_of(fields_[i], ink_), builder);
+      return builder.bytes();
+    };
+    own.ink = std::make_unique<LaidOutMemory>(layout(nullptr));
+    layout(own.ink->get());
+    const detail::InkArrays& arrays = of(*device_[i]).components().arrays();
+    field.runs = arrays.runs;
+    field.components = arrays.components;
     field.result = &own.result;
-    field.run_capacity = components.run_capacity();
     return field;
   }
 
@@ -265,10 +301,10 @@ class InkTest {
   std::vector<InkRun> runs_of(std::size_t field, const detail::InkLevels& levels) {
     const ImageSize size = plane_of(field).size;
     detail::LayoutBuilder counted;
-    { const detail::InkComponents probe(size, 8, counted); }
+    { const detail::InkComponents probe(size, 8, false, counted); }
     const LaidOutMemory memory(counted.bytes());
     detail::LayoutBuilder layout(memory.get());
-    detail::InkComponents components(size, 8, layout);
+    detail::InkComponents components(size, 8, false, layout);
     std::vector<std::uint8_t> thresholds(detail::InkComponents::threshold_bytes(size.width));
     std::vector<std::uint64_t> words(detail::InkComponents::ink_words(size.width));
     std::vector<InkRun> runs(index(run_capacity(field) + 1));
@@ -327,6 +363,18 @@ Scene scene_of(int width, int height, double size) {
   return scene;
 }
 
+/// Sides of which two lean.
+void draw_outline(Scene& scene, const Rect& rect) {
+  const double left = rect.x + 3;
+  const double top = rect.y + 3;
+  const double right = rect.x + rect.width - 4;
+  const double bottom = rect.y + rect.height - 3;
+  scene.line({left, top}, {right, top + 1.5}, 2);
+  scene.line({left, bottom}, {right, bottom}, 1.5);
+  scene.line({left, top}, {left + 1, bottom}, 2);
+  scene.line({right, top}, {right, bottom}, 2);
+}
+
 struct Case {
   const char* name;
   ImageSize size;
@@ -340,7 +388,9 @@ class DigitInk : public testing::TestWithParam<Case> {};
 // blocks of several sides and each polarity.
 TEST_P(DigitInk, IsThatOfTheCpu) {
   const Case& c = GetParam();
-  const Scene scene = scene_of(c.size.width, c.size.height, c.digits);
+  Scene scene = scene_of(c.size.width, c.size.height, c.digits);
+  for (const Field& field : c.fields)
+    if (field.has_outline) draw_outline(scene, field.rect);
   std::size_t images = 0;
   for (const CharacterInk ink : {CharacterInk::kAuto, CharacterInk::kDark, CharacterInk::kLight}) {
     for (const bool light : {false, true}) {
@@ -363,6 +413,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"odd", {131, 67}, 24, {{{0, 0, 131, 67}}}}, Case{"least", {3, 2}, 0, {{{0, 0, 3, 2}}}},
         Case{"column", {9, 70}, 0, {{{0, 0, 9, 70}}}},
         Case{"fields", {260, 90}, 30, {{{5, 3, 120, 80}}, {{100, 10, 160, 80}}, {{250, 0, 10, 9}}}},
+        Case{"outlines", {261, 73}, 30, {{{1, 3, 140, 69}, 0, true}, {{100, 4, 161, 65}, 0, true}}},
         Case{"blocks_of_16", {240, 100}, 30, {{{0, 0, 240, 100}, 140}}},
         Case{"blocks_of_64", {150, 200}, 60, {{{0, 0, 150, 200}, 512}}},
         Case{"reduced", {330, 260}, 200, {{{0, 0, 330, 260}}}}),
@@ -387,16 +438,26 @@ TEST(DigitInkFormats, AreThoseOfTheCpu) {
   EXPECT_NE(InkTest(frame, fields, CharacterInk::kAuto).bad(), 0u);
 }
 
-// Fails if more runs than there is room for are not counted, or if the first ones are not kept.
-TEST(DigitInkLimits, RunsBeyondTheCapacityAreLeftOut) {
+// Fails if more runs or components than there is room for are not counted, or if the first ones are
+// not kept. Dots have more components, random ink has components that wind.
+TEST(DigitInkLimits, WhatIsBeyondTheCapacitiesIsLeftOut) {
   constexpr ImageSize kSize{300, 150};
-  std::vector<std::uint8_t> pixels(index(kSize.width * kSize.height));
-  std::mt19937 random(3);
-  for (std::uint8_t& pixel : pixels) pixel = random() % 3 == 0 ? 20 : 200;
-  InkTest test(frame_of(pixels, kSize), {{{0, 0, kSize.width, kSize.height}}}, CharacterInk::kDark);
-  EXPECT_GT(test.found(0).runs, test.run_capacity(0));
-  test.expect_equal_runs();
-  test.expect_equal_images();
+  for (const bool dots : {false, true}) {
+    SCOPED_TRACE(dots);
+    std::vector<std::uint8_t> pixels(index(kSize.width * kSize.height), 200);
+    std::mt19937 random(3);
+    for (int y = 0; y < kSize.height; ++y)
+      for (int x = 0; x < kSize.width; ++x)
+        if (dots ? x % 3 == 1 && y % 3 == 1 : random() % 3 == 0)
+          pixels[index(y * kSize.width + x)] = 20;
+    for (const bool has_outline : {false, true}) {
+      InkTest test(frame_of(pixels, kSize), {{{0, 0, kSize.width, kSize.height}, 0, has_outline}},
+                   CharacterInk::kDark);
+      EXPECT_GT(test.runs(0), test.run_capacity(0));
+      test.expect_equal_runs();
+      test.expect_equal_images();
+    }
+  }
 }
 
 // Fails if a candidate with more runs than the device keeps near is drawn wrongly.
