@@ -1,11 +1,12 @@
 // The ink of a frame with the layout find: from pixels to runs, and from the runs of candidates to
 // images. The arithmetic is that of InkLevels, InkComponents and InkImager, with the same results.
+#include <algorithm>
 #include <cmath>
 
-#include "kernels/core/block_team.cuh"
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/neocognitron/block.cuh"
+#include "kernels/neocognitron/block_team.cuh"
 #include "kernels/neocognitron/gray.cuh"
 
 namespace ocellus::cuda {
@@ -322,7 +323,7 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   }
 }
 
-// ---- components
+// ---- groups
 
 /// Copies `count` values to pinned memory.
 template <typename T, typename Team>
@@ -334,18 +335,22 @@ __device__ void copy_words(const Team& team, const T* from, int count, T* to) {
   });
 }
 
-__global__ void __launch_bounds__(kComponentThreads)
-    find_components(const __grid_constant__ InkArguments a) {
-  __shared__ int work[detail::kSearchWork];
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    find_groups(const __grid_constant__ InkArguments a) {
+  using Team = BlockTeam<kInkGroupThreads>;
+  static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
+  __shared__ int work[std::max(detail::kSearchWork, Team::kRankWork)];
   wait_for_kernels_before();
   const InkField& field = a.fields[blockIdx.x];
   detail::InkArrays ink = field.ink;
   ink.work = work;
-  const BlockTeam<kComponentThreads> team;
-  detail::InkSearch search(team, ink, *field.run_count);
-  const detail::InkCounts counts = search.find();
-  copy_words(team, search.runs(), counts.runs, field.runs);
-  copy_words(team, ink.components, counts.components, field.components);
+  const Team team;
+  detail::InkSearch components(team, ink, *field.run_count);
+  const detail::InkCounts found = components.find();
+  detail::PartSearch parts(team, field.parts, ink, components.runs(), found);
+  const detail::PartCounts counts = parts.find();
+  copy_words(team, field.parts.runs, counts.runs, field.runs);
+  copy_words(team, field.parts.groups, counts.groups, field.groups);
   if (team.index() == 0) *field.result = {counts, ink_is_light(a, field)};
 }
 
@@ -518,7 +523,7 @@ const Kernel<InkArguments> kBlockKernel = measure_blocks;
 const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
-const Kernel<InkArguments> kComponentKernel = find_components;
+const Kernel<InkArguments> kInkGroupKernel = find_groups;
 const Kernel<DrawArguments> kDrawKernel = draw;
 
 }  // namespace ocellus::cuda

@@ -11,7 +11,7 @@
 #include "neocognitron/ink_area.h"
 #include "neocognitron/ink_grid.h"
 #include "neocognitron/ink_run.h"
-#include "neocognitron/ink_search.h"
+#include "neocognitron/part_search.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::cuda {
@@ -75,7 +75,7 @@ struct InkBlock {
 
 /// In pinned memory: what the device tells the host of a field.
 struct FieldInk {
-  detail::InkCounts counts;
+  detail::PartCounts counts;
   bool light;
 };
 
@@ -94,9 +94,10 @@ struct InkField {
   int* counts;           ///< runs of each row of pixels
   int* run_count;        ///< runs of the field, also those that had no place
   detail::InkArrays ink;
+  detail::PartArrays parts;
   // Pinned memory.
-  detail::InkRun* runs;
-  detail::InkComponent* components;
+  detail::InkRun* runs;  ///< of groups
+  detail::FoundGroup* groups;
   FieldInk* result;
 };
 
@@ -127,9 +128,9 @@ extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
 extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
-inline constexpr int kComponentThreads = 1024;
-/// Components, for the host. A block for each field.
-extern const Kernel<InkArguments> kComponentKernel;
+inline constexpr int kInkGroupThreads = 512;
+/// Groups of ink, for the host. A block for each field.
+extern const Kernel<InkArguments> kInkGroupKernel;
 
 /// In pinned memory: the ink of a candidate that the host has found.
 struct CandidateInk {

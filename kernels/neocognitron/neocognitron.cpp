@@ -485,8 +485,8 @@ class HostNeocognitron : public NetworkOperator {
 
 // ---- layout find
 
-/// The device finds the components of the ink and draws that of the candidates. The host finds the
-/// candidates in the components.
+/// The device finds groups of ink and draws the candidates. The host finds the candidates in the
+/// groups.
 class FindingNeocognitron final : public HostNeocognitron {
  public:
   explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
@@ -520,6 +520,7 @@ class FindingNeocognitron final : public HostNeocognitron {
       field.counts = device.take<int>(rows);
       field.run_count = device.take<int>(1);
       field.ink = CharacterFinder::layout_ink(config, device);
+      field.parts = CharacterFinder::layout_parts(config, field.ink, device);
       row_count_ += static_cast<unsigned>(field.grid.rows());
       words_ = std::max(words_, static_cast<int>(words));
     }
@@ -535,7 +536,7 @@ class FindingNeocognitron final : public HostNeocognitron {
   Expected<void> prepare(Scope& cuda) noexcept override {
     if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
     for (const Kernel<InkArguments> kernel :
-         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kComponentKernel})
+         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kInkGroupKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
@@ -544,9 +545,9 @@ class FindingNeocognitron final : public HostNeocognitron {
     for (std::size_t i = 0; i < field_count(); ++i) {
       InkField& field = fields_[i];
       const auto index = static_cast<int>(i);
-      const detail::InkArrays& arrays = reader_.finder(index).components().arrays();
-      field.runs = arrays.runs;
-      field.components = arrays.components;
+      const detail::PartArrays& parts = reader_.finder(index).parts();
+      field.runs = parts.runs;
+      field.groups = parts.groups;
       field.result = found_ + i;
       for (int row = 0; row < field.grid.rows(); ++row) *next++ = {index, row};
     }
@@ -577,8 +578,8 @@ class FindingNeocognitron final : public HostNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
     for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
-    return launch(cuda, stream, kComponentKernel, dim3(static_cast<unsigned>(field_count())),
-                  dim3(kComponentThreads), 0, ink, true);
+    return launch(cuda, stream, kInkGroupKernel, dim3(static_cast<unsigned>(field_count())),
+                  dim3(kInkGroupThreads), 0, ink, true);
   }
 
   Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,

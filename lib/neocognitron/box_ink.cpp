@@ -7,13 +7,13 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr float kLargeCut = 0.5f;            // pixels of a cut piece, of those of the main piece
-constexpr float kMostlyInside = 0.6f;        // pixels of a cut piece, of those of its component
-constexpr int kCutRows = 2;                  // a piece that is cut in fewer rows is not cut
-constexpr float kLeastPieceContrast = 0.5f;  // of the contrast of the main piece
-constexpr float kSpeck = 0.03f;              // pixels of a speck, of those of the main piece
-constexpr float kDot = 0.3f;      // width and height of a dot, in heights of the main piece
-constexpr float kDotTop = 0.55f;  // dots lie below this, in heights of the main piece
+constexpr float kLargeCut = 0.5f;      // pixels of a cut piece, of those of the main piece
+constexpr float kMostlyInside = 0.6f;  // pixels of a cut piece, of those of its component
+constexpr int kCutRows = 2;            // a piece that is cut in fewer rows is not cut
+constexpr int kFaintShare = 2;         // the contrast of the main piece, in that of a faint one
+constexpr float kSpeck = 0.03f;        // pixels of a speck, of those of the main piece
+constexpr float kDot = 0.3f;           // width and height of a dot, in heights of the main piece
+constexpr float kDotTop = 0.55f;       // dots lie below this, in heights of the main piece
 
 }  // namespace
 
@@ -71,7 +71,7 @@ bool BoxInk::belongs(const Piece& piece, const Piece& main) noexcept {
     return false;
   }
   if (area < kSpeck * main_area) return false;
-  if (piece.box.mean_contrast() < kLeastPieceContrast * main.box.mean_contrast()) return false;
+  if (kFaintShare * piece.box.mean_contrast() < main.box.mean_contrast()) return false;
   const auto height = static_cast<float>(main.box.height());
   const bool small = static_cast<float>(piece.box.width()) < kDot * height &&
                      static_cast<float>(piece.box.height()) < kDot * height;

@@ -9,22 +9,11 @@
 
 #include "core/layout_builder.h"
 #include "neocognitron/character_choice.h"
-#include "neocognitron/ink_components.h"
+#include "neocognitron/part_search.h"
 
 namespace ocellus::detail {
 
 // ---- cuts of ink that holds several touching characters
-
-/// The lean of strokes: mean steps to the right from a row to the row above it.
-struct StrokeSlant {
-  float steps = 0.0f;
-  float rows = 0.0f;
-
-  float value() const noexcept { return rows > 0.0f ? steps / rows : 0.0f; }
-};
-
-/// Adds the upright strokes of a component to `slant`.
-void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& slant) noexcept;
 
 /// Weights of the costs of a split. A stroke that a cut crosses costs its thickness, in units of
 /// the mean stroke of the component. The width of a piece is in units of the height of a character.
@@ -129,7 +118,7 @@ class InkSplitter {
 
 // ---- candidates
 
-/// Ink that holds a character or several.
+/// A group with the ink of its pixels.
 struct InkGroup {
   std::span<const InkRun> ink;  ///< by rows and from left to right; it must outlive the candidates
   InkComponent box;

@@ -47,13 +47,8 @@ class InkComponents {
   /// Connects the runs, and removes rules and the outline.
   void find() noexcept;
 
-  /// Where others write runs and components, in place of these steps.
   const InkArrays& arrays() const noexcept { return arrays_; }
-  void take(const InkCounts& counts) noexcept {
-    counts_ = counts;
-    found_ = arrays_.runs;
-  }
-
+  const InkCounts& counts() const noexcept { return counts_; }
   std::span<const InkComponent> components() const noexcept {
     return {arrays_.components, static_cast<std::size_t>(counts_.components)};
   }
@@ -64,7 +59,6 @@ class InkComponents {
   }
   bool truncated() const noexcept { return counts_.truncated; }
   int run_capacity() const noexcept { return arrays_.run_capacity; }
-  int component_capacity() const noexcept { return arrays_.component_capacity; }
 
  private:
   InkArrays arrays_;  // `row_begin`: before `join_halves`, the number of runs of each row

@@ -42,13 +42,19 @@ struct InkComponent {
   }
   OCELLUS_TEAM_FUNCTION void add(const InkRun& run) noexcept { add(OneThread(), run); }
 
+  constexpr void extend(const InkComponent& other) noexcept {
+    left = std::min(left, other.left);
+    top = std::min(top, other.top);
+    right = std::max(right, other.right);
+    bottom = std::max(bottom, other.bottom);
+    area += other.area;
+    contrast += other.contrast;
+    runs += other.runs;
+  }
   constexpr int width() const noexcept { return right - left; }
   constexpr int height() const noexcept { return bottom - top; }
-  float mean_run() const noexcept { return static_cast<float>(area) / static_cast<float>(runs); }
-  /// Mean difference to the background in gray levels.
-  float mean_contrast() const noexcept {
-    return static_cast<float>(contrast) / (64.0f * static_cast<float>(area));
-  }
+  /// Mean difference to the background in 1/1024 of a gray level.
+  constexpr int mean_contrast() const noexcept { return static_cast<int>(16 * contrast / area); }
 };
 
 /// Calls use(i, j) for each run i of [begin, end), runs of a row, and each run j of [above, begin),

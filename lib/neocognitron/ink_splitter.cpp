@@ -13,24 +13,7 @@ constexpr float kForbidden = 1e6f;
 constexpr float kLeastSegment = 0.2f;  // width of a segment, in heights of a character
 constexpr float kMostCrossed = 2.0f;   // strokes that a cut beside the best split may cross
 
-constexpr float kMostStep = 0.94f;  // larger steps belong to horizontal strokes
-
 }  // namespace
-
-void add_slant(std::span<const InkRun> runs, float longest_run, StrokeSlant& slant) noexcept {
-  const auto is_long = [longest_run](const InkRun& run) {
-    return static_cast<float>(run.end - run.first) > longest_run;
-  };
-  for_each_touching(runs, [&](int i, int j) {
-    const InkRun& run = runs[static_cast<std::size_t>(i)];
-    const InkRun& above = runs[static_cast<std::size_t>(j)];
-    if (is_long(run) || is_long(above)) return;
-    const float step = 0.5f * static_cast<float>(above.first + above.end - run.first - run.end);
-    if (std::abs(step) > kMostStep) return;
-    slant.steps += step;
-    slant.rows += 1.0f;
-  });
-}
 
 InkSplitter::InkSplitter(LayoutBuilder& memory) noexcept
     : ink_(memory.take<std::uint8_t>(kRows * kColumns)),

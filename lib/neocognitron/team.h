@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #if defined(__CUDACC__)
@@ -29,6 +30,14 @@ struct OneThread {
     for (int i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
     return sum;
   }
+
+  /// Sorts keys that differ. A device has room for one key of each thread.
+  constexpr void sort(std::uint64_t* keys, int count) const noexcept {
+    std::sort(keys, keys + count);
+  }
+  /// The number of threads before the own one that call it with the same value. `work`: of a
+  /// device. There must be a barrier before the next call.
+  constexpr int rank(int /*value*/, int* /*work*/) const noexcept { return 0; }
 
   // What one thread may do alone. `add` and `lower` return the value before.
   template <typename T>

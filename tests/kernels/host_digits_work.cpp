@@ -18,7 +18,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::kWindowKernel);
   is(cuda::kMaskKernel);
   is(cuda::kRunKernel);
-  is(cuda::kComponentKernel);
+  is(cuda::kInkGroupKernel);
   is(cuda::kDrawKernel);
   is(cuda::kImageContrastKernel);
   for (const PixelFormat format :

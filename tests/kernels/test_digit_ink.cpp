@@ -160,14 +160,14 @@ class InkTest {
   /// Candidates that the host finds in the runs of the device, and their images. Returns how many
   /// there are. To be called after `expect_equal_runs`.
   std::size_t expect_equal_images() {
-    run(cuda::kComponentKernel, fields_.size(), cuda::kComponentThreads, 0, arguments());
+    run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
     std::vector<CandidateInk> candidates;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       CharacterFinder& cpu = of(*cpu_[f]);
       CharacterFinder& device = of(*device_[f]);
       for (int half = 0; half < CharacterFinder::kHalves; ++half) cpu.extract(plane_of(f), half);
       cpu.find();
-      expect_equal_components(f);
+      expect_equal_groups(f);
       device.find(memory_[f].result.counts, memory_[f].result.light);
       EXPECT_EQ(device.truncated(), cpu.truncated());
       EXPECT_EQ(device.candidates().size(), cpu.candidates().size());
@@ -222,6 +222,10 @@ class InkTest {
   int longest() const { return longest_; }
 
  private:
+  static bool is_equal(const detail::InkComponent& a, const detail::InkComponent& b) {
+    return a.left == b.left && a.top == b.top && a.right == b.right && a.bottom == b.bottom &&
+           a.area == b.area && a.contrast == b.contrast && a.runs == b.runs;
+  }
   static void expect_equal(const InkRun& run, const InkRun& expected) {
     ASSERT_EQ(run.y, expected.y);
     ASSERT_EQ(run.first, expected.first);
@@ -230,21 +234,29 @@ class InkTest {
     ASSERT_EQ(run.label, expected.label);
   }
 
-  void expect_equal_components(std::size_t field) {
-    const detail::InkComponents& expected = std::as_const(of(*cpu_[field])).components();
+  void expect_equal_groups(std::size_t field) {
     const FieldMemory& own = memory_[field];
-    EXPECT_EQ(own.result.light, (*cpu_[field])->levels().invert() != 0);
-    EXPECT_EQ(own.result.counts.truncated, expected.truncated());
-    ASSERT_EQ(index(own.result.counts.runs), expected.runs().size());
-    ASSERT_EQ(index(own.result.counts.components), expected.components().size());
-    for (std::size_t i = 0; i < expected.runs().size(); ++i)
-      expect_equal(device_fields_[field].runs[i], expected.runs()[i]);
-    for (std::size_t i = 0; i < expected.components().size(); ++i) {
-      const detail::InkComponent& a = device_fields_[field].components[i];
-      const detail::InkComponent& b = expected.components()[i];
-      ASSERT_TRUE(a.left == b.left && a.top == b.top && a.right == b.right &&
-                  a.bottom == b.bottom && a.area == b.area && a.contrast == b.contrast &&
-                  a.runs == b.runs)
+    const CharacterFinder& cpu = of(*cpu_[field]);
+    const detail::InkComponents& components = cpu.components();
+    EXPECT_EQ(own.result.light, cpu.levels().invert() != 0);
+    for (std::size_t i = 0; i < components.components().size(); ++i)
+      ASSERT_TRUE(is_equal(device_fields_[field].ink.components[i], components.components()[i]))
+          << i;
+    const detail::PartCounts& counts = own.result.counts;
+    const detail::PartCounts& expected = cpu.part_counts();
+    EXPECT_EQ(counts.truncated, expected.truncated);
+    ASSERT_EQ(counts.groups, expected.groups);
+    ASSERT_EQ(counts.runs, expected.runs);
+    for (int i = 0; i < counts.runs; ++i)
+      expect_equal(device_fields_[field].runs[i], cpu.parts().runs[i]);
+    for (int i = 0; i < counts.groups; ++i) {
+      const detail::FoundGroup& a = device_fields_[field].groups[i];
+      const detail::FoundGroup& b = cpu.parts().groups[i];
+      ASSERT_TRUE(is_equal(a.box, b.box) && a.first_run == b.first_run &&
+                  a.run_count == b.run_count && a.line == b.line &&
+                  a.line_height == b.line_height && a.line_x == b.line_x && a.line_y == b.line_y &&
+                  a.line_slope == b.line_slope && a.slant.steps == b.slant.steps &&
+                  a.slant.rows == b.slant.rows)
           << i;
     }
   }
@@ -281,13 +293,13 @@ class InkTest {
     const auto layout = [&](void* memory) {
       detail::LayoutBuilder builder(memory);
       field.ink = CharacterFinder::layout_ink(config_of(fields_[i], ink_), builder);
+      field.parts = CharacterFinder::layout_parts(config_of(fields_[i], ink_), field.ink, builder);
       return builder.bytes();
     };
     own.ink = std::make_unique<LaidOutMemory>(layout(nullptr));
     layout(own.ink->get());
-    const detail::InkArrays& arrays = of(*device_[i]).components().arrays();
-    field.runs = arrays.runs;
-    field.components = arrays.components;
+    field.runs = of(*device_[i]).parts().runs;
+    field.groups = of(*device_[i]).parts().groups;
     field.result = &own.result;
     return field;
   }

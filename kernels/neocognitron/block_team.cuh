@@ -48,6 +48,35 @@ struct BlockTeam {
     return sum;
   }
 
+  __device__ void sort(std::uint64_t* keys, int count) const {
+    __syncthreads();
+    const std::uint64_t own = index() < count ? keys[index()] : 0;
+    int place = 0;
+    for (int i = 0; index() < count && i < count; ++i) place += keys[i] < own ? 1 : 0;
+    __syncthreads();
+    if (index() < count) keys[place] = own;
+    __syncthreads();
+  }
+
+  /// Values are below kRankValues; those below 0 have no rank. `work` has kRankWork elements.
+  static constexpr int kRankValues = 512;
+  static constexpr int kRankWork = kThreads / kWarp * kRankValues / 2;
+  __device__ int rank(int value, int* work) const {
+    // How often a warp has each value.
+    auto* const counts = reinterpret_cast<std::uint16_t*>(work);
+    for (int i = index(); i < kRankWork; i += kThreads) work[i] = 0;
+    __syncthreads();
+    const unsigned same = __match_any_sync(kAllLanes, value);
+    const int before = __popc(same & lanes_before());
+    const int warp = index() / kWarp;
+    if (value >= 0 && before == 0)
+      counts[warp * kRankValues + value] = static_cast<std::uint16_t>(__popc(same));
+    __syncthreads();
+    int rank = before;
+    for (int w = 0; value >= 0 && w < warp; ++w) rank += counts[w * kRankValues + value];
+    return rank;
+  }
+
   __device__ int add(int& to, int value) const { return atomicAdd(&to, value); }
   __device__ std::int64_t add(std::int64_t& to, std::int64_t value) const {
     return static_cast<std::int64_t>(atomicAdd(reinterpret_cast<unsigned long long*>(&to),
