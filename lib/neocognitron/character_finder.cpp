@@ -26,8 +26,10 @@ CharacterFinder::CharacterFinder(const CharacterFinderConfig& config,
     : config_(with_defaults(config)),
       levels_(config.size, window_for(config), memory),
       components_(config.size, config_.min_height, config.drop_outline, memory),
-      lattice_(components_.run_capacity(), memory),
-      parts_(layout_parts(config, components_.arrays(), memory)) {}
+      parts_(layout_parts(config, components_.arrays(), memory)) {
+  lattice_.layout(components_.run_capacity(), config_.split_touching, memory);
+  split_.layout(memory);
+}
 
 InkGrid CharacterFinder::grid_of(const CharacterFinderConfig& config) noexcept {
   return InkLevels::grid_for(config.size, window_for(config));
@@ -75,32 +77,21 @@ void CharacterFinder::find() noexcept {
   components_.find();
   PartSearch search(OneThread(), parts_, components_.arrays(), components_.runs().data(),
                     components_.counts());
-  counts_ = search.find();
+  part_counts_ = search.find();
   make_candidates();
 }
 
 void CharacterFinder::find(const PartCounts& counts, bool light) noexcept {
-  counts_ = counts;
+  part_counts_ = counts;
   light_ = light;
   make_candidates();
 }
 
 void CharacterFinder::make_candidates() noexcept {
-  constexpr float kPixel = 1.0f / (2 * kPointsPerHalf);
-  constexpr float kSlope = 1.0f / (1 << kSlopeBits);
-  lattice_.clear(light_);
-  for (int i = 0; i < counts_.groups; ++i) {
-    const FoundGroup& group = parts_.groups[i];
-    lattice_.add({{parts_.runs + group.first_run, static_cast<std::size_t>(group.run_count)},
-                  group.box,
-                  group.line,
-                  static_cast<float>(group.line_height),
-                  kPixel * static_cast<float>(group.line_x),
-                  kPixel * static_cast<float>(group.line_y),
-                  kSlope * static_cast<float>(group.line_slope),
-                  group.slant.value()},
-                 config_.split_touching);
-  }
+  CandidateSearch search(OneThread(), lattice_, parts_, part_counts_);
+  if (search.select_wide() > 0)
+    for (int i = 0; i < part_counts_.groups; ++i) search.cut(i, split_);
+  counts_ = search.find(light_);
 }
 
 void PartArrays::layout(const InkArrays& ink, LayoutBuilder& memory) noexcept {

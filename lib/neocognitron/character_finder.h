@@ -6,7 +6,7 @@
 
 #include "core/layout_builder.h"
 #include "neocognitron/character_choice.h"
-#include "neocognitron/character_lattice.h"
+#include "neocognitron/candidate_search.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
 #include "neocognitron/part_search.h"
@@ -56,16 +56,21 @@ class CharacterFinder {
   /// `parts`: `counts` and `light` are what it found (InkLevels::ink_is_light).
   void find(const PartCounts& counts, bool light) noexcept;
   const PartArrays& parts() const noexcept { return parts_; }
-  const PartCounts& part_counts() const noexcept { return counts_; }
+  const PartCounts& part_counts() const noexcept { return part_counts_; }
 
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
-  std::span<const CharacterCandidate> candidates() const noexcept { return lattice_.candidates(); }
+  std::span<const CharacterCandidate> candidates() const noexcept {
+    return {lattice_.candidates, static_cast<std::size_t>(counts_.candidates)};
+  }
   /// The pixels of a candidate, by rows and from left to right. Pixels of other characters in its
   /// box are not among them.
-  std::span<const InkRun> ink(int candidate) const noexcept { return lattice_.ink(candidate); }
+  std::span<const InkRun> ink(int candidate) const noexcept {
+    return {lattice_.inks[candidate].runs,
+            static_cast<std::size_t>(lattice_.inks[candidate].count)};
+  }
   /// The frame has more ink or more candidates than a list can hold. Characters may be missing or
   /// incomplete.
-  bool truncated() const noexcept { return counts_.truncated || lattice_.truncated(); }
+  bool truncated() const noexcept { return counts_.truncated; }
   /// The components of the last frame.
   const InkComponents& components() const noexcept { return components_; }
   /// The gray levels of the last frame.
@@ -77,9 +82,11 @@ class CharacterFinder {
   CharacterFinderConfig config_;
   InkLevels levels_;
   InkComponents components_;
-  CharacterLattice lattice_;
   PartArrays parts_;
-  PartCounts counts_;
+  PartCounts part_counts_;
+  LatticeArrays lattice_;
+  SplitArrays split_;
+  CandidateCounts counts_;
   bool light_ = false;
 };
 

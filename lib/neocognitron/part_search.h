@@ -19,14 +19,15 @@ inline constexpr int kMaxParts = 1 << kPartBits;
 inline constexpr int kPointsPerHalf = 8;
 inline constexpr int kSlopeBits = 14;
 
+/// The middle of a line through (x, y) at a column.
+constexpr int line_level(int slope, int x, int y, int column) noexcept {
+  return y + static_cast<int>((std::int64_t{slope} * (column - x)) >> kSlopeBits);
+}
+
 /// The lean of strokes: steps to the right from a row to the row above it, in halves of a pixel.
 struct StrokeSlant {
   int steps = 0;
   int rows = 0;
-
-  float value() const noexcept {
-    return rows > 0 ? 0.5f * static_cast<float>(steps) / static_cast<float>(rows) : 0.0f;
-  }
 };
 
 /// Ink that holds a character or several.
@@ -528,11 +529,6 @@ class PartSearch {
     return dash || dot || below(height, kLeastMember, line_height);
   }
 
-  /// The middle of a line at a column, in 1/16 of a pixel, both.
-  OCELLUS_TEAM_FUNCTION static int level_at(int slope, const Line& line, int x) noexcept {
-    return line.y + static_cast<int>((std::int64_t{slope} * (x - line.x)) >> kSlopeBits);
-  }
-
   OCELLUS_TEAM_FUNCTION void drop_marks() const noexcept {
     // The longest lines. Of those with the same number of members, the first ones.
     for_each_part([&](int i) {
@@ -552,7 +548,7 @@ class PartSearch {
         const Line& line = a_.lines[index];
         if (!is_line(index) || index == part.line || line.height <= height) continue;
         const int x = center_x(part.box);
-        const int level = level_at(line.slope, line, kPointsPerHalf * x);
+        const int level = line_level(line.slope, line.x, line.y, kPointsPerHalf * x);
         if (below(std::max(line.left - x, x - line.right), 2 * kReach, line.height) &&
             below(distance(kPointsPerHalf * center_y(part.box), level),
                   2 * kPointsPerHalf * kMarkLevel, line.height) &&
@@ -636,7 +632,8 @@ class PartSearch {
       constexpr int kOffset = 32 * kMaxImageSide;
       std::uint64_t key = 0;
       if (a_.group_lines) {
-        const int level = level_at(slope, a_.lines[part.line], 0) + kOffset;
+        const Line& line = a_.lines[part.line];
+        const int level = line_level(slope, line.x, line.y, 0) + kOffset;
         key = static_cast<std::uint64_t>(level) << kPartBits | part.line;
       }
       a_.keys[a_.best[i]] = (key << kXBits | center_x(part.box)) << kPartBits | i;
