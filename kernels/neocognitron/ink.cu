@@ -323,22 +323,17 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   }
 }
 
-// ---- groups
+// ---- candidates
 
-/// Copies `count` values to pinned memory.
-template <typename T, typename Team>
-__device__ void copy_words(const Team& team, const T* from, int count, T* to) {
-  static_assert(sizeof(T) % sizeof(int) == 0);
-  const int words = count * static_cast<int>(sizeof(T) / sizeof(int));
-  detail::share(team, words, [&](int i) {
-    reinterpret_cast<int*>(to)[i] = reinterpret_cast<const int*>(from)[i];
-  });
+using Team = BlockTeam<kInkGroupThreads>;
+static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
+
+__device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
+  return {Team(), field.lattice, field.parts, *field.part_counts};
 }
 
 __global__ void __launch_bounds__(kInkGroupThreads, 1)
     find_groups(const __grid_constant__ InkArguments a) {
-  using Team = BlockTeam<kInkGroupThreads>;
-  static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
   __shared__ int work[std::max(detail::kSearchWork, Team::kRankWork)];
   wait_for_kernels_before();
   const InkField& field = a.fields[blockIdx.x];
@@ -347,16 +342,51 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
   const detail::InkCounts found = components.find();
-  detail::PartSearch parts(team, field.parts, ink, components.runs(), found);
-  const detail::PartCounts counts = parts.find();
-  copy_words(team, field.parts.runs, counts.runs, field.runs);
-  copy_words(team, field.parts.groups, counts.groups, field.groups);
-  if (team.index() == 0) *field.result = {counts, ink_is_light(a, field)};
+  const detail::PartCounts counts =
+      detail::PartSearch(team, field.parts, ink, components.runs(), found).find();
+  if (team.index() == 0) *field.part_counts = counts;
+  team.barrier();
+  candidates_of(field).select_wide();
+}
+
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    cut_groups(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const auto block = static_cast<int>(blockIdx.x);
+  int before = 0;  // groups of other fields
+  for (int f = 0; f < a.field_count; ++f) {
+    const InkField& field = a.fields[f];
+    const int wide = *field.lattice.entry_count;
+    const int groups = wide > 0 ? field.part_counts->groups : 0;
+    for (int i = 0; i < groups; ++i) {
+      const int cuts = field.lattice.cuts_of[i];
+      if (cuts >= 0 && (before + cuts) % kInkCutBlocks == block)
+        candidates_of(field).cut(i, a.splits[block]);
+    }
+    before += wide;
+  }
+}
+
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    find_candidates(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const InkField& field = a.fields[blockIdx.x];
+  const detail::CandidateCounts counts = candidates_of(field).find(ink_is_light(a, field));
+  using Candidate = detail::CharacterCandidate;
+  static_assert(sizeof(Candidate) % sizeof(int) == 0);
+  const int words = counts.candidates * static_cast<int>(sizeof(Candidate) / sizeof(int));
+  detail::share(Team(), words, [&](int i) {
+    reinterpret_cast<int*>(field.candidates)[i] =
+        reinterpret_cast<const int*>(field.lattice.candidates)[i];
+  });
+  if (threadIdx.x > 0) return;
+  *field.result = counts;
+  a.candidate_counts[blockIdx.x] = counts.candidates;
 }
 
 // ---- images of candidates
 
-/// Runs of a candidate that fit into shared memory. Others are read over the bus.
+/// Runs of a candidate that fit into shared memory.
 constexpr int kSharedRuns = 1024;
 constexpr int kContrasts = 256;
 
@@ -490,20 +520,36 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   OCELLUS_DYNAMIC_SHARED(std::uint32_t, zones);
   __shared__ InkRun shared_runs[kSharedRuns];
   __shared__ std::uint8_t stretched[kContrasts];
+  __shared__ int field_of;
+  __shared__ int index_of;
+  __shared__ int shared_present;
+  wait_for_kernels_before();
   const int candidate = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
-  const int present = max(0, min(a.host->present - a.first, a.count));
-  if (candidate == 0 && thread == 0) *a.present = present;
-  if (candidate >= present) return;
-  const CandidateInk ink = a.candidates[a.first + candidate];
+  if (thread == 0) {
+    const int own = a.first + candidate;
+    const auto count_of = [&](int field) { return a.ink.candidate_counts[field]; };
+    const auto find = [&](int field, int first, int count) {
+      if (own < first || own >= first + count) return;
+      field_of = field;
+      index_of = own - first;
+    };
+    const int total = detail::share_places(a.ink.field_count, a.most, count_of, find);
+    shared_present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
+    if (candidate == 0) *a.present = shared_present;
+  }
+  __syncthreads();
+  if (candidate >= shared_present) return;
+  const InkField& field = a.ink.fields[field_of];
+  const detail::InkRuns ink = field.lattice.inks[index_of];
   const bool fits = ink.count <= kSharedRuns;
   for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
   __syncthreads();
-  const InkField& field = a.ink.fields[ink.field];
   const InkGrid& grid = field.grid;
   const Drawing drawing{field, FieldPixels(a.ink, field), fits ? shared_runs : ink.runs, ink.count,
                         ink_is_light(a.ink, field) ? 255 : 0};
-  const InkArea area = detail::ink_area(ink.box, {grid.width, grid.height});
+  const InkArea area =
+      detail::ink_area(field.lattice.candidates[index_of].box, {grid.width, grid.height});
   if (thread == 0) a.images[candidate] = {area.size.width, area.size.height};
   set_contrasts(drawing, stretched);
   std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
@@ -524,6 +570,8 @@ const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
 const Kernel<InkArguments> kInkGroupKernel = find_groups;
+const Kernel<InkArguments> kInkCutKernel = cut_groups;
+const Kernel<InkArguments> kInkCandidateKernel = find_candidates;
 const Kernel<DrawArguments> kDrawKernel = draw;
 
 }  // namespace ocellus::cuda

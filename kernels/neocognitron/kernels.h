@@ -7,11 +7,11 @@
 #include <cstdint>
 
 #include "kernels/core/frame_params.h"
+#include "neocognitron/candidate_search.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron/ink_area.h"
 #include "neocognitron/ink_grid.h"
 #include "neocognitron/ink_run.h"
-#include "neocognitron/part_search.h"
 #include "ocellus/neocognitron.h"
 
 namespace ocellus::cuda {
@@ -73,12 +73,6 @@ struct InkBlock {
   std::uint8_t high;
 };
 
-/// In pinned memory: what the device tells the host of a field.
-struct FieldInk {
-  detail::PartCounts counts;
-  bool light;
-};
-
 /// A field in which characters are found. Its arrays are on the device unless stated otherwise.
 struct InkField {
   int x;  ///< in the frame
@@ -95,10 +89,11 @@ struct InkField {
   int* run_count;        ///< runs of the field, also those that had no place
   detail::InkArrays ink;
   detail::PartArrays parts;
+  detail::PartCounts* part_counts;
+  detail::LatticeArrays lattice;
   // Pinned memory.
-  detail::InkRun* runs;  ///< of groups
-  detail::FoundGroup* groups;
-  FieldInk* result;
+  detail::CharacterCandidate* candidates;
+  detail::CandidateCounts* result;
 };
 
 inline constexpr int kMaskBits = 32;
@@ -113,6 +108,9 @@ struct InkArguments {
   const FrameParams* frame;
   TemporalState* state;
   const InkField* fields;
+  int field_count;
+  int* candidate_counts;              ///< of each field
+  const detail::SplitArrays* splits;  ///< of each block of kInkCutKernel
   const InkRow* rows;
   CharacterInk ink;
   ImageSize size;      ///< of the frame
@@ -129,25 +127,21 @@ extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, vo
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
 inline constexpr int kInkGroupThreads = 512;
-/// Groups of ink, for the host. A block for each field.
+/// Groups of ink. A block for each field.
 extern const Kernel<InkArguments> kInkGroupKernel;
-
-/// In pinned memory: the ink of a candidate that the host has found.
-struct CandidateInk {
-  const detail::InkRun* runs;
-  int count;
-  int field;
-  Rect box;
-};
+/// Cuts of wide groups, which kInkCutBlocks blocks take in turn.
+extern const Kernel<InkArguments> kInkCutKernel;
+inline constexpr int kInkCutBlocks = 16;
+/// Candidates, also for the host. A block for each field.
+extern const Kernel<InkArguments> kInkCandidateKernel;
 
 struct DrawArguments {
   InkArguments ink;
-  const HostCandidates* host;
-  const CandidateInk* candidates;  ///< of all batches
-  int first;                       ///< candidate of the batch
-  int count;                       ///< candidates that a batch has room for
-  int words;                       ///< of the ink of a row of the largest field
-  std::uint8_t* to;                ///< on the device, as the following ones: of a batch
+  int most;          ///< candidates of all batches
+  int first;         ///< candidate of the batch
+  int count;         ///< candidates that a batch has room for
+  int words;         ///< of the ink of a row of the largest field
+  std::uint8_t* to;  ///< on the device, as the following ones: of a batch
   CandidateImage* images;
   int* present;
 };

@@ -1,6 +1,6 @@
 // Neocognitron on CUDA. With the layout tiles, all of a frame is on the device. With the other
-// layouts, the host finds the candidates and chooses the characters among them, in two functions
-// between the kernels. With the layout boxes, it draws the candidates, too.
+// layouts, the host chooses the characters among the candidates, in a function between the kernels.
+// With the layout boxes, it finds and draws the candidates in another one.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -356,8 +356,7 @@ class TileNeocognitron final : public NetworkOperator {
 
 // ---- layouts find and boxes
 
-/// Two functions of the host run between the kernels of a frame: before the network, the one that
-/// finds candidates, and behind it, the one that chooses the characters.
+/// Behind the network, a function of the host chooses the characters.
 class HostNeocognitron : public NetworkOperator {
  protected:
   explicit HostNeocognitron(const NeocognitronPlan& plan) noexcept
@@ -387,14 +386,20 @@ class HostNeocognitron : public NetworkOperator {
     return load_network(cuda);
   }
 
-  /// Launches what the host needs to find candidates.
+  /// What functions of the host get.
+  struct Context {
+    HostNeocognitron* self = nullptr;
+    int slot = 0;
+  };
+
+  /// Launches what finds the candidates.
   virtual Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
   /// Launches the kernel that brings the images of the candidates from `first` on, at most `count`,
   /// to `device_images_`, with their sizes and their number.
   virtual Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
                                        int count) noexcept = 0;
-  /// Sets `host_`.
-  virtual void find_candidates(int slot) noexcept = 0;
+  /// Called before the characters are chosen.
+  virtual void take_candidates() noexcept {}
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
   std::size_t pixels() const noexcept {
@@ -402,6 +407,7 @@ class HostNeocognitron : public NetworkOperator {
   }
 
   CharacterReader reader_;
+  std::array<Context, kMaxDepth> contexts_{};
   // Pinned memory. Frames follow each other in a stream, so that one set is enough.
   HostCandidates* host_ = nullptr;
   // Device memory.
@@ -409,17 +415,10 @@ class HostNeocognitron : public NetworkOperator {
   CandidateImage* device_sizes_ = nullptr;
 
  private:
-  /// What the functions of the host get.
-  struct Context {
-    HostNeocognitron* self = nullptr;
-    int slot = 0;
-  };
-
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept final {
     Context& context = contexts_[static_cast<std::size_t>(slot)];
     context = {this, slot};
     OCELLUS_TRY(launch_input(cuda, slot, stream));
-    OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::find, &context));
     for (int first = 0; first < plan_.max_candidates(); first += candidates_.count)
       OCELLUS_TRY(launch_batch(cuda, slot, stream, first));
     OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::finish, &context));
@@ -449,10 +448,6 @@ class HostNeocognitron : public NetworkOperator {
                          complete_ + at);
   }
 
-  static void find(void* argument) noexcept {
-    const Context& context = *static_cast<const Context*>(argument);
-    context.self->find_candidates(context.slot);
-  }
   static void finish(void* argument) noexcept {
     const Context& context = *static_cast<const Context*>(argument);
     HostNeocognitron& self = *context.self;
@@ -461,6 +456,7 @@ class HostNeocognitron : public NetworkOperator {
       self.reader_.clear_rows(rows);
       return;
     }
+    self.take_candidates();
     auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
     self.reader_.finish(self.scores_, self.complete_, result, rows);
   }
@@ -476,7 +472,6 @@ class HostNeocognitron : public NetworkOperator {
     return rows;
   }
 
-  std::array<Context, kMaxDepth> contexts_{};
   // Pinned memory.
   float* scores_ = nullptr;
   std::uint8_t* complete_ = nullptr;
@@ -485,8 +480,7 @@ class HostNeocognitron : public NetworkOperator {
 
 // ---- layout find
 
-/// The device finds groups of ink and draws the candidates. The host finds the candidates in the
-/// groups.
+/// The device finds the candidates and draws them.
 class FindingNeocognitron final : public HostNeocognitron {
  public:
   explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
@@ -521,22 +515,26 @@ class FindingNeocognitron final : public HostNeocognitron {
       field.run_count = device.take<int>(1);
       field.ink = CharacterFinder::layout_ink(config, device);
       field.parts = CharacterFinder::layout_parts(config, field.ink, device);
+      field.part_counts = device.take<detail::PartCounts>(1);
+      field.lattice.layout(field.ink.run_capacity, config.split_touching, device);
       row_count_ += static_cast<unsigned>(field.grid.rows());
       words_ = std::max(words_, static_cast<int>(words));
     }
     rows_of_blocks_ = device.take<InkRow>(row_count_);
+    candidate_counts_ = device.take<int>(field_count());
+    for (detail::SplitArrays& split : splits_) split.layout(device);
+    device_splits_ = device.take<detail::SplitArrays>(splits_.size());
   }
 
   void layout_pinned(LayoutBuilder& pinned) noexcept override {
     HostNeocognitron::layout_pinned(pinned);
-    found_ = pinned.take<FieldInk>(field_count());
-    inks_ = pinned.take<CandidateInk>(static_cast<std::size_t>(plan_.max_candidates()));
+    found_ = pinned.take<detail::CandidateCounts>(field_count());
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel :
-         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kInkGroupKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel,
+                                              kInkGroupKernel, kInkCutKernel, kInkCandidateKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
@@ -545,13 +543,12 @@ class FindingNeocognitron final : public HostNeocognitron {
     for (std::size_t i = 0; i < field_count(); ++i) {
       InkField& field = fields_[i];
       const auto index = static_cast<int>(i);
-      const detail::PartArrays& parts = reader_.finder(index).parts();
-      field.runs = parts.runs;
-      field.groups = parts.groups;
+      field.candidates = reader_.finder(index).lattice().candidates;
       field.result = found_ + i;
       for (int row = 0; row < field.grid.rows(); ++row) *next++ = {index, row};
     }
     OCELLUS_TRY(upload(cuda, rows_of_blocks_, rows.get(), row_count_ * sizeof(InkRow)));
+    OCELLUS_TRY(upload(cuda, device_splits_, splits_.data(), sizeof(splits_)));
     OCELLUS_TRY(upload(cuda, device_fields_, fields_.data(), field_count() * sizeof(InkField)));
     return HostNeocognitron::prepare(cuda);
   }
@@ -560,6 +557,9 @@ class FindingNeocognitron final : public HostNeocognitron {
     return {.frame = params(slot),
             .state = state(),
             .fields = device_fields_,
+            .field_count = plan_.fields.count,
+            .candidate_counts = candidate_counts_,
+            .splits = device_splits_,
             .rows = rows_of_blocks_,
             .ink = plan_.ink,
             .size = plan_.size,
@@ -578,15 +578,17 @@ class FindingNeocognitron final : public HostNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
     for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
-    return launch(cuda, stream, kInkGroupKernel, dim3(static_cast<unsigned>(field_count())),
-                  dim3(kInkGroupThreads), 0, ink, true);
+    const dim3 threads(kInkGroupThreads);
+    const dim3 of_fields(static_cast<unsigned>(field_count()));
+    OCELLUS_TRY(launch(cuda, stream, kInkGroupKernel, of_fields, threads, 0, ink, true));
+    OCELLUS_TRY(launch(cuda, stream, kInkCutKernel, dim3(kInkCutBlocks), threads, 0, ink, true));
+    return launch(cuda, stream, kInkCandidateKernel, of_fields, threads, 0, ink, true);
   }
 
   Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
                                int count) noexcept override {
     const DrawArguments draw{.ink = ink_arguments(slot),
-                             .host = host_,
-                             .candidates = inks_,
+                             .most = plan_.max_candidates(),
                              .first = first,
                              .count = count,
                              .words = words_,
@@ -594,38 +596,27 @@ class FindingNeocognitron final : public HostNeocognitron {
                              .images = device_sizes_,
                              .present = present_};
     return launch(cuda, stream, kDrawKernel, dim3(static_cast<unsigned>(count)), dim3(kDrawThreads),
-                  draw_bytes(words_), draw);
+                  draw_bytes(words_), draw, true);
   }
 
-  void find_candidates(int) noexcept override {
-    host_->present = 0;
-    if (host_->bad != 0) return;
-    share_on_host(
-        reader_.fields(),
-        [](void* self, int field, int) { static_cast<FindingNeocognitron*>(self)->find(field); },
-        this);
-    const int count = reader_.collect();
-    for (int i = 0; i < count; ++i) {
-      const CharacterReader::FoundInk found = reader_.found_ink(i);
-      inks_[i] = {found.ink.data(), static_cast<int>(found.ink.size()), found.field, found.box};
-    }
-    host_->present = count;
-  }
-  void find(int field) noexcept {
-    reader_.finder(field).find(found_[field].counts, found_[field].light);
+  void take_candidates() noexcept override {
+    for (int i = 0; i < plan_.fields.count; ++i) reader_.finder(i).take(found_[i]);
+    reader_.collect();
   }
 
   std::size_t field_count() const noexcept { return static_cast<std::size_t>(plan_.fields.count); }
 
   std::array<InkField, kMaxTextFields> fields_{};
+  std::array<detail::SplitArrays, kInkCutBlocks> splits_{};
   unsigned row_count_ = 0;  ///< rows of blocks of all fields
   int words_ = 0;           ///< DrawArguments::words
   // Pinned memory.
-  FieldInk* found_ = nullptr;
-  CandidateInk* inks_ = nullptr;
+  detail::CandidateCounts* found_ = nullptr;
   // Device memory.
   InkField* device_fields_ = nullptr;
   InkRow* rows_of_blocks_ = nullptr;
+  int* candidate_counts_ = nullptr;
+  detail::SplitArrays* device_splits_ = nullptr;
   std::uint8_t* gray_ = nullptr;  ///< a frame of another format, converted
 };
 
@@ -663,8 +654,10 @@ class BoxNeocognitron final : public HostNeocognitron {
                                   .rows = plan_.size.height,
                                   .to = frame_};
     const int blocks = std::min(plan_.size.height, device_traits().multiprocessors);
-    return launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
-                  dim3(kCopyThreads), 0, copy);
+    OCELLUS_TRY(launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
+                       dim3(kCopyThreads), 0, copy));
+    return launch_host(cuda, slot, stream, &BoxNeocognitron::find,
+                       &contexts_[static_cast<std::size_t>(slot)]);
   }
 
   Expected<void> launch_images(Scope& cuda, int, cudaStream_t stream, int first,
@@ -698,7 +691,11 @@ class BoxNeocognitron final : public HostNeocognitron {
     return finite;
   }
 
-  void find_candidates(int slot) noexcept override {
+  static void find(void* argument) noexcept {
+    const Context& context = *static_cast<const Context*>(argument);
+    static_cast<BoxNeocognitron*>(context.self)->find_candidates(context.slot);
+  }
+  void find_candidates(int slot) noexcept {
     host_->present = 0;
     host_->bad = gray_plane(slot, plane_) ? 0 : 1;
     if (host_->bad != 0) return;

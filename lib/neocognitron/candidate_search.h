@@ -69,6 +69,23 @@ struct CandidateCounts {
   bool truncated = false;
 };
 
+/// Shares `most` places among the candidates of several fields. Each field may have an equal share
+/// of them, and what other fields leave. `count_of(field)`: its candidates. Calls use(field, first,
+/// count) with the places of each field. Returns the number of all places that are taken.
+template <typename CountOf, typename Use>
+constexpr int share_places(int fields, int most, const CountOf& count_of, const Use& use) noexcept {
+  int reserved = 0;  // for the fields behind
+  for (int field = 0; field < fields; ++field) reserved += std::min(count_of(field), most / fields);
+  int first = 0;
+  for (int field = 0; field < fields; ++field) {
+    reserved -= std::min(count_of(field), most / fields);
+    const int count = std::min(count_of(field), most - reserved - first);
+    use(field, first, count);
+    first += count;
+  }
+  return first;
+}
+
 /// Makes candidates of groups. A wide group is cut into segments. Neighboring groups that are near
 /// each other and together not wider than a character are segments of one cluster, because a
 /// character may be broken. Any other group is a cluster of its own with one candidate. What does
@@ -245,8 +262,7 @@ class CandidateSearch {
         InkRun run = parts_.runs[group.first_run + i];
         // A cut may lie outside of the frame where the group is slanted.
         int left = entry.first > 0 ? cuts.cut_at(entry.first - 1, run.y) : 0;
-        int right =
-            entry.last + 1 < cuts.segments ? cuts.cut_at(entry.last, run.y) : int{run.end};
+        int right = entry.last + 1 < cuts.segments ? cuts.cut_at(entry.last, run.y) : int{run.end};
         if (run.end <= left || run.first >= right) continue;
         // A stroke along the cut belongs to both characters.
         if (run.first < left) left -= cuts.stroke;
@@ -293,8 +309,8 @@ class CandidateSearch {
     const int level = kPointsPerHalf * (box.top + box.bottom) -
                       line_level(group.line_slope, group.line_x, group.line_y,
                                  kPointsPerHalf * (box.left + box.right));
-    out.level = static_cast<float>(std::max(level, -level)) /
-                static_cast<float>(2 * kPointsPerHalf * unit);
+    out.level =
+        static_cast<float>(std::max(level, -level)) / static_cast<float>(2 * kPointsPerHalf * unit);
   }
 
   Team team_;

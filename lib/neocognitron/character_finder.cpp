@@ -78,20 +78,10 @@ void CharacterFinder::find() noexcept {
   PartSearch search(OneThread(), parts_, components_.arrays(), components_.runs().data(),
                     components_.counts());
   part_counts_ = search.find();
-  make_candidates();
-}
-
-void CharacterFinder::find(const PartCounts& counts, bool light) noexcept {
-  part_counts_ = counts;
-  light_ = light;
-  make_candidates();
-}
-
-void CharacterFinder::make_candidates() noexcept {
-  CandidateSearch search(OneThread(), lattice_, parts_, part_counts_);
-  if (search.select_wide() > 0)
-    for (int i = 0; i < part_counts_.groups; ++i) search.cut(i, split_);
-  counts_ = search.find(light_);
+  CandidateSearch lattice(OneThread(), lattice_, parts_, part_counts_);
+  if (lattice.select_wide() > 0)
+    for (int i = 0; i < part_counts_.groups; ++i) lattice.cut(i, split_);
+  counts_ = lattice.find(light_);
 }
 
 void PartArrays::layout(const InkArrays& ink, LayoutBuilder& memory) noexcept {

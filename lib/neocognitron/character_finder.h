@@ -5,8 +5,8 @@
 #include <span>
 
 #include "core/layout_builder.h"
-#include "neocognitron/character_choice.h"
 #include "neocognitron/candidate_search.h"
+#include "neocognitron/character_choice.h"
 #include "neocognitron/ink_components.h"
 #include "neocognitron/ink_levels.h"
 #include "neocognitron/part_search.h"
@@ -52,11 +52,9 @@ class CharacterFinder {
   void extract(const GrayPlane& plane, int half) noexcept;
   void find() noexcept;
 
-  /// In place of these steps, for a device that has written the groups and their runs to those of
-  /// `parts`: `counts` and `light` are what it found (InkLevels::ink_is_light).
-  void find(const PartCounts& counts, bool light) noexcept;
-  const PartArrays& parts() const noexcept { return parts_; }
-  const PartCounts& part_counts() const noexcept { return part_counts_; }
+  /// In place of these steps, for a device that has written the candidates to those of `lattice`.
+  void take(const CandidateCounts& counts) noexcept { counts_ = counts; }
+  const LatticeArrays& lattice() const noexcept { return lattice_; }
 
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
   std::span<const CharacterCandidate> candidates() const noexcept {
@@ -71,14 +69,15 @@ class CharacterFinder {
   /// The frame has more ink or more candidates than a list can hold. Characters may be missing or
   /// incomplete.
   bool truncated() const noexcept { return counts_.truncated; }
+  /// The groups of the last frame.
+  const PartArrays& parts() const noexcept { return parts_; }
+  const PartCounts& part_counts() const noexcept { return part_counts_; }
   /// The components of the last frame.
   const InkComponents& components() const noexcept { return components_; }
   /// The gray levels of the last frame.
   const InkLevels& levels() const noexcept { return levels_; }
 
  private:
-  void make_candidates() noexcept;
-
   CharacterFinderConfig config_;
   InkLevels levels_;
   InkComponents components_;

@@ -52,8 +52,8 @@ struct SplitArrays {
   static constexpr int kBoundaries = kCandidates + 1;
   static constexpr int kWords = kSplitColumns / 32;
 
-  std::uint8_t* ink;  ///< share of ink of a cell, 0 to InkSplitter::kFull
-  std::uint32_t* bits;  ///< cells with ink, kWords for each row
+  std::uint8_t* ink;        ///< share of ink of a cell, 0 to InkSplitter::kFull
+  std::uint32_t* bits;      ///< cells with ink, kWords for each row
   std::uint16_t* from_top;  ///< cost of the cheapest path, the cell included
   std::uint16_t* to_bottom;
   std::uint16_t* paths;  ///< column of each row, for each candidate
@@ -108,9 +108,8 @@ class InkSplitter {
   static constexpr int kFull = 64;  ///< a cell full of ink
 
   /// `runs`: of the group. `out`: the result.
-  OCELLUS_TEAM_FUNCTION InkSplitter(const Team& team, const SplitArrays& arrays,
-                                    const InkRun* runs, const FoundGroup& group,
-                                    GroupCuts& out) noexcept
+  OCELLUS_TEAM_FUNCTION InkSplitter(const Team& team, const SplitArrays& arrays, const InkRun* runs,
+                                    const FoundGroup& group, GroupCuts& out) noexcept
       : team_(team), a_(arrays), l_(*arrays.lists), runs_(runs), group_(group), out_(out) {}
 
   /// A measure of the time of `plan` and of drawing the segments.
@@ -144,20 +143,20 @@ class InkSplitter {
 
  private:
   // Weights in 1/GroupCuts::kUnit.
-  static constexpr int kCrossing = 1792;    // for a stroke that is crossed
-  static constexpr int kCut = 174;          // for each cut
-  static constexpr int kWidest = 840;       // wider pieces cost
-  static constexpr int kWide = 7270;        // for the square of the excess
-  static constexpr int kNarrowest = 338;    // narrower pieces cost
-  static constexpr int kNarrow = 19968;     // for the square of what is lacking
-  static constexpr int kLowest = 696;       // lower pieces cost
-  static constexpr int kLow = 12288;        // for the square of what is lacking
-  static constexpr int kShortest = 410;     // still lower pieces are not permitted
+  static constexpr int kCrossing = 1792;  // for a stroke that is crossed
+  static constexpr int kCut = 174;        // for each cut
+  static constexpr int kWidest = 840;     // wider pieces cost
+  static constexpr int kWide = 7270;      // for the square of the excess
+  static constexpr int kNarrowest = 338;  // narrower pieces cost
+  static constexpr int kNarrow = 19968;   // for the square of what is lacking
+  static constexpr int kLowest = 696;     // lower pieces cost
+  static constexpr int kLow = 12288;      // for the square of what is lacking
+  static constexpr int kShortest = 410;   // still lower pieces are not permitted
   static constexpr int kForbidden = 1 << 28;
-  static constexpr int kWorstFit = -4096;   // of a candidate that is no piece of the best split
-  static constexpr int kSideways = 5;       // for a step to the side, in 1/kFull of a cell
-  static constexpr int kMostCost = 3;       // strokes that a path of a candidate may cross
-  static constexpr int kMostCrossed = 2;    // strokes that a cut beside the best split may cross
+  static constexpr int kWorstFit = -4096;  // of a candidate that is no piece of the best split
+  static constexpr int kSideways = 5;      // for a step to the side, in 1/kFull of a cell
+  static constexpr int kMostCost = 3;      // strokes that a path of a candidate may cross
+  static constexpr int kMostCrossed = 2;   // strokes that a cut beside the best split may cross
   static constexpr int kColumns = kSplitColumns;
 
   /// Sets the grid.
@@ -369,16 +368,15 @@ class InkSplitter {
     const auto squared = [](int weight, std::int64_t excess) {
       return excess > 0 ? weight * excess * excess : 0;
     };
-    const std::int64_t cost = (squared(kWide, width - kWidest) +
-                               squared(kNarrow, kNarrowest - width) +
-                               squared(kLow, kLowest - height)) /
-                              (GroupCuts::kUnit * GroupCuts::kUnit);
+    const std::int64_t cost =
+        (squared(kWide, width - kWidest) + squared(kNarrow, kNarrowest - width) +
+         squared(kLow, kLowest - height)) /
+        (GroupCuts::kUnit * GroupCuts::kUnit);
     return static_cast<int>(std::min<std::int64_t>(cost, +kForbidden));
   }
   OCELLUS_TEAM_FUNCTION int cut_cost(int candidate) const noexcept {
     if (candidate < 0 || candidate >= candidates_) return 0;
-    return kCut +
-           static_cast<int>(std::int64_t{kCrossing} * kFull * l_.costs[candidate] / stroke_);
+    return kCut + static_cast<int>(std::int64_t{kCrossing} * kFull * l_.costs[candidate] / stroke_);
   }
 
   OCELLUS_TEAM_FUNCTION int& piece(int from, int to) const noexcept {
@@ -454,8 +452,7 @@ class InkSplitter {
   OCELLUS_TEAM_FUNCTION bool planned(int first, int last) const noexcept {
     for (int i = first; i < last; ++i)
       if (l_.planned[i]) return false;
-    return (first == 0 || l_.planned[first - 1]) &&
-           (last + 1 == segments_ || l_.planned[last]);
+    return (first == 0 || l_.planned[first - 1]) && (last + 1 == segments_ || l_.planned[last]);
   }
   OCELLUS_TEAM_FUNCTION int fit(int first, int last) const noexcept {
     const int from = first == 0 ? -1 : l_.cuts[first - 1];
@@ -473,8 +470,7 @@ class InkSplitter {
     if (segments_ > 1) {
       share(team_, (segments_ - 1) * kSplitRows, [&](int i) {
         const int cut = i / kSplitRows;
-        out_.paths[cut][i % kSplitRows] =
-            a_.paths[l_.cuts[cut] * kSplitRows + i % kSplitRows];
+        out_.paths[cut][i % kSplitRows] = a_.paths[l_.cuts[cut] * kSplitRows + i % kSplitRows];
       });
       share(team_, segments_ * segments_, [&](int i) {
         const int first = i / segments_;

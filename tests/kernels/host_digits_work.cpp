@@ -19,6 +19,8 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::kMaskKernel);
   is(cuda::kRunKernel);
   is(cuda::kInkGroupKernel);
+  is(cuda::kInkCutKernel);
+  is(cuda::kInkCandidateKernel);
   is(cuda::kDrawKernel);
   is(cuda::kImageContrastKernel);
   for (const PixelFormat format :

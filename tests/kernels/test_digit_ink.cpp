@@ -20,14 +20,15 @@
 namespace ocellus::test {
 namespace {
 
-using cuda::CandidateInk;
-using cuda::FieldInk;
 using cuda::InkField;
 using detail::CharacterFinder;
 using detail::CharacterFinderConfig;
 using detail::InkGrid;
 using detail::InkImager;
 using detail::InkRun;
+
+/// Of a frame.
+constexpr int kMostCandidates = 1024;
 
 std::size_t index(int i) {
   return static_cast<std::size_t>(i);
@@ -59,7 +60,8 @@ struct FieldMemory {
   std::vector<int> counts;
   int run_count = -1;
   std::unique_ptr<LaidOutMemory> ink;
-  FieldInk result{};
+  detail::PartCounts part_counts;
+  detail::CandidateCounts result;
 };
 
 struct Field {
@@ -81,7 +83,11 @@ CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
 class InkTest {
  public:
   InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink)
-      : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
+      : frame_(std::move(frame)),
+        fields_(fields),
+        memory_(fields.size()),
+        ink_(ink),
+        candidate_counts_(fields.size()) {
     const Frame view = frame_.frame(0);
     size_ = view.size;
     pixels_.resize(index(size_.width * size_.height));
@@ -105,6 +111,16 @@ class InkTest {
     arguments_.frame = &params_;
     arguments_.state = &state_;
     arguments_.fields = device_fields_.data();
+    arguments_.field_count = static_cast<int>(fields.size());
+    arguments_.candidate_counts = candidate_counts_.data();
+    const auto layout_splits = [this](void* memory) {
+      detail::LayoutBuilder builder(memory);
+      for (detail::SplitArrays& split : splits_) split.layout(builder);
+      return builder.bytes();
+    };
+    split_memory_ = std::make_unique<LaidOutMemory>(layout_splits(nullptr));
+    layout_splits(split_memory_->get());
+    arguments_.splits = splits_.data();
     arguments_.rows = rows_.data();
     arguments_.ink = ink;
     arguments_.size = size_;
@@ -157,55 +173,47 @@ class InkTest {
     }
   }
 
-  /// Candidates that the host finds in the runs of the device, and their images. Returns how many
-  /// there are. To be called after `expect_equal_runs`.
+  /// Groups, candidates and their images. Returns how many candidates there are. To be called after
+  /// `expect_equal_runs`.
   std::size_t expect_equal_images() {
     run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
-    std::vector<CandidateInk> candidates;
+    run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads, 0, arguments());
+    run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
+    struct Candidate {
+      std::size_t field;
+      int index;
+    };
+    std::vector<Candidate> candidates;
     for (std::size_t f = 0; f < fields_.size(); ++f) {
       CharacterFinder& cpu = of(*cpu_[f]);
-      CharacterFinder& device = of(*device_[f]);
       for (int half = 0; half < CharacterFinder::kHalves; ++half) cpu.extract(plane_of(f), half);
       cpu.find();
       expect_equal_groups(f);
-      device.find(memory_[f].result.counts, memory_[f].result.light);
-      EXPECT_EQ(device.truncated(), cpu.truncated());
-      EXPECT_EQ(device.candidates().size(), cpu.candidates().size());
-      for (std::size_t i = 0; i < std::min(cpu.candidates().size(), device.candidates().size());
-           ++i) {
-        const detail::CharacterCandidate& found = device.candidates()[i];
-        const Rect& expected = cpu.candidates()[i].box;
-        EXPECT_TRUE(found.box.x == expected.x && found.box.y == expected.y &&
-                    found.box.width == expected.width && found.box.height == expected.height);
-        EXPECT_EQ(found.light, cpu.candidates()[i].light);
-        const auto ink = device.ink(static_cast<int>(i));
-        candidates.push_back(
-            {ink.data(), static_cast<int>(ink.size()), static_cast<int>(f), found.box});
-      }
+      expect_equal_candidates(f);
+      for (int i = 0; i < static_cast<int>(cpu.candidates().size()); ++i)
+        candidates.push_back({f, i});
     }
     // The candidates behind the first one, so that a batch does not begin with the frame's first.
     const int first = candidates.size() > 1 ? 1 : 0;
     const auto count = static_cast<int>(candidates.size()) - first;
-    cuda::HostCandidates host{};
-    host.present = static_cast<int>(candidates.size());
     int present = -1;
     constexpr int kRoom = 2;  // behind the candidates
     std::vector<std::uint8_t> images(index((count + kRoom) * cuda::kImagePixels), 9);
     std::vector<cuda::CandidateImage> sizes(index(count + kRoom));
     int words = 0;
     for (const InkField& field : device_fields_) words = std::max(words, field.grid.width / 32 + 1);
-    const cuda::DrawArguments draw{arguments(),   &host,         candidates.data(),
-                                   first,         count + kRoom, words,
-                                   images.data(), sizes.data(),  &present};
+    const cuda::DrawArguments draw{arguments(), kMostCandidates, first,        count + kRoom,
+                                   words,       images.data(),   sizes.data(), &present};
     run(cuda::kDrawKernel, index(count + kRoom), cuda::kDrawThreads, cuda::draw_bytes(words), draw);
     EXPECT_EQ(present, count);
     for (int i = 0; i < count; ++i) {
-      const CandidateInk& candidate = candidates[index(first + i)];
-      const auto field = static_cast<std::size_t>(candidate.field);
+      const Candidate& candidate = candidates[index(first + i)];
+      const CharacterFinder& cpu = of(*cpu_[candidate.field]);
+      const auto ink = cpu.ink(candidate.index);
       std::vector<std::uint8_t> expected(index(cuda::kImagePixels), 9);
       const ImageSize size =
-          imager().draw(plane_of(field), (*cpu_[field])->levels(),
-                        {candidate.runs, index(candidate.count)}, candidate.box, expected.data());
+          imager().draw(plane_of(candidate.field), cpu.levels(), ink,
+                        cpu.candidates()[index(candidate.index)].box, expected.data());
       EXPECT_EQ(sizes[index(i)].width, size.width);
       EXPECT_EQ(sizes[index(i)].height, size.height);
       const auto image = images.begin() + i * cuda::kImagePixels;
@@ -214,12 +222,14 @@ class InkTest {
       EXPECT_EQ(differs, cuda::kImagePixels)
           << "candidate " << first + i << ": pixel " << differs % cuda::kImageSide << ", "
           << differs / cuda::kImageSide << " of " << size.width << "x" << size.height;
-      longest_ = std::max(longest_, candidate.count);
+      longest_ = std::max(longest_, static_cast<int>(ink.size()));
     }
     return candidates.size();
   }
   /// The most runs of a candidate that was drawn.
   int longest() const { return longest_; }
+  /// Candidates that are pieces of a cluster.
+  int cut() const { return cut_; }
 
  private:
   static bool is_equal(const detail::InkComponent& a, const detail::InkComponent& b) {
@@ -238,19 +248,18 @@ class InkTest {
     const FieldMemory& own = memory_[field];
     const CharacterFinder& cpu = of(*cpu_[field]);
     const detail::InkComponents& components = cpu.components();
-    EXPECT_EQ(own.result.light, cpu.levels().invert() != 0);
     for (std::size_t i = 0; i < components.components().size(); ++i)
       ASSERT_TRUE(is_equal(device_fields_[field].ink.components[i], components.components()[i]))
           << i;
-    const detail::PartCounts& counts = own.result.counts;
+    const detail::PartCounts& counts = own.part_counts;
     const detail::PartCounts& expected = cpu.part_counts();
     EXPECT_EQ(counts.truncated, expected.truncated);
     ASSERT_EQ(counts.groups, expected.groups);
     ASSERT_EQ(counts.runs, expected.runs);
     for (int i = 0; i < counts.runs; ++i)
-      expect_equal(device_fields_[field].runs[i], cpu.parts().runs[i]);
+      expect_equal(device_fields_[field].parts.runs[i], cpu.parts().runs[i]);
     for (int i = 0; i < counts.groups; ++i) {
-      const detail::FoundGroup& a = device_fields_[field].groups[i];
+      const detail::FoundGroup& a = device_fields_[field].parts.groups[i];
       const detail::FoundGroup& b = cpu.parts().groups[i];
       ASSERT_TRUE(is_equal(a.box, b.box) && a.first_run == b.first_run &&
                   a.run_count == b.run_count && a.line == b.line &&
@@ -258,6 +267,29 @@ class InkTest {
                   a.line_slope == b.line_slope && a.slant.steps == b.slant.steps &&
                   a.slant.rows == b.slant.rows)
           << i;
+    }
+  }
+
+  void expect_equal_candidates(std::size_t field) {
+    const FieldMemory& own = memory_[field];
+    const CharacterFinder& cpu = of(*cpu_[field]);
+    EXPECT_EQ(own.result.truncated, cpu.truncated());
+    ASSERT_EQ(index(own.result.candidates), cpu.candidates().size());
+    for (int i = 0; i < own.result.candidates; ++i) {
+      SCOPED_TRACE("candidate " + std::to_string(i));
+      const detail::CharacterCandidate& a = device_fields_[field].candidates[i];
+      const detail::CharacterCandidate& b = cpu.candidates()[index(i)];
+      EXPECT_TRUE(a.box.x == b.box.x && a.box.y == b.box.y && a.box.width == b.box.width &&
+                  a.box.height == b.box.height);
+      EXPECT_TRUE(a.line == b.line && a.light == b.light && a.cluster == b.cluster &&
+                  a.first_segment == b.first_segment && a.last_segment == b.last_segment);
+      EXPECT_TRUE(a.fit == b.fit && a.width == b.width && a.height == b.height &&
+                  a.level == b.level);
+      const detail::InkRuns& ink = device_fields_[field].lattice.inks[i];
+      const auto expected = cpu.ink(i);
+      ASSERT_EQ(index(ink.count), expected.size());
+      for (std::size_t r = 0; r < expected.size(); ++r) expect_equal(ink.runs[r], expected[r]);
+      cut_ += a.last_segment > 0 ? 1 : 0;
     }
   }
 
@@ -294,12 +326,13 @@ class InkTest {
       detail::LayoutBuilder builder(memory);
       field.ink = CharacterFinder::layout_ink(config_of(fields_[i], ink_), builder);
       field.parts = CharacterFinder::layout_parts(config_of(fields_[i], ink_), field.ink, builder);
+      field.lattice.layout(field.ink.run_capacity, true, builder);
       return builder.bytes();
     };
     own.ink = std::make_unique<LaidOutMemory>(layout(nullptr));
     layout(own.ink->get());
-    field.runs = of(*device_[i]).parts().runs;
-    field.groups = of(*device_[i]).parts().groups;
+    field.part_counts = &own.part_counts;
+    field.candidates = of(*device_[i]).lattice().candidates;
     field.result = &own.result;
     return field;
   }
@@ -348,6 +381,9 @@ class InkTest {
   std::vector<std::unique_ptr<Finder>> device_;
   std::vector<InkField> device_fields_;
   std::vector<cuda::InkRow> rows_;
+  std::vector<int> candidate_counts_;
+  std::vector<detail::SplitArrays> splits_{cuda::kInkCutBlocks};
+  std::unique_ptr<LaidOutMemory> split_memory_;
   cuda::FrameParams params_{};
   cuda::TemporalState state_{};
   cuda::InkArguments arguments_{};
@@ -355,6 +391,7 @@ class InkTest {
   std::unique_ptr<LaidOutMemory> imager_memory_;
   std::unique_ptr<InkImager> imager_;
   int longest_ = 0;
+  int cut_ = 0;
 };
 
 FrameBuffer frame_of(const std::vector<std::uint8_t>& pixels, ImageSize size,
@@ -366,10 +403,10 @@ FrameBuffer frame_of(const std::vector<std::uint8_t>& pixels, ImageSize size,
 }
 
 /// Digits of different heights, some of them touching, and a rule.
-Scene scene_of(int width, int height, double size) {
+Scene scene_of(int width, int height, double size, double step) {
   Scene scene(width, height);
-  for (int i = 0; size > 0 && i * 0.9 * size < width; ++i)
-    scene.digit((i * 7 + 3) % 10, 3 + 0.9 * size * i, 0.2 * height + i % 3, size, size / 8);
+  for (int i = 0; size > 0 && i * step * size < width; ++i)
+    scene.digit((i * 7 + 3) % 10, 3 + step * size * i, 0.2 * height + i % 3, size, size / 8);
   scene.line({0, 0.9 * height}, {0.8 * width, 0.92 * height}, 2);
   scene.blur(0.7);
   return scene;
@@ -392,6 +429,7 @@ struct Case {
   ImageSize size;
   double digits;  ///< height
   std::vector<Field> fields;
+  double step = 0.9;  ///< from digit to digit, in their heights
 };
 
 class DigitInk : public testing::TestWithParam<Case> {};
@@ -400,10 +438,11 @@ class DigitInk : public testing::TestWithParam<Case> {};
 // blocks of several sides and each polarity.
 TEST_P(DigitInk, IsThatOfTheCpu) {
   const Case& c = GetParam();
-  Scene scene = scene_of(c.size.width, c.size.height, c.digits);
+  Scene scene = scene_of(c.size.width, c.size.height, c.digits, c.step);
   for (const Field& field : c.fields)
     if (field.has_outline) draw_outline(scene, field.rect);
   std::size_t images = 0;
+  int cut = 0;
   for (const CharacterInk ink : {CharacterInk::kAuto, CharacterInk::kDark, CharacterInk::kLight}) {
     for (const bool light : {false, true}) {
       SCOPED_TRACE(std::to_string(static_cast<int>(ink)) + (light ? ", light" : ", dark"));
@@ -411,7 +450,11 @@ TEST_P(DigitInk, IsThatOfTheCpu) {
       EXPECT_EQ(test.bad(), 0u);
       test.expect_equal_runs();
       images += test.expect_equal_images();
+      cut += test.cut();
     }
+  }
+  if (c.step < 0.7) {
+    EXPECT_GT(cut, 20) << "the scene has no touching characters: the test is void";
   }
   if (c.digits > 0) {
     EXPECT_GT(images, 6u) << "the scene has no characters: the test is void";
@@ -426,6 +469,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"column", {9, 70}, 0, {{{0, 0, 9, 70}}}},
         Case{"fields", {260, 90}, 30, {{{5, 3, 120, 80}}, {{100, 10, 160, 80}}, {{250, 0, 10, 9}}}},
         Case{"outlines", {261, 73}, 30, {{{1, 3, 140, 69}, 0, true}, {{100, 4, 161, 65}, 0, true}}},
+        Case{"touching", {243, 110}, 37, {{{0, 0, 243, 50}}, {{7, 0, 230, 110}}}, 0.5},
+        Case{"touching_tall", {221, 190}, 130, {{{0, 0, 221, 190}}}, 0.45},
         Case{"blocks_of_16", {240, 100}, 30, {{{0, 0, 240, 100}, 140}}},
         Case{"blocks_of_64", {150, 200}, 60, {{{0, 0, 150, 200}, 512}}},
         Case{"reduced", {330, 260}, 200, {{{0, 0, 330, 260}}}}),
@@ -435,7 +480,7 @@ INSTANTIATE_TEST_SUITE_P(
 // not found.
 TEST(DigitInkFormats, AreThoseOfTheCpu) {
   constexpr ImageSize kSize{120, 60};
-  const Scene scene = scene_of(kSize.width, kSize.height, 30);
+  const Scene scene = scene_of(kSize.width, kSize.height, 30, 0.9);
   const std::vector<std::uint8_t> pixels = scene.pixels(false, 1.5, 3.0);
   const std::vector<Field> fields = {{{0, 0, kSize.width, kSize.height}}};
   for (const PixelFormat format : {PixelFormat::kGray16, PixelFormat::kFloat32}) {
