@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant
     for (int w = lane_of_warp(); w < words; w += kWarp)
       count += __popc(run_begins(row[w], w == 0 ? 0 : row[w - 1]));
     count = warp_sum(count);
-    if (lane_of_warp() == 0) field.counts[y] = count;
+    if (lane_of_warp() == 0) field.row_runs[y] = count;
   }
 }
 
@@ -306,12 +306,11 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   const InkField& field = own.field;
   const FieldPixels pixels(a, field);
   const bool light = ink_is_light(a, field);
-  if (threadIdx.x == 0 && blockIdx.x == 0) *a.bad = a.state->bad;
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
     int above = 0;
-    for (int i = lane_of_warp(); i < y; i += kWarp) above += field.counts[i];
+    for (int i = lane_of_warp(); i < y; i += kWarp) above += field.row_runs[i];
     above = warp_sum(above);
-    const int count = field.counts[y];
+    const int count = field.row_runs[y];
     if (lane_of_warp() == 0) {
       field.ink.row_begin[y] = min(above, field.ink.run_capacity);
       if (y == own.grid.height - 1) {
@@ -372,16 +371,7 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   wait_for_kernels_before();
   const InkField& field = a.fields[blockIdx.x];
   const detail::CandidateCounts counts = candidates_of(field).find(ink_is_light(a, field));
-  using Candidate = detail::CharacterCandidate;
-  static_assert(sizeof(Candidate) % sizeof(int) == 0);
-  const int words = counts.candidates * static_cast<int>(sizeof(Candidate) / sizeof(int));
-  detail::share(Team(), words, [&](int i) {
-    reinterpret_cast<int*>(field.candidates)[i] =
-        reinterpret_cast<const int*>(field.lattice.candidates)[i];
-  });
-  if (threadIdx.x > 0) return;
-  *field.result = counts;
-  a.candidate_counts[blockIdx.x] = counts.candidates;
+  if (threadIdx.x == 0) *field.counts = counts;
 }
 
 // ---- images of candidates
@@ -528,7 +518,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
     const int own = a.first + candidate;
-    const auto count_of = [&](int field) { return a.ink.candidate_counts[field]; };
+    const auto count_of = [&](int field) { return a.ink.fields[field].counts->candidates; };
     const auto find = [&](int field, int first, int count) {
       if (own < first || own >= first + count) return;
       field_of = field;

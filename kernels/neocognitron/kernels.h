@@ -85,15 +85,13 @@ struct InkField {
   std::int16_t* threshold;
   std::int16_t* noise;
   std::uint32_t* masks;  ///< ink of each row of pixels in whole words, a bit for each pixel
-  int* counts;           ///< runs of each row of pixels
+  int* row_runs;         ///< runs of each row of pixels
   int* run_count;        ///< runs of the field, also those that had no place
   detail::InkArrays ink;
   detail::PartArrays parts;
   detail::PartCounts* part_counts;
   detail::LatticeArrays lattice;
-  // Pinned memory.
-  detail::CharacterCandidate* candidates;
-  detail::CandidateCounts* result;
+  detail::CandidateCounts* counts;  ///< those of all fields follow each other
 };
 
 inline constexpr int kMaskBits = 32;
@@ -109,13 +107,11 @@ struct InkArguments {
   TemporalState* state;
   const InkField* fields;
   int field_count;
-  int* candidate_counts;              ///< of each field
   const detail::SplitArrays* splits;  ///< of each block of kInkCutKernel
   const InkRow* rows;
   CharacterInk ink;
   ImageSize size;      ///< of the frame
   std::uint8_t* gray;  ///< the frame in 8 bits, row after row; null if it has them already
-  unsigned* bad;       ///< pinned: not 0 if the frame has values that are not finite
 };
 inline constexpr int kGrayThreads = 256;
 /// Writes the frame in 8 bits. Blocks take rows in turn.
@@ -132,7 +128,7 @@ extern const Kernel<InkArguments> kInkGroupKernel;
 /// Cuts of wide groups, which kInkCutBlocks blocks take in turn.
 extern const Kernel<InkArguments> kInkCutKernel;
 inline constexpr int kInkCutBlocks = 16;
-/// Candidates, also for the host. A block for each field.
+/// Candidates. A block for each field.
 extern const Kernel<InkArguments> kInkCandidateKernel;
 
 struct DrawArguments {
@@ -301,14 +297,29 @@ struct RecordArguments {
   bool truncated;
   ConfidenceCalibration calibration;
   float min_confidence;
-  // Other layouts: pinned memory.
+  // Layout boxes: pinned memory.
   const HostCandidates* host;
   const float* rows;
+  // Layout find.
+  InkArguments ink;
+  int most;             ///< candidates of a frame
+  int max_characters;   ///< rows of the result
+  const float* scores;  ///< of all candidates
+  const std::uint8_t* complete;
+  CharacterOdds odds;
+  const CharacterSize* sizes;  ///< on the device
+  int size_count;
+  int* chosen;  ///< the candidate of each row, -1: none
 };
 inline constexpr int kRecordThreads = 128;
 /// The last kernel of a frame. Blocks: the rows of the result.
 extern const Kernel<RecordArguments> kTileRecordKernel;
 /// Copies the rows that the host wrote.
 extern const Kernel<RecordArguments> kRowKernel;
+/// Copies the rows that kChoiceKernel has chosen.
+extern const Kernel<RecordArguments> kChosenRowKernel;
+/// Chooses the characters and writes the record. One block.
+extern const Kernel<RecordArguments> kChoiceKernel;
+inline constexpr int kChoiceThreads = 512;
 
 }  // namespace ocellus::cuda

@@ -52,10 +52,6 @@ class CharacterFinder {
   void extract(const GrayPlane& plane, int half) noexcept;
   void find() noexcept;
 
-  /// In place of these steps, for a device that has written the candidates to those of `lattice`.
-  void take(const CandidateCounts& counts) noexcept { counts_ = counts; }
-  const LatticeArrays& lattice() const noexcept { return lattice_; }
-
   /// By clusters in reading order: lines from top to bottom, clusters from left to right.
   std::span<const CharacterCandidate> candidates() const noexcept {
     return {lattice_.candidates, static_cast<std::size_t>(counts_.candidates)};

@@ -39,9 +39,6 @@ class CharacterReader {
   /// Of the finder of a field.
   static CharacterFinderConfig finder_config(const NeocognitronPlan& plan,
                                              std::size_t field) noexcept;
-  /// The layout find, for a device: it finds and draws the candidates, and `take` of the finder is
-  /// called in place of the steps before `collect`.
-  CharacterFinder& finder(int field) noexcept { return finders_[field]; }
 
   /// Numbers the candidates of all parts. Returns how many there are, at most
   /// NeocognitronPlan::max_candidates.

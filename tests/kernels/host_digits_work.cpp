@@ -33,6 +33,8 @@ std::function<void()> host_work(const HostLaunch& launch) {
   for (const int planes : {1, 32, kMaxFeaturePlanes}) is(cuda::complex_kernel(planes));
   is(cuda::kReadoutKernel);
   is(cuda::kRowKernel);
+  is(cuda::kChosenRowKernel);
+  is(cuda::kChoiceKernel);
   is(cuda::kTileRecordKernel);
   return work;
 }

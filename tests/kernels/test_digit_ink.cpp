@@ -57,11 +57,11 @@ struct FieldMemory {
   std::vector<std::int16_t> threshold;
   std::vector<std::int16_t> noise;
   std::vector<std::uint32_t> masks;
-  std::vector<int> counts;
+  std::vector<int> row_runs;
   int run_count = -1;
   std::unique_ptr<LaidOutMemory> ink;
   detail::PartCounts part_counts;
-  detail::CandidateCounts result;
+  detail::CandidateCounts counts;
 };
 
 struct Field {
@@ -83,11 +83,7 @@ CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
 class InkTest {
  public:
   InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink)
-      : frame_(std::move(frame)),
-        fields_(fields),
-        memory_(fields.size()),
-        ink_(ink),
-        candidate_counts_(fields.size()) {
+      : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
     const Frame view = frame_.frame(0);
     size_ = view.size;
     pixels_.resize(index(size_.width * size_.height));
@@ -103,7 +99,6 @@ class InkTest {
     params_.image_stride = view.stride;
     for (std::size_t i = 0; i < fields.size(); ++i) {
       cpu_.push_back(std::make_unique<Finder>(config_of(fields[i], ink)));
-      device_.push_back(std::make_unique<Finder>(config_of(fields[i], ink)));
       device_fields_.push_back(place(i));
       for (int row = 0; row < device_fields_[i].grid.rows(); ++row)
         rows_.push_back({static_cast<int>(i), row});
@@ -112,7 +107,6 @@ class InkTest {
     arguments_.state = &state_;
     arguments_.fields = device_fields_.data();
     arguments_.field_count = static_cast<int>(fields.size());
-    arguments_.candidate_counts = candidate_counts_.data();
     const auto layout_splits = [this](void* memory) {
       detail::LayoutBuilder builder(memory);
       for (detail::SplitArrays& split : splits_) split.layout(builder);
@@ -135,7 +129,7 @@ class InkTest {
     run(cuda::kRunKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
   }
 
-  unsigned bad() const { return bad_; }
+  unsigned bad() const { return state_.bad; }
   int runs(std::size_t field) const { return memory_[field].run_count; }
   int run_capacity(std::size_t field) const { return device_fields_[field].ink.run_capacity; }
 
@@ -273,11 +267,11 @@ class InkTest {
   void expect_equal_candidates(std::size_t field) {
     const FieldMemory& own = memory_[field];
     const CharacterFinder& cpu = of(*cpu_[field]);
-    EXPECT_EQ(own.result.truncated, cpu.truncated());
-    ASSERT_EQ(index(own.result.candidates), cpu.candidates().size());
-    for (int i = 0; i < own.result.candidates; ++i) {
+    EXPECT_EQ(own.counts.truncated, cpu.truncated());
+    ASSERT_EQ(index(own.counts.candidates), cpu.candidates().size());
+    for (int i = 0; i < own.counts.candidates; ++i) {
       SCOPED_TRACE("candidate " + std::to_string(i));
-      const detail::CharacterCandidate& a = device_fields_[field].candidates[i];
+      const detail::CharacterCandidate& a = device_fields_[field].lattice.candidates[i];
       const detail::CharacterCandidate& b = cpu.candidates()[index(i)];
       EXPECT_TRUE(a.box.x == b.box.x && a.box.y == b.box.y && a.box.width == b.box.width &&
                   a.box.height == b.box.height);
@@ -293,10 +287,7 @@ class InkTest {
     }
   }
 
-  cuda::InkArguments arguments() {
-    arguments_.bad = &bad_;
-    return arguments_;
-  }
+  const cuda::InkArguments& arguments() const { return arguments_; }
 
   InkField place(std::size_t i) {
     const Rect& rect = fields_[i].rect;
@@ -312,7 +303,7 @@ class InkTest {
     own.threshold.resize(blocks);
     own.noise.resize(blocks);
     own.masks.resize(index((rect.width + 31) / 32 * rect.height), ~0u);
-    own.counts.resize(index(rect.height), -1);
+    own.row_runs.resize(index(rect.height), -1);
     field.blocks = own.blocks.data();
     field.windows = own.windows.data();
     field.votes = &own.votes;
@@ -320,7 +311,8 @@ class InkTest {
     field.threshold = own.threshold.data();
     field.noise = own.noise.data();
     field.masks = own.masks.data();
-    field.counts = own.counts.data();
+    field.row_runs = own.row_runs.data();
+    field.counts = &own.counts;
     field.run_count = &own.run_count;
     const auto layout = [&](void* memory) {
       detail::LayoutBuilder builder(memory);
@@ -332,8 +324,6 @@ class InkTest {
     own.ink = std::make_unique<LaidOutMemory>(layout(nullptr));
     layout(own.ink->get());
     field.part_counts = &own.part_counts;
-    field.candidates = of(*device_[i]).lattice().candidates;
-    field.result = &own.result;
     return field;
   }
 
@@ -378,16 +368,13 @@ class InkTest {
   std::vector<std::uint8_t> pixels_;
   std::vector<std::uint8_t> gray_;
   std::vector<std::unique_ptr<Finder>> cpu_;
-  std::vector<std::unique_ptr<Finder>> device_;
   std::vector<InkField> device_fields_;
   std::vector<cuda::InkRow> rows_;
-  std::vector<int> candidate_counts_;
   std::vector<detail::SplitArrays> splits_{cuda::kInkCutBlocks};
   std::unique_ptr<LaidOutMemory> split_memory_;
   cuda::FrameParams params_{};
   cuda::TemporalState state_{};
   cuda::InkArguments arguments_{};
-  unsigned bad_ = 55;
   std::unique_ptr<LaidOutMemory> imager_memory_;
   std::unique_ptr<InkImager> imager_;
   int longest_ = 0;
