@@ -34,13 +34,13 @@ constexpr int kWindows[] = {24, 96};
 std::vector<InkRun> ink_of(const GrayImage& image, int window) {
   detail::LayoutBuilder counting;
   { const InkLevels levels(image.size, window, counting); }
-  { const InkComponents components(image.size, kLeastSide, counting); }
+  { const InkComponents components(image.size, kLeastSide, false, counting); }
   const std::unique_ptr<void, void (*)(void*)> memory(
       std::aligned_alloc(kMemoryAlignment, counting.bytes()), std::free);
   if (memory == nullptr) throw std::bad_alloc();
   detail::LayoutBuilder placing(memory.get());
   InkLevels levels(image.size, window, placing);
-  InkComponents components(image.size, kLeastSide, placing);
+  InkComponents components(image.size, kLeastSide, false, placing);
 
   std::vector<std::uint8_t> gray;
   gray.reserve(pixels_of(image.size));
@@ -179,12 +179,12 @@ void sort_for_reading(std::vector<Rect>& boxes) {
 
 std::vector<Rect> find_printed_boxes(const GrayImage& image) {
   std::vector<InkRun> runs = widened_ink_of(image);
-  std::vector<std::uint32_t> parents(runs.size());
-  const detail::RunSets sets{parents.data()};
+  std::vector<int> parents(runs.size());
+  const detail::RunSets sets{detail::OneThread(), parents.data()};
   sets.connect(runs);
   std::vector<InkComponent> components(runs.size());  // of the first run of each set
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    runs[i].label = sets.root(static_cast<std::uint32_t>(i));
+    runs[i].label = static_cast<std::uint32_t>(sets.root(static_cast<int>(i)));
     components[runs[i].label].add(runs[i]);
   }
   std::vector<std::unique_ptr<Sides>> sides(runs.size());

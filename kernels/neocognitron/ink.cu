@@ -1,10 +1,12 @@
 // The ink of a frame with the layout find: from pixels to runs, and from the runs of candidates to
 // images. The arithmetic is that of InkLevels, InkComponents and InkImager, with the same results.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
 #include "kernels/neocognitron/block.cuh"
+#include "kernels/neocognitron/block_team.cuh"
 #include "kernels/neocognitron/gray.cuh"
 
 namespace ocellus::cuda {
@@ -252,7 +254,7 @@ __global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant
     for (int w = lane_of_warp(); w < words; w += kWarp)
       count += __popc(run_begins(row[w], w == 0 ? 0 : row[w - 1]));
     count = warp_sum(count);
-    if (lane_of_warp() == 0) field.counts[y] = count;
+    if (lane_of_warp() == 0) field.row_runs[y] = count;
   }
 }
 
@@ -281,21 +283,17 @@ __device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool lig
     std::uint32_t begins = 0;
     if (w < words) begins = run_begins(row[w], w == 0 ? 0 : row[w - 1]);
     const int own_count = __popc(begins);
-    int behind = own_count;
-    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, behind, distance);
-      if (lane_of_warp() >= static_cast<int>(distance)) behind += before;
-    }
+    const int behind = scan_warp(own_count);
     for (int at = place + behind - own_count; begins != 0; begins &= begins - 1, ++at) {
-      if (at >= field.run_capacity) break;
+      if (at >= field.ink.run_capacity) break;
       const int x = w * kWord + __ffs(static_cast<int>(begins)) - 1;
       const int end = min(end_of_run(row, words, x), own.grid.width);
       int sum = 0;
       for (int i = x; i < end; ++i) sum += line[i] ^ invert;
       const int level = detail::level_at(own.grid, background, (x + end) / 2, y);
-      field.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
-                        static_cast<std::uint16_t>(end), detail::run_contrast(level, sum, end - x),
-                        0};
+      field.ink.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
+                            static_cast<std::uint16_t>(end),
+                            detail::run_contrast(level, sum, end - x), 0};
     }
     place += __shfl_sync(kAllLanes, behind, kWarp - 1);
   }
@@ -308,23 +306,77 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   const InkField& field = own.field;
   const FieldPixels pixels(a, field);
   const bool light = ink_is_light(a, field);
-  if (threadIdx.x == 0 && blockIdx.x == 0) *a.bad = a.state->bad;
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
     int above = 0;
-    for (int i = lane_of_warp(); i < y; i += kWarp) above += field.counts[i];
+    for (int i = lane_of_warp(); i < y; i += kWarp) above += field.row_runs[i];
     above = warp_sum(above);
-    const int count = field.counts[y];
+    const int count = field.row_runs[y];
     if (lane_of_warp() == 0) {
-      field.row_runs[y] = min(count, max(field.run_capacity - above, 0));
-      if (y == own.grid.height - 1) *field.result = {above + count, light ? 1 : 0};
+      field.ink.row_begin[y] = min(above, field.ink.run_capacity);
+      if (y == own.grid.height - 1) {
+        field.ink.row_begin[y + 1] = min(above + count, field.ink.run_capacity);
+        *field.run_count = above + count;
+      }
     }
     write_row(own, pixels, light, y, above);
   }
 }
 
+// ---- candidates
+
+using Team = BlockTeam<kInkGroupThreads>;
+static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
+
+__device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
+  return {Team(), field.lattice, field.parts, *field.part_counts};
+}
+
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    find_groups(const __grid_constant__ InkArguments a) {
+  __shared__ int work[std::max(detail::kSearchWork, Team::kRankWork)];
+  wait_for_kernels_before();
+  const InkField& field = a.fields[blockIdx.x];
+  detail::InkArrays ink = field.ink;
+  ink.work = work;
+  const Team team;
+  detail::InkSearch components(team, ink, *field.run_count);
+  const detail::InkCounts found = components.find();
+  const detail::PartCounts counts =
+      detail::PartSearch(team, field.parts, ink, components.runs(), found).find();
+  if (team.index() == 0) *field.part_counts = counts;
+  team.barrier();
+  candidates_of(field).select_wide();
+}
+
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    cut_groups(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const auto block = static_cast<int>(blockIdx.x);
+  int before = 0;  // groups of other fields
+  for (int f = 0; f < a.field_count; ++f) {
+    const InkField& field = a.fields[f];
+    const int wide = *field.lattice.entry_count;
+    const int groups = wide > 0 ? field.part_counts->groups : 0;
+    for (int i = 0; i < groups; ++i) {
+      const int cuts = field.lattice.cuts_of[i];
+      if (cuts >= 0 && (before + cuts) % kInkCutBlocks == block)
+        candidates_of(field).cut(i, a.splits[block]);
+    }
+    before += wide;
+  }
+}
+
+__global__ void __launch_bounds__(kInkGroupThreads, 1)
+    find_candidates(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const InkField& field = a.fields[blockIdx.x];
+  const detail::CandidateCounts counts = candidates_of(field).find(ink_is_light(a, field));
+  if (threadIdx.x == 0) *field.counts = counts;
+}
+
 // ---- images of candidates
 
-/// Runs of a candidate that fit into shared memory. Others are read over the bus.
+/// Runs of a candidate that fit into shared memory.
 constexpr int kSharedRuns = 1024;
 constexpr int kContrasts = 256;
 
@@ -377,11 +429,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
     const unsigned* const own = counts + thread * kEach;
     int sum = 0;
     for (int i = 0; i < kEach; ++i) sum += static_cast<int>(own[i]);
-    int behind = sum;
-    for (unsigned distance = 1; distance < kWarp; distance *= 2) {
-      const int before = __shfl_up_sync(kAllLanes, behind, distance);
-      if (thread >= static_cast<int>(distance)) behind += before;
-    }
+    const int behind = scan_warp(sum);
     const int total = __shfl_sync(kAllLanes, behind, kWarp - 1);
     const auto below = static_cast<int>(detail::ink_below_full(static_cast<unsigned>(total)));
     int found = kContrasts - 1;
@@ -462,20 +510,36 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   OCELLUS_DYNAMIC_SHARED(std::uint32_t, zones);
   __shared__ InkRun shared_runs[kSharedRuns];
   __shared__ std::uint8_t stretched[kContrasts];
+  __shared__ int field_of;
+  __shared__ int index_of;
+  __shared__ int shared_present;
+  wait_for_kernels_before();
   const int candidate = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
-  const int present = max(0, min(a.host->present - a.first, a.count));
-  if (candidate == 0 && thread == 0) *a.present = present;
-  if (candidate >= present) return;
-  const CandidateInk ink = a.candidates[a.first + candidate];
+  if (thread == 0) {
+    const int own = a.first + candidate;
+    const auto count_of = [&](int field) { return a.ink.fields[field].counts->candidates; };
+    const auto find = [&](int field, int first, int count) {
+      if (own < first || own >= first + count) return;
+      field_of = field;
+      index_of = own - first;
+    };
+    const int total = detail::share_places(a.ink.field_count, a.most, count_of, find);
+    shared_present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
+    if (candidate == 0) *a.present = shared_present;
+  }
+  __syncthreads();
+  if (candidate >= shared_present) return;
+  const InkField& field = a.ink.fields[field_of];
+  const detail::InkRuns ink = field.lattice.inks[index_of];
   const bool fits = ink.count <= kSharedRuns;
   for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
   __syncthreads();
-  const InkField& field = a.ink.fields[ink.field];
   const InkGrid& grid = field.grid;
   const Drawing drawing{field, FieldPixels(a.ink, field), fits ? shared_runs : ink.runs, ink.count,
                         ink_is_light(a.ink, field) ? 255 : 0};
-  const InkArea area = detail::ink_area(ink.box, {grid.width, grid.height});
+  const InkArea area =
+      detail::ink_area(field.lattice.candidates[index_of].box, {grid.width, grid.height});
   if (thread == 0) a.images[candidate] = {area.size.width, area.size.height};
   set_contrasts(drawing, stretched);
   std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
@@ -495,6 +559,9 @@ const Kernel<InkArguments> kBlockKernel = measure_blocks;
 const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
+const Kernel<InkArguments> kInkGroupKernel = find_groups;
+const Kernel<InkArguments> kInkCutKernel = cut_groups;
+const Kernel<InkArguments> kInkCandidateKernel = find_candidates;
 const Kernel<DrawArguments> kDrawKernel = draw;
 
 }  // namespace ocellus::cuda

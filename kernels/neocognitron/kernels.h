@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/core/frame_params.h"
+#include "neocognitron/candidate_search.h"
 #include "neocognitron/geometry.h"
 #include "neocognitron/ink_area.h"
 #include "neocognitron/ink_grid.h"
@@ -72,12 +73,6 @@ struct InkBlock {
   std::uint8_t high;
 };
 
-/// In pinned memory: what the device tells the host of a field.
-struct FieldInk {
-  int runs;  ///< all of them, also those that had no place
-  int light;
-};
-
 /// A field in which characters are found. Its arrays are on the device unless stated otherwise.
 struct InkField {
   int x;  ///< in the frame
@@ -90,12 +85,13 @@ struct InkField {
   std::int16_t* threshold;
   std::int16_t* noise;
   std::uint32_t* masks;  ///< ink of each row of pixels in whole words, a bit for each pixel
-  int* counts;           ///< runs of each row of pixels
-  // Pinned memory.
-  detail::InkRun* runs;
-  int* row_runs;  ///< runs of each row of pixels that had a place
-  FieldInk* result;
-  int run_capacity;
+  int* row_runs;         ///< runs of each row of pixels
+  int* run_count;        ///< runs of the field, also those that had no place
+  detail::InkArrays ink;
+  detail::PartArrays parts;
+  detail::PartCounts* part_counts;
+  detail::LatticeArrays lattice;
+  detail::CandidateCounts* counts;  ///< those of all fields follow each other
 };
 
 inline constexpr int kMaskBits = 32;
@@ -110,11 +106,12 @@ struct InkArguments {
   const FrameParams* frame;
   TemporalState* state;
   const InkField* fields;
+  int field_count;
+  const detail::SplitArrays* splits;  ///< of each block of kInkCutKernel
   const InkRow* rows;
   CharacterInk ink;
   ImageSize size;      ///< of the frame
   std::uint8_t* gray;  ///< the frame in 8 bits, row after row; null if it has them already
-  unsigned* bad;       ///< pinned: not 0 if the frame has values that are not finite
 };
 inline constexpr int kGrayThreads = 256;
 /// Writes the frame in 8 bits. Blocks take rows in turn.
@@ -125,23 +122,22 @@ extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
 extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
-
-/// In pinned memory: the ink of a candidate that the host has found.
-struct CandidateInk {
-  const detail::InkRun* runs;
-  int count;
-  int field;
-  Rect box;
-};
+inline constexpr int kInkGroupThreads = 512;
+/// Groups of ink. A block for each field.
+extern const Kernel<InkArguments> kInkGroupKernel;
+/// Cuts of wide groups, which kInkCutBlocks blocks take in turn.
+extern const Kernel<InkArguments> kInkCutKernel;
+inline constexpr int kInkCutBlocks = 16;
+/// Candidates. A block for each field.
+extern const Kernel<InkArguments> kInkCandidateKernel;
 
 struct DrawArguments {
   InkArguments ink;
-  const HostCandidates* host;
-  const CandidateInk* candidates;  ///< of all batches
-  int first;                       ///< candidate of the batch
-  int count;                       ///< candidates that a batch has room for
-  int words;                       ///< of the ink of a row of the largest field
-  std::uint8_t* to;                ///< on the device, as the following ones: of a batch
+  int most;          ///< candidates of all batches
+  int first;         ///< candidate of the batch
+  int count;         ///< candidates that a batch has room for
+  int words;         ///< of the ink of a row of the largest field
+  std::uint8_t* to;  ///< on the device, as the following ones: of a batch
   CandidateImage* images;
   int* present;
 };
@@ -301,14 +297,29 @@ struct RecordArguments {
   bool truncated;
   ConfidenceCalibration calibration;
   float min_confidence;
-  // Other layouts: pinned memory.
+  // Layout boxes: pinned memory.
   const HostCandidates* host;
   const float* rows;
+  // Layout find.
+  InkArguments ink;
+  int most;             ///< candidates of a frame
+  int max_characters;   ///< rows of the result
+  const float* scores;  ///< of all candidates
+  const std::uint8_t* complete;
+  CharacterOdds odds;
+  const CharacterSize* sizes;  ///< on the device
+  int size_count;
+  int* chosen;  ///< the candidate of each row, -1: none
 };
 inline constexpr int kRecordThreads = 128;
 /// The last kernel of a frame. Blocks: the rows of the result.
 extern const Kernel<RecordArguments> kTileRecordKernel;
 /// Copies the rows that the host wrote.
 extern const Kernel<RecordArguments> kRowKernel;
+/// Copies the rows that kChoiceKernel has chosen.
+extern const Kernel<RecordArguments> kChosenRowKernel;
+/// Chooses the characters and writes the record. One block.
+extern const Kernel<RecordArguments> kChoiceKernel;
+inline constexpr int kChoiceThreads = 512;
 
 }  // namespace ocellus::cuda

@@ -1,6 +1,6 @@
-// Neocognitron on CUDA. With the layout tiles, all of a frame is on the device. With the other
-// layouts, the host finds the candidates and chooses the characters among them, in two functions
-// between the kernels. With the layout boxes, it draws the candidates, too.
+// Neocognitron on CUDA. With the layouts tiles and find, all of a frame is on the device. With the
+// layout boxes, the host draws the candidates, in a function between the kernels, and writes the
+// record in another one.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -356,11 +356,10 @@ class TileNeocognitron final : public NetworkOperator {
 
 // ---- layouts find and boxes
 
-/// Two functions of the host run between the kernels of a frame: before the network, the one that
-/// finds candidates, and behind it, the one that chooses the characters.
-class HostNeocognitron : public NetworkOperator {
+/// Recognizes images of candidates.
+class ImageNeocognitron : public NetworkOperator {
  protected:
-  explicit HostNeocognitron(const NeocognitronPlan& plan) noexcept
+  explicit ImageNeocognitron(const NeocognitronPlan& plan) noexcept
       : NetworkOperator(plan, std::min(plan.max_candidates(), kBatchCandidates)) {}
 
   void layout(LayoutBuilder& device) noexcept override {
@@ -369,132 +368,85 @@ class HostNeocognitron : public NetworkOperator {
     device_sizes_ = device.take<CandidateImage>(candidate_count());
   }
 
-  void layout_pinned(LayoutBuilder& pinned) noexcept override {
-    const auto classes = static_cast<std::size_t>(table().classes);
+  /// Places what the network says of all candidates, in device memory or pinned memory.
+  void place_scores(LayoutBuilder& memory) noexcept {
     const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
-    host_ = pinned.take<HostCandidates>(1);
-    scores_ = pinned.take<float>(candidates * classes);
-    complete_ = pinned.take<std::uint8_t>(candidates);
-    rows_ = pinned.take<float>(static_cast<std::size_t>(plan_.max_characters) *
-                               static_cast<std::size_t>(table().characters()));
-    reader_.layout(plan_, HostCalls::kWorkers, pinned);
+    scores_ = memory.take<float>(candidates * static_cast<std::size_t>(table().classes));
+    complete_ = memory.take<std::uint8_t>(candidates);
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    OCELLUS_TRY(prepare_host_calls(cuda));
     OCELLUS_TRY(load_kernel(cuda, kImageContrastKernel, 0));
-    OCELLUS_TRY(load_kernel(cuda, kRowKernel, 0));
     return load_network(cuda);
   }
 
-  /// Launches what the host needs to find candidates.
-  virtual Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept = 0;
   /// Launches the kernel that brings the images of the candidates from `first` on, at most `count`,
   /// to `device_images_`, with their sizes and their number.
   virtual Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
                                        int count) noexcept = 0;
-  /// Sets `host_`.
-  virtual void find_candidates(int slot) noexcept = 0;
+
+  /// Recognizes all candidates. A batch without candidates has nothing to do.
+  Expected<void> launch_batches(Scope& cuda, int slot, cudaStream_t stream) noexcept {
+    for (int first = 0; first < plan_.max_candidates(); first += candidates_.count) {
+      OCELLUS_TRY(launch_images(cuda, slot, stream, first,
+                                std::min(candidates_.count, plan_.max_candidates() - first)));
+      ContrastArguments contrast = contrast_arguments(slot);
+      contrast.images = device_images_;
+      contrast.sizes = device_sizes_;
+      OCELLUS_TRY(launch(cuda, stream, kImageContrastKernel, contrast_grid(),
+                         dim3(kContrastThreads), 0, contrast, true));
+      const auto at = static_cast<std::size_t>(first);
+      OCELLUS_TRY(launch_layers(
+          cuda, stream, scores_ + at * static_cast<std::size_t>(table().classes), complete_ + at));
+    }
+    return {};
+  }
+
+  /// What the last kernels need.
+  RecordArguments record_arguments(int slot) const noexcept {
+    RecordArguments a{};
+    a.frame = params(slot);
+    a.state = state();
+    a.outcome = outcome(slot);
+    a.class_count = table().classes;
+    a.characters = table().characters();
+    return a;
+  }
+  /// `kernel`: one that writes the rows of the result.
+  Expected<void> launch_rows(Scope& cuda, cudaStream_t stream, Kernel<RecordArguments> kernel,
+                             const RecordArguments& arguments, bool overlap) noexcept {
+    return launch(cuda, stream, kernel, dim3(static_cast<unsigned>(plan_.max_characters)),
+                  dim3(kRecordThreads), 0, arguments, overlap);
+  }
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
   std::size_t pixels() const noexcept {
     return static_cast<std::size_t>(plan_.size.width) * static_cast<std::size_t>(plan_.size.height);
   }
 
-  CharacterReader reader_;
-  // Pinned memory. Frames follow each other in a stream, so that one set is enough.
-  HostCandidates* host_ = nullptr;
+  float* scores_ = nullptr;
+  std::uint8_t* complete_ = nullptr;
   // Device memory.
   std::uint8_t* device_images_ = nullptr;
   CandidateImage* device_sizes_ = nullptr;
-
- private:
-  /// What the functions of the host get.
-  struct Context {
-    HostNeocognitron* self = nullptr;
-    int slot = 0;
-  };
-
-  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept final {
-    Context& context = contexts_[static_cast<std::size_t>(slot)];
-    context = {this, slot};
-    OCELLUS_TRY(launch_input(cuda, slot, stream));
-    OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::find, &context));
-    for (int first = 0; first < plan_.max_candidates(); first += candidates_.count)
-      OCELLUS_TRY(launch_batch(cuda, slot, stream, first));
-    OCELLUS_TRY(launch_host(cuda, slot, stream, &HostNeocognitron::finish, &context));
-    RecordArguments result{};
-    result.frame = params(slot);
-    result.state = state();
-    result.outcome = outcome(slot);
-    result.class_count = table().classes;
-    result.characters = table().characters();
-    result.host = host_;
-    result.rows = rows_;
-    return launch(cuda, stream, kRowKernel, dim3(static_cast<unsigned>(plan_.max_characters)),
-                  dim3(kRecordThreads), 0, result);
-  }
-
-  /// Recognizes the candidates from `first` on. A batch without candidates has nothing to do.
-  Expected<void> launch_batch(Scope& cuda, int slot, cudaStream_t stream, int first) noexcept {
-    OCELLUS_TRY(launch_images(cuda, slot, stream, first,
-                              std::min(candidates_.count, plan_.max_candidates() - first)));
-    ContrastArguments contrast = contrast_arguments(slot);
-    contrast.images = device_images_;
-    contrast.sizes = device_sizes_;
-    OCELLUS_TRY(launch(cuda, stream, kImageContrastKernel, contrast_grid(), dim3(kContrastThreads),
-                       0, contrast, true));
-    const auto at = static_cast<std::size_t>(first);
-    return launch_layers(cuda, stream, scores_ + at * static_cast<std::size_t>(table().classes),
-                         complete_ + at);
-  }
-
-  static void find(void* argument) noexcept {
-    const Context& context = *static_cast<const Context*>(argument);
-    context.self->find_candidates(context.slot);
-  }
-  static void finish(void* argument) noexcept {
-    const Context& context = *static_cast<const Context*>(argument);
-    HostNeocognitron& self = *context.self;
-    const ImageView rows = self.host_rows();
-    if (self.host_->bad != 0) {
-      self.reader_.clear_rows(rows);
-      return;
-    }
-    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
-    self.reader_.finish(self.scores_, self.complete_, result, rows);
-  }
-
-  /// The rows that the last kernel copies to the result.
-  ImageView host_rows() const noexcept {
-    ImageView rows;
-    rows.data = rows_;
-    rows.size = {table().characters(), plan_.max_characters};
-    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
-    rows.format = PixelFormat::kFloat32;
-    rows.space = MemorySpace::kPinned;
-    return rows;
-  }
-
-  std::array<Context, kMaxDepth> contexts_{};
-  // Pinned memory.
-  float* scores_ = nullptr;
-  std::uint8_t* complete_ = nullptr;
-  float* rows_ = nullptr;
 };
 
 // ---- layout find
 
-/// The device extracts the ink of a frame and draws that of the candidates. The host gets runs.
-class FindingNeocognitron final : public HostNeocognitron {
+/// All of a frame is on the device.
+class FindingNeocognitron final : public ImageNeocognitron {
  public:
-  explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
+  explicit FindingNeocognitron(const NeocognitronPlan& plan) noexcept : ImageNeocognitron(plan) {}
 
  private:
   void layout(LayoutBuilder& device) noexcept override {
-    HostNeocognitron::layout(device);
+    ImageNeocognitron::layout(device);
+    place_scores(device);
+    chosen_ = device.take<int>(static_cast<std::size_t>(plan_.max_characters));
+    sizes_ = device.take<CharacterSize>(table().known_sizes().size());
     gray_ = device.take<std::uint8_t>(converts() ? pixels() : 0);
     device_fields_ = device.take<InkField>(field_count());
+    auto* const counts = device.take<detail::CandidateCounts>(field_count());
     row_count_ = 0;
     words_ = 0;
     for (std::size_t i = 0; i < field_count(); ++i) {
@@ -503,7 +455,8 @@ class FindingNeocognitron final : public HostNeocognitron {
       field = {};
       field.x = rect.x;
       field.y = rect.y;
-      field.grid = CharacterFinder::grid_of(CharacterReader::finder_config(plan_, i));
+      const detail::CharacterFinderConfig config = CharacterReader::finder_config(plan_, i);
+      field.grid = CharacterFinder::grid_of(config);
       const std::size_t blocks = static_cast<std::size_t>(field.grid.columns()) *
                                  static_cast<std::size_t>(field.grid.rows());
       const auto rows = static_cast<std::size_t>(rect.height);
@@ -515,54 +468,77 @@ class FindingNeocognitron final : public HostNeocognitron {
       field.threshold = device.take<std::int16_t>(blocks);
       field.noise = device.take<std::int16_t>(blocks);
       field.masks = device.take<std::uint32_t>(words * rows);
-      field.counts = device.take<int>(rows);
+      field.row_runs = device.take<int>(rows);
+      field.run_count = device.take<int>(1);
+      field.ink = CharacterFinder::layout_ink(config, device);
+      field.parts = CharacterFinder::layout_parts(config, field.ink, device);
+      field.part_counts = device.take<detail::PartCounts>(1);
+      field.counts = counts == nullptr ? nullptr : counts + i;
+      field.lattice.layout(field.ink.run_capacity, config.split_touching, device);
       row_count_ += static_cast<unsigned>(field.grid.rows());
       words_ = std::max(words_, static_cast<int>(words));
     }
     rows_of_blocks_ = device.take<InkRow>(row_count_);
-  }
-
-  void layout_pinned(LayoutBuilder& pinned) noexcept override {
-    HostNeocognitron::layout_pinned(pinned);
-    found_ = pinned.take<FieldInk>(field_count());
-    inks_ = pinned.take<CandidateInk>(static_cast<std::size_t>(plan_.max_candidates()));
+    for (detail::SplitArrays& split : splits_) split.layout(device);
+    device_splits_ = device.take<detail::SplitArrays>(splits_.size());
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel,
+                                              kInkGroupKernel, kInkCutKernel, kInkCandidateKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
     if (!rows) return detail::no_memory_for_operator();
     InkRow* next = rows.get();
     for (std::size_t i = 0; i < field_count(); ++i) {
-      InkField& field = fields_[i];
-      const auto index = static_cast<int>(i);
-      detail::InkComponents& components = reader_.finder(index).components();
-      field.runs = components.run_memory();
-      field.row_runs = components.row_memory();
-      field.run_capacity = components.run_capacity();
-      field.result = found_ + i;
-      for (int row = 0; row < field.grid.rows(); ++row) *next++ = {index, row};
+      for (int row = 0; row < fields_[i].grid.rows(); ++row) *next++ = {static_cast<int>(i), row};
     }
     OCELLUS_TRY(upload(cuda, rows_of_blocks_, rows.get(), row_count_ * sizeof(InkRow)));
+    OCELLUS_TRY(upload(cuda, device_splits_, splits_.data(), sizeof(splits_)));
     OCELLUS_TRY(upload(cuda, device_fields_, fields_.data(), field_count() * sizeof(InkField)));
-    return HostNeocognitron::prepare(cuda);
+    const auto sizes = table().known_sizes();
+    OCELLUS_TRY(upload(cuda, sizes_, sizes.data(), sizes.size_bytes()));
+    OCELLUS_TRY(load_kernel(cuda, kChoiceKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kChosenRowKernel, 0));
+    return ImageNeocognitron::prepare(cuda);
   }
 
   InkArguments ink_arguments(int slot) const noexcept {
     return {.frame = params(slot),
             .state = state(),
             .fields = device_fields_,
+            .field_count = plan_.fields.count,
+            .splits = device_splits_,
             .rows = rows_of_blocks_,
             .ink = plan_.ink,
             .size = plan_.size,
-            .gray = converts() ? gray_ : nullptr,
-            .bad = &host_->bad};
+            .gray = converts() ? gray_ : nullptr};
   }
 
-  Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    OCELLUS_TRY(launch_search(cuda, slot, stream));
+    OCELLUS_TRY(launch_batches(cuda, slot, stream));
+    RecordArguments a = record_arguments(slot);
+    a.record = static_cast<NeocognitronRecord*>(record_of(slot));
+    a.calibration = table().calibration;
+    a.min_confidence = plan_.min_confidence;
+    a.ink = ink_arguments(slot);
+    a.most = plan_.max_candidates();
+    a.max_characters = plan_.max_characters;
+    a.scores = scores_;
+    a.complete = complete_;
+    a.odds = table().odds;
+    a.sizes = sizes_;
+    a.size_count = static_cast<int>(table().known_sizes().size());
+    a.chosen = chosen_;
+    OCELLUS_TRY(launch(cuda, stream, kChoiceKernel, dim3(1), dim3(kChoiceThreads), 0, a, true));
+    return launch_rows(cuda, stream, kChosenRowKernel, a, true);
+  }
+
+  /// Finds the candidates.
+  Expected<void> launch_search(Scope& cuda, int slot, cudaStream_t stream) noexcept {
     const InkArguments ink = ink_arguments(slot);
     if (converts()) {
       const int blocks = std::min(plan_.size.height, 4 * device_traits().multiprocessors);
@@ -573,14 +549,17 @@ class FindingNeocognitron final : public HostNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
     for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
-    return {};
+    const dim3 threads(kInkGroupThreads);
+    const dim3 of_fields(static_cast<unsigned>(field_count()));
+    OCELLUS_TRY(launch(cuda, stream, kInkGroupKernel, of_fields, threads, 0, ink, true));
+    OCELLUS_TRY(launch(cuda, stream, kInkCutKernel, dim3(kInkCutBlocks), threads, 0, ink, true));
+    return launch(cuda, stream, kInkCandidateKernel, of_fields, threads, 0, ink, true);
   }
 
   Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
                                int count) noexcept override {
     const DrawArguments draw{.ink = ink_arguments(slot),
-                             .host = host_,
-                             .candidates = inks_,
+                             .most = plan_.max_candidates(),
                              .first = first,
                              .count = count,
                              .words = words_,
@@ -588,47 +567,32 @@ class FindingNeocognitron final : public HostNeocognitron {
                              .images = device_sizes_,
                              .present = present_};
     return launch(cuda, stream, kDrawKernel, dim3(static_cast<unsigned>(count)), dim3(kDrawThreads),
-                  draw_bytes(words_), draw);
-  }
-
-  void find_candidates(int) noexcept override {
-    host_->present = 0;
-    if (host_->bad != 0) return;
-    share_on_host(
-        reader_.fields(),
-        [](void* self, int field, int) { static_cast<FindingNeocognitron*>(self)->find(field); },
-        this);
-    const int count = reader_.collect();
-    for (int i = 0; i < count; ++i) {
-      const CharacterReader::FoundInk found = reader_.found_ink(i);
-      inks_[i] = {found.ink.data(), static_cast<int>(found.ink.size()), found.field, found.box};
-    }
-    host_->present = count;
-  }
-  void find(int field) noexcept {
-    reader_.finder(field).find(found_[field].runs, found_[field].light != 0);
+                  draw_bytes(words_), draw, true);
   }
 
   std::size_t field_count() const noexcept { return static_cast<std::size_t>(plan_.fields.count); }
 
   std::array<InkField, kMaxTextFields> fields_{};
+  std::array<detail::SplitArrays, kInkCutBlocks> splits_{};
   unsigned row_count_ = 0;  ///< rows of blocks of all fields
   int words_ = 0;           ///< DrawArguments::words
-  // Pinned memory.
-  FieldInk* found_ = nullptr;
-  CandidateInk* inks_ = nullptr;
   // Device memory.
+  int* chosen_ = nullptr;
+  CharacterSize* sizes_ = nullptr;
   InkField* device_fields_ = nullptr;
   InkRow* rows_of_blocks_ = nullptr;
+  detail::SplitArrays* device_splits_ = nullptr;
   std::uint8_t* gray_ = nullptr;  ///< a frame of another format, converted
 };
 
 // ---- layout boxes
 
-/// The host draws the ink in boxes, for which it gets the frame.
-class BoxNeocognitron final : public HostNeocognitron {
+/// Two functions of the host run between the kernels of a frame: before the network, the one that
+/// draws the ink in boxes, for which the host gets the frame, and behind it, the one that writes
+/// the record.
+class BoxNeocognitron final : public ImageNeocognitron {
  public:
-  explicit BoxNeocognitron(const NeocognitronPlan& plan) noexcept : HostNeocognitron(plan) {}
+  explicit BoxNeocognitron(const NeocognitronPlan& plan) noexcept : ImageNeocognitron(plan) {}
 
  private:
   std::size_t row_bytes() const noexcept {
@@ -637,7 +601,11 @@ class BoxNeocognitron final : public HostNeocognitron {
   }
 
   void layout_pinned(LayoutBuilder& pinned) noexcept override {
-    HostNeocognitron::layout_pinned(pinned);
+    place_scores(pinned);
+    host_ = pinned.take<HostCandidates>(1);
+    rows_ = pinned.take<float>(static_cast<std::size_t>(plan_.max_characters) *
+                               static_cast<std::size_t>(table().characters()));
+    reader_.layout(plan_, HostCalls::kWorkers, pinned);
     const auto candidates = static_cast<std::size_t>(plan_.max_candidates());
     images_ = pinned.take<std::uint8_t>(candidates * kImagePixels);
     frame_ = pinned.take<std::uint8_t>(row_bytes() * static_cast<std::size_t>(plan_.size.height));
@@ -645,20 +613,31 @@ class BoxNeocognitron final : public HostNeocognitron {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
+    OCELLUS_TRY(prepare_host_calls(cuda));
     OCELLUS_TRY(load_kernel(cuda, kCopyFrameKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kFetchKernel, 0));
-    return HostNeocognitron::prepare(cuda);
+    OCELLUS_TRY(load_kernel(cuda, kRowKernel, 0));
+    return ImageNeocognitron::prepare(cuda);
   }
 
-  /// Copies a frame that only the device has.
-  Expected<void> launch_input(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+  Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
+    Context& context = contexts_[static_cast<std::size_t>(slot)];
+    context = {this, slot};
+    // Copies a frame that only the device has.
     const CopyFrameArguments copy{.frame = params(slot),
                                   .row_bytes = static_cast<int>(row_bytes()),
                                   .rows = plan_.size.height,
                                   .to = frame_};
     const int blocks = std::min(plan_.size.height, device_traits().multiprocessors);
-    return launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
-                  dim3(kCopyThreads), 0, copy);
+    OCELLUS_TRY(launch(cuda, stream, kCopyFrameKernel, dim3(static_cast<unsigned>(blocks)),
+                       dim3(kCopyThreads), 0, copy));
+    OCELLUS_TRY(launch_host(cuda, slot, stream, &BoxNeocognitron::find, &context));
+    OCELLUS_TRY(launch_batches(cuda, slot, stream));
+    OCELLUS_TRY(launch_host(cuda, slot, stream, &BoxNeocognitron::finish, &context));
+    RecordArguments result = record_arguments(slot);
+    result.host = host_;
+    result.rows = rows_;
+    return launch_rows(cuda, stream, kRowKernel, result, false);
   }
 
   Expected<void> launch_images(Scope& cuda, int, cudaStream_t stream, int first,
@@ -692,7 +671,40 @@ class BoxNeocognitron final : public HostNeocognitron {
     return finite;
   }
 
-  void find_candidates(int slot) noexcept override {
+  /// What the functions of the host get.
+  struct Context {
+    BoxNeocognitron* self = nullptr;
+    int slot = 0;
+  };
+
+  static void find(void* argument) noexcept {
+    const Context& context = *static_cast<const Context*>(argument);
+    context.self->find_candidates(context.slot);
+  }
+  static void finish(void* argument) noexcept {
+    const Context& context = *static_cast<const Context*>(argument);
+    BoxNeocognitron& self = *context.self;
+    const ImageView rows = self.host_rows();
+    if (self.host_->bad != 0) {
+      self.reader_.clear_rows(rows);
+      return;
+    }
+    auto& result = *static_cast<NeocognitronRecord*>(self.record_of(context.slot));
+    self.reader_.finish(self.scores_, self.complete_, result, rows);
+  }
+
+  /// The rows that the last kernel copies to the result.
+  ImageView host_rows() const noexcept {
+    ImageView rows;
+    rows.data = rows_;
+    rows.size = {table().characters(), plan_.max_characters};
+    rows.stride = static_cast<std::ptrdiff_t>(sizeof(float)) * table().characters();
+    rows.format = PixelFormat::kFloat32;
+    rows.space = MemorySpace::kPinned;
+    return rows;
+  }
+
+  void find_candidates(int slot) noexcept {
     host_->present = 0;
     host_->bad = gray_plane(slot, plane_) ? 0 : 1;
     if (host_->bad != 0) return;
@@ -720,8 +732,12 @@ class BoxNeocognitron final : public HostNeocognitron {
                 static_cast<std::size_t>(image.height) * kImageSide);
   }
 
+  CharacterReader reader_;
   GrayPlane plane_{};  ///< of the frame in which characters are found
-  // Pinned memory.
+  std::array<Context, kMaxDepth> contexts_{};
+  // Pinned memory. Frames follow each other in a stream, so that one set is enough.
+  HostCandidates* host_ = nullptr;
+  float* rows_ = nullptr;
   std::uint8_t* images_ = nullptr;
   std::uint8_t* frame_ = nullptr;  ///< a frame that only the device had
   std::uint8_t* gray_ = nullptr;   ///< a frame of another format, converted

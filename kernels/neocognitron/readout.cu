@@ -1,6 +1,7 @@
 // UC4, and the result of a frame.
 #include "kernels/image/pixels.cuh"
 #include "kernels/neocognitron/block.cuh"
+#include "kernels/neocognitron/block_team.cuh"
 #include "neocognitron/best_class.h"
 
 namespace ocellus::cuda {
@@ -80,33 +81,40 @@ __device__ float* row_of_result(const RecordArguments& a, int row) {
 
 constexpr int kFrames = 1;  // that a result is computed from
 
-/// CharacterReader::finish on the device.
-__device__ void write_record(const RecordArguments& a, int tile, const float* scores) {
-  const detail::BestClass best =
-      detail::best_class(scores, a.characters, a.class_count > a.characters);
+/// CharacterReader::add on the device.
+__device__ void write_character(const RecordArguments& a, int i, const Rect& box,
+                                const detail::BestClass& best, bool complete) {
   NeocognitronRecord& record = *a.record;
-  if (tile == 0) {
-    record.count = a.candidates.count;
-    record.truncated = a.truncated;
-  }
-  record.label[tile] = best.label;
-  record.similarity[tile] = best.similarity;
-  record.margin[tile] = best.lead();
-  record.x[tile] = tile % a.columns * a.tile.width;
-  record.y[tile] = tile / a.columns * a.tile.height;
-  record.width[tile] = a.tile.width;
-  record.height[tile] = a.tile.height;
-  std::uint32_t flags = a.candidates.capped[tile] != 0 ? kCharacterCapped : 0u;
+  record.label[i] = best.label;
+  record.similarity[i] = best.similarity;
+  record.margin[i] = best.lead();
+  record.x[i] = box.x;
+  record.y[i] = box.y;
+  record.width[i] = box.width;
+  record.height[i] = box.height;
+  std::uint32_t flags = complete ? 0u : kCharacterCapped;
   if (best.label < 0) {
     flags |= kCharacterEmpty;
   } else {
     const ConfidenceCalibration& c = a.calibration;
     const float confidence = 1.0f / (1.0f + expf(-(c.offset + c.per_margin * best.lead() +
                                                    c.per_similarity * best.similarity)));
-    record.confidence[tile] = confidence;
+    record.confidence[i] = confidence;
     if (confidence < a.min_confidence) flags |= kCharacterRejected;
   }
-  record.flags[tile] = flags;
+  record.flags[i] = flags;
+}
+
+__device__ void write_tile(const RecordArguments& a, int tile, const float* scores) {
+  if (tile == 0) {
+    a.record->count = a.candidates.count;
+    a.record->truncated = a.truncated;
+  }
+  const Rect box{tile % a.columns * a.tile.width, tile / a.columns * a.tile.height, a.tile.width,
+                 a.tile.height};
+  write_character(a, tile, box,
+                  detail::best_class(scores, a.characters, a.class_count > a.characters),
+                  a.candidates.capped[tile] == 0);
 }
 
 __global__ void __launch_bounds__(kRecordThreads)
@@ -123,7 +131,7 @@ __global__ void __launch_bounds__(kRecordThreads)
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
-  if (present) write_record(a, row, scores);
+  if (present) write_tile(a, row, scores);
   finish_frame(a.state, a.outcome, kFrames, gridDim.x);
 }
 
@@ -140,10 +148,137 @@ __global__ void __launch_bounds__(kRecordThreads)
   finish_frame(a.state, a.outcome, kFrames, gridDim.x);
 }
 
+__global__ void __launch_bounds__(kRecordThreads)
+    chosen_rows(const __grid_constant__ RecordArguments a) {
+  wait_for_kernels_before();
+  const int row = static_cast<int>(blockIdx.x);
+  const int chosen = a.chosen[row];
+  float* const out = row_of_result(a, row);
+  if (out != nullptr)
+    for (int c = static_cast<int>(threadIdx.x); c < a.characters; c += kRecordThreads)
+      out[c] = chosen < 0 ? 0.0f : a.scores[chosen * a.class_count + c];
+  __syncthreads();
+  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, kFrames, gridDim.x);
+}
+
+constexpr int kMostCandidates = 2 * kMaxCharacters;
+
+/// The candidates of the fields, and the characters among them.
+struct FieldShares {
+  int first[kMaxTextFields + 1];  ///< candidate
+  int kept[kMaxTextFields];       ///< characters
+  int row[kMaxTextFields];        ///< of the first character
+
+  __device__ int field_of(int candidate) const {
+    int field = 0;
+    while (first[field + 1] <= candidate) ++field;
+    return field;
+  }
+};
+
+/// Shares the rows of the result among the fields. `before`: of each candidate, the characters
+/// before it. One thread calls it.
+__device__ void share_rows(const RecordArguments& a, FieldShares& shares, const int* before,
+                           int characters, bool truncated) {
+  const int fields = a.ink.field_count;
+  const int total = shares.first[fields];
+  const auto until = [&](int candidate) {
+    return candidate < total ? before[candidate] : characters;
+  };
+  const auto share_of = [&](int field) {
+    return min(a.ink.fields[field].counts->candidates, a.max_characters / fields);
+  };
+  int reserved = 0;
+  for (int f = 0; f < fields; ++f) reserved += share_of(f);
+  int row = 0;
+  for (int f = 0; f < fields; ++f) {
+    reserved -= share_of(f);
+    const int chosen = until(shares.first[f + 1]) - until(shares.first[f]);
+    constexpr int kMost = kMaxFieldCharacters;
+    const int kept = min(min(chosen, kMost), a.max_characters - reserved - row);
+    truncated = truncated || kept < chosen;
+    shares.kept[f] = kept;
+    shares.row[f] = row;
+    row += kept;
+  }
+  a.record->count = row;
+  a.record->truncated = truncated;
+}
+
+/// CharacterReader::finish on the device.
+__global__ void __launch_bounds__(kChoiceThreads)
+    choose_characters(const __grid_constant__ RecordArguments a) {
+  __shared__ FieldShares shares;
+  __shared__ float values[kMostCandidates];
+  __shared__ int places[kMostCandidates];
+  wait_for_kernels_before();
+  const BlockTeam<kChoiceThreads> team;
+  const InkField* const fields = a.ink.fields;
+  const auto candidate_at = [&](int c, int field) -> const detail::CharacterCandidate& {
+    return fields[field].lattice.candidates[c - shares.first[field]];
+  };
+  const auto best_of = [&](int c) {
+    return detail::best_class(a.scores + c * a.class_count, a.characters,
+                              a.class_count > a.characters);
+  };
+  bool truncated = false;
+  if (team.index() == 0) {
+    const auto count_of = [&](int field) { return fields[field].counts->candidates; };
+    const auto use = [&](int field, int first, int count) {
+      shares.first[field] = first;
+      truncated = truncated || fields[field].counts->truncated || count_of(field) > count;
+    };
+    const int total = detail::share_places(a.ink.field_count, a.most, count_of, use);
+    shares.first[a.ink.field_count] = total;
+  }
+  detail::share(team, a.max_characters, [&](int row) { a.chosen[row] = -1; });
+  if (a.state->bad != 0) return;
+  team.barrier();
+  const int total = shares.first[a.ink.field_count];
+  detail::share(team, total, [&](int c) {
+    const detail::BestClass best = best_of(c);
+    values[c] = detail::value_of(candidate_at(c, shares.field_of(c)),
+                                 {best.label, best.similarity, best.margin, best.other}, a.odds,
+                                 {a.sizes, static_cast<std::size_t>(a.size_count)});
+    places[c] = 0;
+  });
+  team.barrier();
+  // A thread chooses in the cluster of which it has the first candidate.
+  detail::share(team, total, [&](int c) {
+    const int field = shares.field_of(c);
+    const int cluster = candidate_at(c, field).cluster;
+    if (c > shares.first[field] && candidate_at(c - 1, field).cluster == cluster) return;
+    int end = c + 1;
+    while (end < shares.first[field + 1] && candidate_at(end, field).cluster == cluster) ++end;
+    detail::choose_in_cluster(&candidate_at(c, field), end - c, values + c, a.odds.dropped,
+                              [&](int index) { places[c + index] = 1; });
+  });
+  const int characters = team.scan(places, total);
+  if (team.index() == 0) share_rows(a, shares, places, characters, truncated);
+  team.barrier();
+  detail::share(team, total, [&](int c) {
+    const int next = c + 1 < total ? places[c + 1] : characters;
+    const int field = shares.field_of(c);
+    const int in_field = places[c] - places[shares.first[field]];
+    if (next == places[c] || in_field >= shares.kept[field]) return;
+    const int row = shares.row[field] + in_field;
+    a.chosen[row] = c;
+    const detail::CharacterCandidate& candidate = candidate_at(c, field);
+    Rect box = candidate.box;
+    box.x += fields[field].x;
+    box.y += fields[field].y;
+    write_character(a, row, box, best_of(c), a.complete[c] != 0);
+    a.record->line[row] = candidate.line;
+    a.record->field[row] = field;
+  });
+}
+
 }  // namespace
 
 const Kernel<ReadoutArguments> kReadoutKernel = read_out;
 const Kernel<RecordArguments> kTileRecordKernel = tile_record;
 const Kernel<RecordArguments> kRowKernel = rows_of_host;
+const Kernel<RecordArguments> kChosenRowKernel = chosen_rows;
+const Kernel<RecordArguments> kChoiceKernel = choose_characters;
 
 }  // namespace ocellus::cuda

@@ -7,20 +7,20 @@
 namespace ocellus::detail {
 namespace {
 
-constexpr float kLargeCut = 0.5f;            // pixels of a cut piece, of those of the main piece
-constexpr float kMostlyInside = 0.6f;        // pixels of a cut piece, of those of its component
-constexpr int kCutRows = 2;                  // a piece that is cut in fewer rows is not cut
-constexpr float kLeastPieceContrast = 0.5f;  // of the contrast of the main piece
-constexpr float kSpeck = 0.03f;              // pixels of a speck, of those of the main piece
-constexpr float kDot = 0.3f;      // width and height of a dot, in heights of the main piece
-constexpr float kDotTop = 0.55f;  // dots lie below this, in heights of the main piece
+constexpr float kLargeCut = 0.5f;      // pixels of a cut piece, of those of the main piece
+constexpr float kMostlyInside = 0.6f;  // pixels of a cut piece, of those of its component
+constexpr int kCutRows = 2;            // a piece that is cut in fewer rows is not cut
+constexpr int kFaintShare = 2;         // the contrast of the main piece, in that of a faint one
+constexpr float kSpeck = 0.03f;        // pixels of a speck, of those of the main piece
+constexpr float kDot = 0.3f;           // width and height of a dot, in heights of the main piece
+constexpr float kDotTop = 0.55f;       // dots lie below this, in heights of the main piece
 
 }  // namespace
 
 BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept {
   const auto runs = static_cast<std::size_t>(components.run_capacity());
   runs_ = memory.take<InkRun>(runs);
-  sets_.parents = memory.take<std::uint32_t>(runs);
+  parents_ = memory.take<int>(runs);
   beyond_ = memory.take<int>(runs);
   pieces_ = memory.take<Piece>(runs);
 }
@@ -28,7 +28,7 @@ BoxInk::BoxInk(const InkComponents& components, LayoutBuilder& memory) noexcept 
 void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept {
   run_count_ = 0;
   for (const InkRun& run : components.runs()) {
-    if (run.label == InkComponents::kNoComponent) continue;
+    if (run.label == kNoComponent) continue;
     if (run.y < box.y || run.y >= box.y + box.height) continue;
     const int first = std::max<int>(run.first, box.x);
     const int end = std::min<int>(run.end, box.x + box.width);
@@ -43,14 +43,14 @@ void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept 
 }
 
 void BoxInk::connect(const InkComponents& components) noexcept {
-  sets_.connect({runs_, static_cast<std::size_t>(run_count_)});
+  const RunSets sets{OneThread(), parents_};
+  sets.connect({runs_, static_cast<std::size_t>(run_count_)});
   for (int i = 0; i < run_count_; ++i) {
     InkRun& run = runs_[i];
-    const std::uint32_t first = sets_.root(static_cast<std::uint32_t>(i));
+    const int first = sets.root(i);
     Piece& piece = pieces_[first];
-    if (first == static_cast<std::uint32_t>(i))
-      piece = {{}, components.components()[run.label].area, 0};
-    run.label = first;
+    if (first == i) piece = {{}, components.components()[run.label].area, 0};
+    run.label = static_cast<std::uint32_t>(first);
     piece.box.add(run);
     piece.cut_rows += beyond_[i];
   }
@@ -71,7 +71,7 @@ bool BoxInk::belongs(const Piece& piece, const Piece& main) noexcept {
     return false;
   }
   if (area < kSpeck * main_area) return false;
-  if (piece.box.mean_contrast() < kLeastPieceContrast * main.box.mean_contrast()) return false;
+  if (kFaintShare * piece.box.mean_contrast() < main.box.mean_contrast()) return false;
   const auto height = static_cast<float>(main.box.height());
   const bool small = static_cast<float>(piece.box.width()) < kDot * height &&
                      static_cast<float>(piece.box.height()) < kDot * height;

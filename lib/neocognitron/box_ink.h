@@ -37,7 +37,7 @@ class BoxInk {
   static bool belongs(const Piece& piece, const Piece& main) noexcept;
 
   InkRun* runs_;   // in the box; the label is the index of the first run of the piece
-  RunSets sets_;   // a piece is a set
+  int* parents_;   // of each run: a piece is a set
   int* beyond_;    // 1: the run was cut off
   Piece* pieces_;  // for each run that is the first one of a piece
   int run_count_ = 0;

@@ -118,13 +118,12 @@ int CharacterReader::collect() noexcept {
     for (; count_ < std::min(all, most); ++count_) sources_[count_] = {0, count_};
     return count_;
   }
-  reserve(most);
-  for (int part = 0; part < finder_count_; ++part) {
-    const int found = candidates_of(part);
-    const int room = most - reserved_[part] - count_;
-    truncated_ = truncated_ || finders_[part].truncated() || found > room;
-    for (int i = 0; i < std::min(found, room); ++i) sources_[count_++] = {part, i};
-  }
+  count_ = share_places(
+      finder_count_, most, [this](int part) { return candidates_of(part); },
+      [this](int part, int first, int count) {
+        truncated_ = truncated_ || finders_[part].truncated() || candidates_of(part) > count;
+        for (int i = 0; i < count; ++i) sources_[first + i] = {part, i};
+      });
   return count_;
 }
 

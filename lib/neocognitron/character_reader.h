@@ -39,20 +39,6 @@ class CharacterReader {
   /// Of the finder of a field.
   static CharacterFinderConfig finder_config(const NeocognitronPlan& plan,
                                              std::size_t field) noexcept;
-  /// The layout find, for a device that has the pixels: `find` of the finder is called in place of
-  /// the steps before `collect`, and the device draws the ink.
-  CharacterFinder& finder(int field) noexcept { return finders_[field]; }
-  struct FoundInk {
-    int field;
-    Rect box;  ///< in the field
-    std::span<const InkRun> ink;
-  };
-  FoundInk found_ink(int candidate) const noexcept {
-    const Source source = sources_[candidate];
-    const CharacterFinder& finder = finders_[source.part];
-    return {source.part, finder.candidates()[static_cast<std::size_t>(source.index)].box,
-            finder.ink(source.index)};
-  }
 
   /// Numbers the candidates of all parts. Returns how many there are, at most
   /// NeocognitronPlan::max_candidates.

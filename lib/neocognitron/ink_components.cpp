@@ -5,8 +5,6 @@
 #include <bit>
 #include <utility>
 
-#include "neocognitron/ink_outline.h"
-
 namespace ocellus::detail {
 namespace {
 
@@ -15,15 +13,10 @@ constexpr int kMaxRuns = 1 << 18;
 constexpr int kPixelsPerRun = 16;
 constexpr int kRunsPerComponent = 4;
 constexpr int kWord = 64;
-constexpr int kHeights = 512;  // of the histogram of heights
-// A rule is a run that is longer than kRuleLength heights of its component and kLongRun heights of
-// a character.
-constexpr float kRuleLength = 1.0f;
-constexpr float kLongRun = 0.99f;
-// The share of a rule that strokes may meet.
-constexpr float kMostCovered = 0.89f;
-constexpr int kMinRuleThickness = 3;
-constexpr int kHeightsPerThickness = 8;
+constexpr int kLeastReach = 4;  // of the search for an outline, pixels
+constexpr int kReachShare = 5;  // of the shorter side of the field
+constexpr int kLeastThickness = 5;
+constexpr int kThicknessShare = 10;  // of the shorter side of the field
 
 int run_capacity_for(ImageSize size) noexcept {
   const std::int64_t pixels = static_cast<std::int64_t>(size.width) * size.height;
@@ -45,21 +38,41 @@ int next(const std::uint64_t* bits, int from, int count, bool value) noexcept {
 
 }  // namespace
 
-InkComponents::InkComponents(ImageSize size, int least_height, LayoutBuilder& memory) noexcept
-    : size_(size),
-      least_height_(least_height),
-      run_capacity_(run_capacity_for(size)),
-      component_capacity_(run_capacity_ / kRunsPerComponent) {
-  runs_ = input_ = memory.take<InkRun>(run_capacity_);
-  sets_.parents = memory.take<std::uint32_t>(run_capacity_);
-  kept_ = memory.take<InkRun>(run_capacity_);
-  row_runs_ = memory.take<int>(size.height);
-  row_begin_ = memory.take<int>(size.height + 1);
+void InkArrays::layout(ImageSize field, int least, bool has_outline,
+                       LayoutBuilder& memory) noexcept {
+  *this = {};
+  size = field;
+  least_height = least;
+  run_capacity = run_capacity_for(size);
+  component_capacity = run_capacity / kRunsPerComponent;
+  const auto most_runs = static_cast<std::size_t>(run_capacity);
+  runs = memory.take<InkRun>(most_runs);
+  spare = memory.take<InkRun>(most_runs);
+  row_begin = memory.take<int>(static_cast<std::size_t>(size.height) + 1);
+  parents = memory.take<int>(most_runs);
+  places = memory.take<int>(most_runs);
+  components = memory.take<InkComponent>(static_cast<std::size_t>(component_capacity));
+  if (!has_outline) return;
+  const int side = std::min(size.width, size.height);
+  outline.size = size;
+  outline.reach = std::clamp(side / kReachShare, kLeastReach, kMostOutlineReach);
+  outline.thickest = std::max(kLeastThickness, side / kThicknessShare);
+  for (int i = 0; i < InkOutline::kSides; ++i) {
+    const auto places_along = static_cast<std::size_t>(outline.length(i));
+    outline.edges[i] = memory.take<InkOutline::Edge>(places_along);
+    outline.cuts[i] = memory.take<std::int16_t>(places_along);
+  }
+  outline.lines = memory.take<InkOutline::Line>(InkOutline::kSides);
+}
+
+InkComponents::InkComponents(ImageSize size, int least_height, bool has_outline,
+                             LayoutBuilder& memory) noexcept {
+  arrays_.layout(size, least_height, has_outline, memory);
+  arrays_.work = memory.take<int>(kSearchWork);
   for (Half& half : halves_) {
     half.thresholds = memory.take<std::uint8_t>(threshold_bytes(size.width));
     half.ink = memory.take<std::uint64_t>(ink_words(size.width));
   }
-  components_ = memory.take<InkComponent>(component_capacity_);
 }
 
 int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int first, int end,
@@ -70,7 +83,7 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
   const int group = side / 2;
   const std::uint8_t invert = levels.invert();
   int count = 0;
-  std::fill(row_runs_ + first, row_runs_ + end, 0);
+  std::fill(arrays_.row_begin + first, arrays_.row_begin + end, 0);
   for (int top = first; top < end;) {
     const int block_row = top / side;
     const int bottom = std::min(end, (block_row + 1) * side);
@@ -80,7 +93,7 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
     const int left = column * side;
     for (column = columns; column * side > left && !levels.may_have_ink(column - 1, block_row);)
       --column;
-    const int width = std::min(column * side, size_.width) - left;
+    const int width = std::min(column * side, arrays_.size.width) - left;
     for (int y = top; width > 0 && y < bottom; ++y) {
       const std::uint8_t* const pixels = plane.row(y) + left;
       if (y == top || y % group == 0)
@@ -90,7 +103,7 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
       for (int x = next(ink, 0, width, true); x < width;) {
         const int x_end = next(ink, x, width, false);
         if (count == capacity) {
-          row_runs_[y] = count - before;
+          arrays_.row_begin[y] = count - before;
           return capacity + 1;
         }
         int sum = 0;
@@ -101,197 +114,38 @@ int InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int 
                         run_contrast(background, sum, x_end - x), 0};
         x = next(ink, x_end, width, true);
       }
-      row_runs_[y] = count - before;
+      arrays_.row_begin[y] = count - before;
     }
     top = bottom;
   }
   return count;
 }
 
-void InkComponents::connect() noexcept {
-  sets_.connect(runs());
-  component_count_ = 0;
-  for (int i = 0; i < run_count_; ++i) {
-    InkRun& run = runs_[i];
-    const std::uint32_t parent = sets_.root(static_cast<std::uint32_t>(i));
-    if (parent == static_cast<std::uint32_t>(i)) {
-      if (component_count_ == component_capacity_) {
-        run.label = kNoComponent;
-        truncated_ = true;
-      } else {
-        run.label = static_cast<std::uint32_t>(component_count_++);
-        components_[run.label] = {};
-      }
-    } else {
-      run.label = runs_[parent].label;
-    }
-    if (run.label != kNoComponent) components_[run.label].add(run);
-  }
-}
-
-std::span<const InkRun> InkComponents::row(int y) const noexcept {
-  if (y < 0 || y >= size_.height) return {};
-  return {runs_ + row_begin_[y], static_cast<std::size_t>(row_begin_[y + 1] - row_begin_[y])};
-}
-
-bool InkComponents::remove_rule(const InkRun& run, int& count) noexcept {
-  const InkComponent& component = components_[run.label];
-  const int thickness = std::max(kMinRuleThickness, component.height() / kHeightsPerThickness);
-  // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
-  auto above = row(run.y - thickness);
-  auto below = row(run.y + thickness);
-  const int first = count;
-  int kept = 0;
-  int x = run.first;
-  while (x < run.end) {
-    while (!above.empty() && above.front().end <= x) above = above.subspan(1);
-    while (!below.empty() && below.front().end <= x) below = below.subspan(1);
-    int begin = run.end;
-    if (!above.empty()) begin = std::min<int>(begin, above.front().first);
-    if (!below.empty()) begin = std::min<int>(begin, below.front().first);
-    begin = std::max(begin, x);
-    if (begin >= run.end) break;
-    int end = begin;
-    if (!above.empty() && above.front().first <= begin) end = above.front().end;
-    if (!below.empty() && below.front().first <= begin) end = std::max<int>(end, below.front().end);
-    end = std::min<int>(end, run.end);
-    if (count == run_capacity_) {
-      truncated_ = true;
-      break;
-    }
-    kept += end - begin;
-    if (count > first && kept_[count - 1].end == begin) {
-      kept_[count - 1].end = static_cast<std::uint16_t>(end);
-    } else {
-      kept_[count] = run;
-      kept_[count].first = static_cast<std::uint16_t>(begin);
-      kept_[count].end = static_cast<std::uint16_t>(end);
-      ++count;
-    }
-    x = end;
-  }
-  const int length = run.end - run.first;
-  if (static_cast<float>(kept) <= kMostCovered * static_cast<float>(length)) return true;
-  count = first;
-  return false;
-}
-
-float InkComponents::typical_height() const noexcept {
-  // The height below which three quarters of the components are, without specks.
-  std::array<int, kHeights> counts{};
-  int total = 0;
-  for (int c = 0; c < component_count_; ++c) {
-    const int height = components_[c].height();
-    if (height < least_height_) continue;
-    ++counts[std::min(height, kHeights - 1)];
-    ++total;
-  }
-  int sum = 0;
-  for (int height = 0; height < kHeights; ++height) {
-    sum += counts[height];
-    if (4 * sum > 3 * total) return static_cast<float>(height);
-  }
-  return static_cast<float>(least_height_);
-}
-
-bool InkComponents::remove_rules() noexcept {
-  const float longest = kLongRun * typical_height();
-  const auto is_long = [longest](int length, const InkComponent& c) {
-    return static_cast<float>(length) >
-           std::max(longest, kRuleLength * static_cast<float>(c.height()));
-  };
-  if (std::none_of(components_, components_ + component_count_,
-                   [&](const InkComponent& c) { return is_long(c.width(), c); })) {
-    return false;
-  }
-  index_rows();
-  bool changed = false;
-  int count = 0;
-  for (int y = 0; y < size_.height; ++y) {
-    const int before = count;
-    for (const InkRun& run : row(y)) {
-      if (run.label != kNoComponent && is_long(run.end - run.first, components_[run.label]) &&
-          remove_rule(run, count)) {
-        changed = true;
-        continue;
-      }
-      if (count == run_capacity_) {
-        truncated_ = true;
-        break;
-      }
-      kept_[count++] = run;
-    }
-    row_runs_[y] = count - before;
-  }
-  std::swap(runs_, kept_);
-  run_count_ = count;
-  return changed;
-}
-
-void InkComponents::index_rows() noexcept {
-  row_begin_[0] = 0;
-  for (int y = 0; y < size_.height; ++y) row_begin_[y + 1] = row_begin_[y] + row_runs_[y];
-}
-
-void InkComponents::remove_outline(InkOutline& outline) noexcept {
-  index_rows();
-  if (!outline.find(runs(), row_begin_)) return;
-  int count = 0;
-  for (int y = 0; y < size_.height; ++y) {
-    const int before = count;
-    for (const InkRun& run : row(y)) {
-      outline.cut(run, [&](const InkRun& kept) {
-        if (count == run_capacity_)
-          truncated_ = true;
-        else
-          kept_[count++] = kept;
-      });
-    }
-    row_runs_[y] = count - before;
-  }
-  std::swap(runs_, kept_);
-  run_count_ = count;
-}
-
-void InkComponents::limit_rows() noexcept {
-  int left = run_count_;
-  for (int y = 0; y < size_.height; ++y) {
-    row_runs_[y] = std::min(row_runs_[y], left);
-    left -= row_runs_[y];
-  }
-}
-
 void InkComponents::extract(const GrayPlane& plane, const InkLevels& levels, int half) noexcept {
   Half& own = halves_[static_cast<std::size_t>(half)];
-  const int middle = size_.height / 2;
-  own.runs = half == 0
-                 ? extract(plane, levels, 0, middle, own.thresholds, own.ink, runs_, run_capacity_)
-                 : extract(plane, levels, middle, size_.height, own.thresholds, own.ink, kept_,
-                           run_capacity_);
-}
-
-void InkComponents::set_count(int count) noexcept {
-  truncated_ = count > run_capacity_;
-  run_count_ = std::min(count, run_capacity_);
+  const int height = arrays_.size.height;
+  const int middle = height / 2;
+  own.runs =
+      extract(plane, levels, half == 0 ? 0 : middle, half == 0 ? middle : height, own.thresholds,
+              own.ink, half == 0 ? arrays_.runs : arrays_.spare, arrays_.run_capacity);
 }
 
 void InkComponents::join_halves() noexcept {
   // The second half is in the memory for the runs without rules.
-  const int first = std::min(halves_[0].runs, run_capacity_);
-  set_count(halves_[0].runs + halves_[1].runs);
-  std::copy_n(kept_, run_count_ - first, runs_ + first);
-  if (truncated_) limit_rows();
+  const int first = std::min(halves_[0].runs, arrays_.run_capacity);
+  const int count = std::min(halves_[0].runs + halves_[1].runs, arrays_.run_capacity);
+  std::copy_n(arrays_.spare, count - first, arrays_.runs + first);
+  int begin = 0;
+  for (int y = 0; y < arrays_.size.height; ++y)
+    begin += std::exchange(arrays_.row_begin[y], std::min(begin, count));
+  arrays_.row_begin[arrays_.size.height] = count;
 }
 
-void InkComponents::take_runs(int count) noexcept {
-  if (runs_ != input_) std::swap(runs_, kept_);
-  set_count(count);
-}
-
-void InkComponents::find(InkOutline* outline) noexcept {
-  if (outline != nullptr) remove_outline(*outline);
-  connect();
-  if (remove_rules()) connect();
+void InkComponents::find() noexcept {
+  const OneThread team;
+  InkSearch search(team, arrays_, halves_[0].runs + halves_[1].runs);
+  counts_ = search.find();
+  found_ = search.runs();
 }
 
 }  // namespace ocellus::detail

@@ -18,6 +18,9 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::kWindowKernel);
   is(cuda::kMaskKernel);
   is(cuda::kRunKernel);
+  is(cuda::kInkGroupKernel);
+  is(cuda::kInkCutKernel);
+  is(cuda::kInkCandidateKernel);
   is(cuda::kDrawKernel);
   is(cuda::kImageContrastKernel);
   for (const PixelFormat format :
@@ -30,6 +33,8 @@ std::function<void()> host_work(const HostLaunch& launch) {
   for (const int planes : {1, 32, kMaxFeaturePlanes}) is(cuda::complex_kernel(planes));
   is(cuda::kReadoutKernel);
   is(cuda::kRowKernel);
+  is(cuda::kChosenRowKernel);
+  is(cuda::kChoiceKernel);
   is(cuda::kTileRecordKernel);
   return work;
 }

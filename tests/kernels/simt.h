@@ -317,6 +317,13 @@ inline unsigned __ballot_sync(unsigned, bool vote) {
     return votes;
   });
 }
+inline unsigned __match_any_sync(unsigned, int value) {
+  return ocellus::simt::block().exchange(value, [value](const auto& of) {
+    unsigned same = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) same |= (of(lane) == value ? 1u : 0u) << lane;
+    return same;
+  });
+}
 /// All threads that have not ended must call it.
 inline int __syncthreads_or(int vote) {
   static int votes = 0;
@@ -401,6 +408,11 @@ inline int atomicCAS(int* to, int expected, int value) {
 inline int atomicMin(int* to, int value) {
   const int before = *to;
   *to = value < before ? value : before;
+  return before;
+}
+inline int atomicMax(int* to, int value) {
+  const int before = *to;
+  *to = value > before ? value : before;
   return before;
 }
 inline unsigned atomicInc(unsigned* to, unsigned last) {

@@ -589,10 +589,10 @@ TEST(InkComponents, RangesOfRowsGiveTheSameRuns) {
   Finder finder(config_for());
   finder.find(plane);
   detail::LayoutBuilder size;
-  { const detail::InkComponents probe(plane.size, 10, size); }
+  { const detail::InkComponents probe(plane.size, 10, false, size); }
   const LaidOutMemory memory(size.bytes());
   detail::LayoutBuilder layout(memory.get());
-  detail::InkComponents components(plane.size, 10, layout);
+  detail::InkComponents components(plane.size, 10, false, layout);
   std::vector<std::uint8_t> thresholds(detail::InkComponents::threshold_bytes(kWidth));
   std::vector<std::uint64_t> ink(detail::InkComponents::ink_words(kWidth));
   std::vector<detail::InkRun> whole(20000);

@@ -1,0 +1,351 @@
+// The connected components of the runs of a field, without ruled lines, for the host and for
+// devices.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "core/layout_builder.h"
+#include "neocognitron/ink_run.h"
+#include "neocognitron/outline_search.h"
+#include "neocognitron/team.h"
+#include "ocellus/frame.h"
+
+namespace ocellus::detail {
+
+inline constexpr std::uint32_t kNoComponent = ~std::uint32_t{0};
+
+/// A set of ink that is connected over the eight neighbors of a pixel.
+struct InkComponent {
+  int left = kMaxImageSide;
+  int top = kMaxImageSide;
+  int right = 0;              ///< one past the last column
+  int bottom = 0;             ///< one past the last row
+  std::int64_t area = 0;      ///< pixels
+  std::int64_t contrast = 0;  ///< sum over the pixels of the runs' contrasts
+  int runs = 0;
+
+  template <typename Team>
+  OCELLUS_TEAM_FUNCTION void add(const Team& team, const InkRun& run) noexcept {
+    const std::int64_t length = run.end - run.first;
+    team.lower(left, run.first);
+    team.lower(top, run.y);
+    team.raise(right, run.end);
+    team.raise(bottom, run.y + 1);
+    team.add(area, length);
+    team.add(contrast, run.contrast * length);
+    team.add(runs, 1);
+  }
+  OCELLUS_TEAM_FUNCTION void add(const InkRun& run) noexcept { add(OneThread(), run); }
+
+  constexpr void extend(const InkComponent& other) noexcept {
+    left = std::min(left, other.left);
+    top = std::min(top, other.top);
+    right = std::max(right, other.right);
+    bottom = std::max(bottom, other.bottom);
+    area += other.area;
+    contrast += other.contrast;
+    runs += other.runs;
+  }
+  constexpr int width() const noexcept { return right - left; }
+  constexpr int height() const noexcept { return bottom - top; }
+  /// Mean difference to the background in 1/1024 of a gray level.
+  constexpr int mean_contrast() const noexcept { return static_cast<int>(16 * contrast / area); }
+};
+
+/// Calls use(i, j) for each run i of [begin, end), runs of a row, and each run j of [above, begin),
+/// runs of the row above, that touches it, also at a corner.
+template <typename Use>
+OCELLUS_TEAM_FUNCTION void for_each_touching(const InkRun* runs, int above, int begin, int end,
+                                             const Use& use) noexcept {
+  for (int i = begin; i < end; ++i) {
+    while (above < begin && runs[above].end < runs[i].first) ++above;
+    for (int j = above; j < begin && runs[j].first <= runs[i].end; ++j) use(i, j);
+  }
+}
+
+/// Calls use(i, j) for all runs. They are sorted by rows and from left to right.
+template <typename Use>
+OCELLUS_TEAM_FUNCTION void for_each_touching(std::span<const InkRun> runs,
+                                             const Use& use) noexcept {
+  const auto count = static_cast<int>(runs.size());
+  int above = 0;
+  for (int begin = 0, end = 0; begin < count; above = begin, begin = end) {
+    const int y = runs[static_cast<std::size_t>(begin)].y;
+    while (end < count && runs[static_cast<std::size_t>(end)].y == y) ++end;
+    if (runs[static_cast<std::size_t>(above)].y + 1 == y)
+      for_each_touching(runs.data(), above, begin, end, use);
+  }
+}
+
+/// Sets of runs, by the parent of each run, which is itself at first. The root of a set is its
+/// first run, so labels follow the order of the rows.
+template <typename Team>
+struct RunSets {
+  Team team;
+  int* parents;
+
+  /// Makes the sets of the runs that are connected.
+  OCELLUS_TEAM_FUNCTION void connect(std::span<const InkRun> runs) const noexcept {
+    std::iota(parents, parents + runs.size(), 0);
+    for_each_touching(runs, [this](int i, int j) { unite(i, j); });
+  }
+
+  OCELLUS_TEAM_FUNCTION int root(int run) const noexcept {
+    for (;;) {
+      const int parent = team.read(parents[run]);
+      if (parent == run) return run;
+      const int next = team.read(parents[parent]);
+      if (next == parent) return parent;
+      parents[run] = next;
+      run = next;
+    }
+  }
+  /// Several threads may unite sets at the same time.
+  OCELLUS_TEAM_FUNCTION void unite(int a, int b) const noexcept {
+    for (;;) {
+      a = root(a);
+      b = root(b);
+      if (a == b) return;
+      const int later = std::max(a, b);
+      b = std::min(a, b);
+      // Another thread may have found a parent for it.
+      a = team.lower(parents[later], b);
+      if (a == later) return;
+    }
+  }
+};
+
+/// The runs and components of a field. The arrays are in host memory or on a device.
+struct InkArrays {
+  ImageSize size;
+  int least_height;  ///< lower components do not count as characters when rules are looked for
+  int run_capacity;
+  int component_capacity;
+  InkRun* runs;  ///< by rows and from left to right
+  InkRun* spare;
+  int* row_begin;  ///< the first run of each row, and the number of all runs
+  int* parents;    ///< of each run
+  int* places;     ///< of each run
+  InkComponent* components;
+  int* work;  ///< kSearchWork elements; not placed by `layout`
+  InkOutline outline;
+
+  /// `has_outline`: the field may have a printed outline, which is removed.
+  void layout(ImageSize size, int least_height, bool has_outline, LayoutBuilder& memory) noexcept;
+};
+inline constexpr int kSearchWork = kOutlineWork;
+
+/// The number of the runs of a field and of its components. `truncated`: some had no place.
+struct InkCounts {
+  int runs = 0;
+  int components = 0;
+  bool truncated = false;
+};
+
+/// Connects the runs of a field and numbers their components in the order of their first runs.
+/// Removes the outline of the field, and ruled lines from components that are much wider than high.
+/// Ink of strokes that meet a rule is kept.
+template <typename Team>
+class InkSearch {
+ public:
+  /// `runs`: all runs of the field, also those that had no place. `arrays.runs` and
+  /// `arrays.row_begin` have those that had one.
+  OCELLUS_TEAM_FUNCTION InkSearch(const Team& team, const InkArrays& arrays, int runs) noexcept
+      : team_(team), a_(arrays) {
+    set_count(runs);
+  }
+
+  OCELLUS_TEAM_FUNCTION InkCounts find() noexcept {
+    if (a_.outline.reach > 0) {
+      const OutlineSearch<Team> outline(team_, a_.outline, a_.work);
+      if (outline.find(a_.runs, a_.row_begin)) {
+        rewrite([&](const InkRun& run, const auto& keep) {
+          outline.cut(run, keep);
+          return true;
+        });
+      }
+    }
+    connect();
+    if (remove_rules()) connect();
+    return counts_;
+  }
+  /// Where the runs are in the end, in one of the two arrays.
+  OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return a_.runs; }
+
+ private:
+  static constexpr int kHeights = 512;  // of the histogram of heights
+  static_assert(kHeights <= kSearchWork);
+  // A rule is a run that is longer than its component is high, and than kLongRun heights of a
+  // character. In percent, as the share of a rule that strokes may meet.
+  static constexpr int kLongRun = 99;
+  static constexpr int kMostCovered = 89;
+
+  OCELLUS_TEAM_FUNCTION void set_count(int count) noexcept {
+    counts_.truncated = counts_.truncated || count > a_.run_capacity;
+    counts_.runs = std::min(count, a_.run_capacity);
+  }
+
+  OCELLUS_TEAM_FUNCTION void connect() noexcept {
+    const RunSets<Team> sets{team_, a_.parents};
+    share(team_, counts_.runs, [&](int i) { a_.parents[i] = i; });
+    team_.barrier();
+    share(team_, a_.size.height - 1, [&](int y) {
+      for_each_touching(a_.runs, a_.row_begin[y], a_.row_begin[y + 1], a_.row_begin[y + 2],
+                        [&](int i, int j) { sets.unite(i, j); });
+    });
+    team_.barrier();
+    share(team_, counts_.runs, [&](int i) {
+      const int root = sets.root(i);
+      a_.runs[i].label = static_cast<std::uint32_t>(root);
+      a_.places[i] = root == i ? 1 : 0;
+    });
+    const int found = team_.scan(a_.places, counts_.runs);
+    counts_.truncated = counts_.truncated || found > a_.component_capacity;
+    counts_.components = std::min(found, a_.component_capacity);
+    share(team_, counts_.components, [&](int c) { a_.components[c] = {}; });
+    team_.barrier();
+    share(team_, counts_.runs, [&](int i) {
+      InkRun& run = a_.runs[i];
+      const int component = a_.places[run.label];
+      if (component < a_.component_capacity) {
+        run.label = static_cast<std::uint32_t>(component);
+        a_.components[component].add(team_, run);
+      } else {
+        run.label = kNoComponent;
+      }
+    });
+    team_.barrier();
+  }
+
+  /// The height below which three quarters of the components are, without specks.
+  OCELLUS_TEAM_FUNCTION int typical_height() const noexcept {
+    share(team_, kHeights, [&](int height) { a_.work[height] = 0; });
+    team_.barrier();
+    share(team_, counts_.components, [&](int c) {
+      const int height = a_.components[c].height();
+      if (height >= a_.least_height) team_.add(a_.work[std::min(height, kHeights - 1)], 1);
+    });
+    const int total = team_.scan(a_.work, kHeights);
+    int height = 0;
+    int end = kHeights;
+    while (height < end) {
+      const int middle = (height + end) / 2;
+      const int sum = middle + 1 < kHeights ? a_.work[middle + 1] : total;
+      if (4 * sum > 3 * total)
+        end = middle;
+      else
+        height = middle + 1;
+    }
+    return height < kHeights ? height : a_.least_height;
+  }
+
+  /// Calls use(first, end) for each part of a run that has ink in a row near it.
+  template <typename Use>
+  OCELLUS_TEAM_FUNCTION void for_each_covered(const InkRun& run, int distance,
+                                              const Use& use) const noexcept {
+    const InkRun* rows[2];
+    const InkRun* ends[2];
+    for (int side = 0; side < 2; ++side) {
+      const int y = side == 0 ? run.y - distance : run.y + distance;
+      const bool inside = y >= 0 && y < a_.size.height;
+      rows[side] = a_.runs + (inside ? a_.row_begin[y] : 0);
+      ends[side] = a_.runs + (inside ? a_.row_begin[y + 1] : 0);
+    }
+    int first = run.first;  // of a part that grows
+    int end = first;
+    while (end < run.end) {
+      // The ink behind `end` that begins first.
+      int next = run.end;
+      int next_end = run.end;
+      for (int side = 0; side < 2; ++side) {
+        while (rows[side] < ends[side] && rows[side]->end <= end) ++rows[side];
+        if (rows[side] == ends[side] || rows[side]->first >= next) continue;
+        next = rows[side]->first;
+        next_end = std::min<int>(rows[side]->end, run.end);
+      }
+      if (next > end) {
+        if (first < end) use(first, end);
+        first = next;
+      }
+      end = next_end;
+    }
+    if (first < end) use(first, end);
+  }
+
+  /// Replaces each run by those that each(run, keep) keeps. It returns whether it changes the run.
+  /// Returns whether a run has changed.
+  template <typename Each>
+  OCELLUS_TEAM_FUNCTION bool rewrite(const Each& each) noexcept {
+    bool changed = false;
+    share(team_, counts_.runs, [&](int i) {
+      int kept = 0;
+      if (each(a_.runs[i], [&](const InkRun&) { ++kept; })) changed = true;
+      a_.places[i] = kept;
+    });
+    if (!team_.any(changed)) return false;
+    const int count = team_.scan(a_.places, counts_.runs);
+    share(team_, counts_.runs, [&](int i) {
+      int at = a_.places[i];
+      each(a_.runs[i], [&](const InkRun& run) {
+        if (at < a_.run_capacity) a_.spare[at] = run;
+        ++at;
+      });
+    });
+    team_.barrier();
+    share(team_, a_.size.height + 1, [&](int y) {
+      const int begin = a_.row_begin[y];
+      a_.row_begin[y] = std::min(begin < counts_.runs ? a_.places[begin] : count, a_.run_capacity);
+    });
+    team_.barrier();
+    std::swap(a_.runs, a_.spare);
+    set_count(count);
+    return true;
+  }
+
+  OCELLUS_TEAM_FUNCTION bool remove_rules() noexcept {
+    const int typical = typical_height();
+    const auto is_long = [typical](int length, const InkComponent& c) {
+      return length > c.height() && 100 * length > kLongRun * typical;
+    };
+    bool any = false;
+    share(team_, counts_.components,
+          [&](int c) { any = any || is_long(a_.components[c].width(), a_.components[c]); });
+    if (!team_.any(any)) return false;
+    return rewrite([&](const InkRun& run, const auto& keep) {
+      const int length = run.end - run.first;
+      if (run.label == kNoComponent || !is_long(length, a_.components[run.label])) {
+        keep(run);
+        return false;
+      }
+      // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
+      constexpr int kMinRuleThickness = 3;
+      constexpr int kHeightsPerThickness = 8;
+      const int thickness =
+          std::max(kMinRuleThickness, a_.components[run.label].height() / kHeightsPerThickness);
+      int covered = 0;
+      for_each_covered(run, thickness, [&](int first, int end) { covered += end - first; });
+      if (100 * covered > kMostCovered * length) {
+        keep(run);
+        return false;
+      }
+      for_each_covered(run, thickness, [&](int first, int end) {
+        InkRun part = run;
+        part.first = static_cast<std::uint16_t>(first);
+        part.end = static_cast<std::uint16_t>(end);
+        keep(part);
+      });
+      return true;
+    });
+  }
+
+  Team team_;
+  InkArrays a_;
+  InkCounts counts_;
+};
+
+}  // namespace ocellus::detail

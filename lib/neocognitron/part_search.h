@@ -1,0 +1,676 @@
+// The characters or pieces of characters in the components of a field, and the lines of text that
+// they form, for the host and for devices.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/layout_builder.h"
+#include "neocognitron/ink_search.h"
+#include "neocognitron/team.h"
+
+namespace ocellus::detail {
+
+inline constexpr int kPartBits = 9;
+inline constexpr int kMaxParts = 1 << kPartBits;
+
+// Units: centers are in halves of a pixel, points of lines in 1/16 of a pixel, slopes in
+// 1 / (1 << kSlopeBits).
+inline constexpr int kPointsPerHalf = 8;
+inline constexpr int kSlopeBits = 14;
+
+/// The middle of a line through (x, y) at a column.
+constexpr int line_level(int slope, int x, int y, int column) noexcept {
+  return y + static_cast<int>((std::int64_t{slope} * (column - x)) >> kSlopeBits);
+}
+
+/// The lean of strokes: steps to the right from a row to the row above it, in halves of a pixel.
+struct StrokeSlant {
+  int steps = 0;
+  int rows = 0;
+};
+
+/// Ink that holds a character or several.
+struct FoundGroup {
+  InkComponent box;
+  int first_run;  ///< of PartArrays::runs
+  int run_count;
+  int line;         ///< lines are counted from the top
+  int line_height;  ///< of the characters of its line
+  int line_x;       ///< a point of the middle of its line
+  int line_y;
+  int line_slope;
+  StrokeSlant slant;  ///< of the strokes of its line
+};
+
+/// The arrays of a search for parts, in host memory or on a device.
+struct PartArrays {
+  struct Part {
+    InkComponent box;
+    int left;     ///< of the part alone, by which parts are sorted
+    int line;     ///< a line is named by its first part
+    int group;    ///< the part into which this one was joined, or its own index
+    bool member;  ///< of a line: a character or several
+    bool form;    ///< the frame of a field of a form
+  };
+  struct Line {
+    int height;  ///< of a character
+    int slope;
+    int contrast;
+    int members;
+    int left;  ///< centers of the first and the last member
+    int right;
+    int x;  ///< a point of its middle
+    int y;
+  };
+  /// Sums over the centers of the members of a line, relative to its first part.
+  struct LineSums {
+    int x;
+    int y;
+    std::int64_t xx;
+    std::int64_t xy;
+  };
+  /// Ink near the sides of a part: pixels above and below, rows on the left and on the right.
+  struct Sides {
+    int top;
+    int bottom;
+    int left;
+    int right;
+  };
+
+  ImageSize size;
+  int min_height;  ///< of characters
+  int max_height;
+  bool group_lines;  ///< false: one line, ordered from left to right
+  // Of each part, also where lines are named by parts.
+  Part* parts;
+  int* by_left;         ///< indices of parts, sorted by their left edges
+  std::uint64_t* keys;  ///< that are sorted
+  int* parents;         ///< of lines, as sets of parts
+  int* best;            ///< the part into which a part would be joined, -1: none
+  int* line_begin;      ///< among the parts sorted by lines
+  Line* lines;
+  LineSums* sums;
+  Sides* sides;
+  StrokeSlant* slants;  ///< of lines
+  int* run_begin;
+  int* scalars;
+  std::int16_t* part_of;  ///< of each component, -1: none
+  // The result.
+  InkRun* runs;  ///< of each group, by rows and from left to right
+  FoundGroup* groups;
+
+  void layout(const InkArrays& ink, LayoutBuilder& memory) noexcept;
+};
+
+struct PartCounts {
+  int groups = 0;  ///< in reading order: lines from top to bottom, groups from left to right
+  int runs = 0;    ///< of all groups
+  bool truncated = false;
+};
+
+/// Finds lines of text, joins the parts of characters, and leaves out dots, dashes, ruled lines and
+/// frames of forms.
+template <typename Team>
+class PartSearch {
+ public:
+  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::rank.
+  OCELLUS_TEAM_FUNCTION PartSearch(const Team& team, const PartArrays& arrays, const InkArrays& ink,
+                                   const InkRun* runs, const InkCounts& counts) noexcept
+      : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {}
+
+  OCELLUS_TEAM_FUNCTION PartCounts find() noexcept {
+    counts_.truncated = found_.truncated;
+    collect_parts();
+    drop_frames_of_forms();
+    link_lines();
+    measure_lines();
+    drop_faint_members();
+    measure_lines();
+    join_parts();
+    measure_lines();
+    drop_marks();
+    gather_runs();
+    measure_slants();
+    order();
+    return counts_;
+  }
+
+ private:
+  using Part = PartArrays::Part;
+  using Line = PartArrays::Line;
+  using Sides = PartArrays::Sides;
+
+  // In percent, of the height of a character unless stated otherwise.
+  static constexpr int kSmallestPart = 30;  // of the smallest height
+  static constexpr int kLargestGap = 160;   // between characters of a line
+  static constexpr int kLeastHeightRatio = 22;
+  static constexpr int kRise = 30;          // vertical distance of neighbors, beside the slope
+  static constexpr int kLargestSlope = 36;  // tan 20 degrees
+  static constexpr int kLeastMember = 43;   // lower members of a line are dots and dashes
+  static constexpr int kHighestDot = 48;
+  static constexpr int kWidestDot = 36;
+  static constexpr int kReach = 120;          // of a line beyond its ends
+  static constexpr int kMarkLevel = 90;       // of a mark from the middle of the line
+  static constexpr int kLeastJoined = 39;     // height of the taller part
+  static constexpr int kLeastContrast = 44;   // of the contrast of the line
+  static constexpr int kSmallestJoined = 27;  // smaller parts are specks
+  static constexpr int kLeastOverlap = 39;    // of the width of a part that is joined
+  static constexpr int kJoinGap = 20;         // between parts one above the other
+  static constexpr int kTallestJoin = 130;
+  static constexpr int kWidestJoin = 150;
+  static constexpr int kHighestJoined = 70;
+  static constexpr int kBarLength = 140;  // of a bar, in its own heights
+  static constexpr int kHighestBar = 45;
+  static constexpr int kBarLevel = 15;     // the middle of a bar, from the top of its character
+  static constexpr int kSideGap = 13;      // between parts side by side
+  static constexpr int kSideOverlap = 41;  // of the lower part
+  static constexpr int kHighestSide = 52;
+  static constexpr int kWidestSide = 81;
+  static constexpr int kUprightRun = 170;  // in mean runs of the component
+  static constexpr int kFormHeights = 4;   // height of a form in heights of what is inside
+  static constexpr int kFormMargin = 12;   // of the sides of a form, in its width and height
+  static constexpr int kFormSide = 60;     // the least share of a side that is ink
+  static constexpr int kAreaRun = 50;      // mean horizontal run of an area, in its heights
+  static constexpr int kRule = 12;         // width of a rule in its own heights
+  static constexpr int kDash = 180;        // width of a dash in its own heights
+  static constexpr int kDashRun = 29;      // mean horizontal run of a dash
+  static constexpr int kHighestDash = 50;
+  static constexpr int kWeakLine = 39;  // of the contrast of the strongest line
+
+  static constexpr int kMaxTextLines = 48;  // beside which marks are looked for
+  static constexpr int kLongLine = 3;       // members, for the slope of all lines
+  static constexpr int kMostStep = 1;       // halves; larger steps belong to horizontal strokes
+
+  /// Whether `value` is more than `percent` of `of`.
+  OCELLUS_TEAM_FUNCTION static bool above(std::int64_t value, int percent,
+                                          std::int64_t of) noexcept {
+    return 100 * value > percent * of;
+  }
+  OCELLUS_TEAM_FUNCTION static bool below(std::int64_t value, int percent,
+                                          std::int64_t of) noexcept {
+    return 100 * value < percent * of;
+  }
+  OCELLUS_TEAM_FUNCTION static int distance(int a, int b) noexcept { return a < b ? b - a : a - b; }
+  OCELLUS_TEAM_FUNCTION static int center_x(const InkComponent& box) noexcept {
+    return box.left + box.right;
+  }
+  OCELLUS_TEAM_FUNCTION static int center_y(const InkComponent& box) noexcept {
+    return box.top + box.bottom;
+  }
+  OCELLUS_TEAM_FUNCTION static int index_in(std::uint64_t key) noexcept {
+    return static_cast<int>(key & (kMaxParts - 1));
+  }
+  OCELLUS_TEAM_FUNCTION bool is_line(int part) const noexcept {
+    return a_.parts[part].line == part;
+  }
+  template <typename Use>
+  OCELLUS_TEAM_FUNCTION void for_each_part(const Use& use) const noexcept {
+    share(team_, part_count_, use);
+    team_.barrier();
+  }
+
+  OCELLUS_TEAM_FUNCTION bool may_be_part(const InkComponent& box) const noexcept {
+    const int width = box.width();
+    const int height = box.height();
+    if (below(std::max(width, height), kSmallestPart, a_.min_height)) return false;
+    const bool at_border =
+        box.left == 0 || box.top == 0 || box.right == a_.size.width || box.bottom == a_.size.height;
+    // A dark area at the border has long runs. Characters that touch it have not.
+    const bool area = at_border && above(box.area, kAreaRun, std::int64_t{height} * box.runs);
+    return height <= a_.max_height && !area && width <= kRule * height;
+  }
+
+  OCELLUS_TEAM_FUNCTION void collect_parts() noexcept {
+    share(team_, found_.components,
+          [&](int c) { ink_.places[c] = may_be_part(ink_.components[c]) ? 1 : 0; });
+    const int found = team_.scan(ink_.places, found_.components);
+    part_count_ = std::min(found, +kMaxParts);
+    counts_.truncated = counts_.truncated || found > kMaxParts;
+    share(team_, found_.components, [&](int c) {
+      const int part = ink_.places[c];
+      const int next = c + 1 < found_.components ? ink_.places[c + 1] : found;
+      const bool kept = next > part && part < kMaxParts;
+      a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
+      if (!kept) return;
+      const InkComponent& box = ink_.components[c];
+      a_.parts[part] = {box, box.left, part, part, box.height() >= a_.min_height, false};
+      a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
+    });
+    team_.sort(a_.keys, part_count_);
+    for_each_part([&](int i) { a_.by_left[i] = index_in(a_.keys[i]); });
+  }
+
+  OCELLUS_TEAM_FUNCTION bool contains_member(int position) const noexcept {
+    const InkComponent& box = a_.parts[a_.by_left[position]].box;
+    // What is inside begins further to the right.
+    for (int j = position + 1; j < part_count_; ++j) {
+      const Part& part = a_.parts[a_.by_left[j]];
+      const InkComponent& inner = part.box;
+      if (inner.left >= box.right) return false;
+      if (part.member && kFormHeights * inner.height() >= box.height() && inner.left > box.left &&
+          inner.right < box.right && inner.top > box.top && inner.bottom < box.bottom) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  OCELLUS_TEAM_FUNCTION void drop_frames_of_forms() const noexcept {
+    // A frame has a character inside, and ink along its four sides.
+    bool any = false;
+    share(team_, part_count_, [&](int i) {
+      Part& part = a_.parts[a_.by_left[i]];
+      a_.sides[a_.by_left[i]] = {};
+      part.form = part.member && contains_member(i);
+      any = any || part.form;
+    });
+    if (!team_.any(any)) return;
+    share(team_, found_.runs, [&](int i) {
+      const InkRun& run = runs_[i];
+      if (run.label == kNoComponent || a_.part_of[run.label] < 0) return;
+      const int part = a_.part_of[run.label];
+      if (!a_.parts[part].form) return;
+      const InkComponent& box = a_.parts[part].box;
+      const int margin_x = kFormMargin * box.width() / 100;
+      const int margin_y = kFormMargin * box.height() / 100;
+      const int length = run.end - run.first;
+      Sides& sides = a_.sides[part];
+      if (run.y <= box.top + margin_y) team_.add(sides.top, length);
+      if (run.y >= box.bottom - 1 - margin_y) team_.add(sides.bottom, length);
+      if (run.first <= box.left + margin_x) team_.add(sides.left, 1);
+      if (run.end >= box.right - margin_x) team_.add(sides.right, 1);
+    });
+    team_.barrier();
+    for_each_part([&](int i) {
+      Part& part = a_.parts[i];
+      if (!part.form) return;
+      const Sides& sides = a_.sides[i];
+      part.form = !below(std::min(sides.top, sides.bottom), kFormSide, part.box.width()) &&
+                  !below(std::min(sides.left, sides.right), kFormSide, part.box.height());
+      part.member = !part.form;
+    });
+  }
+
+  /// The right neighbor of a part in its line, -1: none.
+  OCELLUS_TEAM_FUNCTION int neighbor(int position) const noexcept {
+    const Part& part = a_.parts[a_.by_left[position]];
+    if (!part.member) return -1;
+    const int height = part.box.height();
+    int best = -1;
+    int least = 0;
+    for (int j = position + 1; j < part_count_; ++j) {
+      const Part& other = a_.parts[a_.by_left[j]];
+      if (!other.member) continue;
+      const int other_height = other.box.height();
+      const int taller = std::max(height, other_height);
+      const int gap = other.box.left - part.box.right;
+      // Later parts are further to the right; `max_height` bounds how tall one may be.
+      if (best >= 0 && gap >= least) break;
+      if (above(gap, kLargestGap, std::max(a_.max_height, height))) break;
+      if (above(gap, kLargestGap, taller)) continue;
+      if (below(std::min(height, other_height), kLeastHeightRatio, taller)) continue;
+      const int across = center_x(other.box) - center_x(part.box);
+      const int rise = distance(center_y(other.box), center_y(part.box));
+      if (across <= 0 || 100 * rise > 2 * kRise * taller + kLargestSlope * across) continue;
+      const int own = std::max(gap, 0) + rise;
+      if (best < 0 || own < least) {
+        best = a_.by_left[j];
+        least = own;
+      }
+    }
+    return best;
+  }
+
+  OCELLUS_TEAM_FUNCTION void link_lines() const noexcept {
+    const RunSets<Team> lines{team_, a_.parents};
+    for_each_part([&](int i) { a_.parents[i] = i; });
+    for_each_part([&](int i) {
+      const int best = neighbor(i);
+      if (best >= 0) lines.unite(a_.by_left[i], best);
+    });
+    for_each_part([&](int i) {
+      a_.parts[i].line = lines.root(i);
+      a_.line_begin[i] = 0;
+    });
+    for_each_part([&](int i) { team_.add(a_.line_begin[a_.parts[i].line], 1); });
+    team_.scan(a_.line_begin, part_count_);
+  }
+
+  /// Sorts the parts by their lines, members by `value` and before the others. Calls use(line,
+  /// part) with the member of each line whose value is the upper quartile: parts of broken
+  /// characters make it better than the median.
+  template <typename Value, typename Use>
+  OCELLUS_TEAM_FUNCTION void find_quartiles(const Value& value, const Use& use) const noexcept {
+    constexpr int kValueBits = 20;
+    for_each_part([&](int i) {
+      const Part& part = a_.parts[i];
+      const int own = part.member ? value(part.box) : (1 << kValueBits) - 1;
+      a_.keys[i] = (static_cast<std::uint64_t>(part.line) << kValueBits | own) << kPartBits | i;
+    });
+    team_.sort(a_.keys, part_count_);
+    for_each_part([&](int i) {
+      const int members = a_.lines[i].members;
+      if (is_line(i) && members > 0) use(i, index_in(a_.keys[a_.line_begin[i] + 3 * members / 4]));
+    });
+  }
+
+  OCELLUS_TEAM_FUNCTION void measure_lines() const noexcept {
+    constexpr int kFar = 4 * kMaxImageSide;
+    for_each_part([&](int i) {
+      a_.lines[i] = {0, 0, 0, 0, kFar, 0, 0, 0};
+      a_.sums[i] = {};
+    });
+    for_each_part([&](int i) {
+      const Part& part = a_.parts[i];
+      if (!part.member) return;
+      const InkComponent& first = a_.parts[part.line].box;
+      const int x = center_x(part.box) - center_x(first);
+      const int y = center_y(part.box) - center_y(first);
+      Line& line = a_.lines[part.line];
+      team_.add(line.members, 1);
+      team_.lower(line.left, center_x(part.box));
+      team_.raise(line.right, center_x(part.box));
+      PartArrays::LineSums& sums = a_.sums[part.line];
+      team_.add(sums.x, x);
+      team_.add(sums.y, y);
+      team_.add(sums.xx, std::int64_t{x} * x);
+      team_.add(sums.xy, std::int64_t{x} * y);
+    });
+    for_each_part([&](int i) {
+      Line& line = a_.lines[i];
+      if (!is_line(i) || line.members == 0) return;
+      const PartArrays::LineSums& sums = a_.sums[i];
+      const std::int64_t n = line.members;
+      const std::int64_t spread = n * sums.xx - std::int64_t{sums.x} * sums.x;
+      const std::int64_t rise = n * sums.xy - std::int64_t{sums.x} * sums.y;
+      constexpr int kMost = (kLargestSlope << kSlopeBits) / 100;
+      if (spread > 4 * n)
+        line.slope = static_cast<int>(std::min<std::int64_t>(
+            std::max<std::int64_t>(rise * (1 << kSlopeBits) / spread, -kMost), +kMost));
+      const InkComponent& first = a_.parts[i].box;
+      line.x = kPointsPerHalf * center_x(first) + kPointsPerHalf * sums.x / line.members;
+      line.y = kPointsPerHalf * center_y(first) + kPointsPerHalf * sums.y / line.members;
+    });
+    find_quartiles(
+        [](const InkComponent& box) { return box.height(); },
+        [&](int line, int part) { a_.lines[line].height = a_.parts[part].box.height(); });
+    find_quartiles(
+        [](const InkComponent& box) { return box.mean_contrast(); },
+        [&](int line, int part) { a_.lines[line].contrast = a_.parts[part].box.mean_contrast(); });
+  }
+
+  /// The largest value(line) of all lines.
+  template <typename Value>
+  OCELLUS_TEAM_FUNCTION int largest_of_lines(const Value& value) const noexcept {
+    int& largest = a_.scalars[0];
+    if (team_.index() == 0) largest = 0;
+    team_.barrier();
+    for_each_part([&](int i) {
+      if (is_line(i)) team_.raise(largest, value(a_.lines[i]));
+    });
+    return largest;
+  }
+
+  OCELLUS_TEAM_FUNCTION void drop_faint_members() const noexcept {
+    // Compared with the strongest line, so that the pattern of the background is dropped.
+    const int strongest = largest_of_lines([](const Line& line) { return line.contrast; });
+    for_each_part([&](int i) {
+      Part& part = a_.parts[i];
+      const int contrast = part.box.mean_contrast();
+      if (below(contrast, kLeastContrast, a_.lines[part.line].contrast) ||
+          below(contrast, kWeakLine, strongest)) {
+        part.member = false;
+      }
+    });
+  }
+
+  /// Whether a part is joined to a member `b` of a line.
+  OCELLUS_TEAM_FUNCTION static bool belong_together(const InkComponent& a, const InkComponent& b,
+                                                    int line_height) noexcept {
+    const int across = std::min(a.right, b.right) - std::max(a.left, b.left);
+    const int along = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+    const int width = std::max(a.right, b.right) - std::min(a.left, b.left);
+    const int height = std::max(a.bottom, b.bottom) - std::min(a.top, b.top);
+    const int lower = std::min(a.height(), b.height());
+    const int taller = std::max(a.height(), b.height());
+    const int wider = std::max(a.width(), b.width());
+    if (below(taller, kLeastJoined, line_height)) return false;
+    // One above the other.
+    if (!below(across, kLeastOverlap, std::min(a.width(), b.width())) &&
+        !above(-along, kJoinGap, line_height) &&
+        !above(height, kTallestJoin, std::max(line_height, taller)) &&
+        !above(width, kWidestJoin, std::max(line_height, wider))) {
+      // A high character and another high one are two.
+      return below(lower, kHighestJoined, line_height);
+    }
+    if (above(-across, kSideGap, line_height) || above(height, kTallestJoin, line_height))
+      return false;
+    // A bar beside the top of a five.
+    if (above(a.width(), kBarLength, a.height()) && center_x(a) > center_x(b) &&
+        !above(width, kWidestJoin, line_height) && below(a.height(), kHighestBar, line_height) &&
+        !above(center_y(a) - 2 * b.top, 2 * kBarLevel, b.height())) {
+      return true;
+    }
+    // One beside the other: a part of a character that is broken.
+    return !below(along, kSideOverlap, lower) && below(lower, kHighestSide, line_height) &&
+           !above(width, kWidestSide, line_height);
+  }
+
+  /// The member to which a part is joined, -1: none. `farthest`: the largest gap in pixels.
+  OCELLUS_TEAM_FUNCTION int whole_of(int i, int farthest) const noexcept {
+    const Part& part = a_.parts[i];
+    if (part.form) return -1;
+    int best = -1;
+    int least = 0;
+    for (int k = 0; k < part_count_; ++k) {
+      const int j = a_.by_left[k];
+      const Part& other = a_.parts[j];
+      const InkComponent& box = other.box;
+      // Parts are sorted by the edges that they had before they were joined.
+      if (other.left > part.box.right + farthest) break;
+      if (j == i || !other.member || box.right + farthest < part.box.left) continue;
+      const Line& line = a_.lines[other.line];
+      // A character is joined to a larger one only, or to one of a longer line.
+      const bool stray = a_.lines[part.line].members < line.members;
+      if (part.member && !stray && (part.line != other.line || box.height() < part.box.height()))
+        continue;
+      if (below(std::max(part.box.width(), part.box.height()), kSmallestJoined, line.height))
+        continue;
+      if (below(part.box.mean_contrast(), kLeastContrast, box.mean_contrast())) continue;
+      if (!belong_together(part.box, box, line.height)) continue;
+      const int own = distance(center_x(part.box), center_x(box));
+      if (best < 0 || own < least) {
+        best = j;
+        least = own;
+      }
+    }
+    return best;
+  }
+
+  OCELLUS_TEAM_FUNCTION void join_parts() const noexcept {
+    const int tallest = largest_of_lines([](const Line& line) { return line.height; });
+    const int farthest = kSideGap * tallest / 100 + 1;
+    int& next = a_.scalars[1];
+    // One after the other, because a part grows by those that are joined to it. The threads look
+    // for the next one that is joined.
+    for (int first = 0;;) {
+      if (team_.index() == 0) next = part_count_;
+      team_.barrier();
+      for (int i = first + team_.index(); i < part_count_; i += team_.size()) {
+        a_.best[i] = whole_of(i, farthest);
+        if (a_.best[i] < 0) continue;
+        team_.lower(next, i);
+        break;
+      }
+      team_.barrier();
+      const int joined = next;
+      if (joined == part_count_) break;
+      if (team_.index() == 0) {
+        Part& part = a_.parts[joined];
+        part.group = a_.best[joined];
+        part.member = false;
+        a_.parts[part.group].box.extend(part.box);
+      }
+      first = joined + 1;
+      team_.barrier();
+    }
+    team_.barrier();
+  }
+
+  OCELLUS_TEAM_FUNCTION static bool is_mark(const InkComponent& box, int line_height) noexcept {
+    const int width = box.width();
+    const int height = box.height();
+    // A chain of low touching characters is not a dash: its runs are short.
+    const bool dash = above(width, kDash, height) && below(height, kHighestDash, line_height) &&
+                      above(box.area, kDashRun, std::int64_t{line_height} * box.runs);
+    const bool dot =
+        below(height, kHighestDot, line_height) && below(width, kWidestDot, line_height);
+    return dash || dot || below(height, kLeastMember, line_height);
+  }
+
+  OCELLUS_TEAM_FUNCTION void drop_marks() const noexcept {
+    // The longest lines. Of those with the same number of members, the first ones.
+    for_each_part([&](int i) {
+      const int members = is_line(i) ? a_.lines[i].members : 0;
+      a_.keys[i] = static_cast<std::uint64_t>(kMaxParts - members) << kPartBits | i;
+    });
+    team_.sort(a_.keys, part_count_);
+    const int count = std::min(part_count_, +kMaxTextLines);
+    for_each_part([&](int i) {
+      Part& part = a_.parts[i];
+      if (!part.member || part.group != i) return;
+      const Line& own = a_.lines[part.line];
+      int height = own.height;
+      // A mark that is too low for a line is a line of its own beside or in a line of characters.
+      for (int l = 0; l < count; ++l) {
+        const int index = index_in(a_.keys[l]);
+        const Line& line = a_.lines[index];
+        if (!is_line(index) || index == part.line || line.height <= height) continue;
+        const int x = center_x(part.box);
+        const int level = line_level(line.slope, line.x, line.y, kPointsPerHalf * x);
+        if (below(std::max(line.left - x, x - line.right), 2 * kReach, line.height) &&
+            below(distance(kPointsPerHalf * center_y(part.box), level),
+                  2 * kPointsPerHalf * kMarkLevel, line.height) &&
+            own.members < line.members + 1) {
+          height = line.height;
+        }
+      }
+      if (is_mark(part.box, height)) part.member = false;
+    });
+  }
+
+  /// The part to whose group a run belongs, -1: none.
+  OCELLUS_TEAM_FUNCTION int owner(const InkRun& run) const noexcept {
+    if (run.label == kNoComponent || a_.part_of[run.label] < 0) return -1;
+    int part = a_.part_of[run.label];
+    while (a_.parts[part].group != part) part = a_.parts[part].group;
+    return a_.parts[part].member ? part : -1;
+  }
+
+  OCELLUS_TEAM_FUNCTION void gather_runs() noexcept {
+    for_each_part([&](int i) { a_.run_begin[i] = 0; });
+    share(team_, found_.runs, [&](int i) {
+      const int part = owner(runs_[i]);
+      if (part >= 0) team_.add(a_.run_begin[part], 1);
+    });
+    counts_.runs = team_.scan(a_.run_begin, part_count_);
+    for (int first = 0; first < found_.runs; first += team_.size()) {
+      const int i = first + team_.index();
+      const int part = i < found_.runs ? owner(runs_[i]) : -1;
+      const int place = team_.rank(part, ink_.work);
+      if (part >= 0) a_.runs[a_.run_begin[part] + place] = runs_[i];
+      team_.barrier();
+      if (part >= 0) team_.add(a_.run_begin[part], 1);
+    }
+    // Each begin has moved to the end of its part.
+    team_.barrier();
+  }
+
+  OCELLUS_TEAM_FUNCTION void measure_slants() const noexcept {
+    for_each_part([&](int i) { a_.slants[i] = {}; });
+    share(team_, a_.size.height - 1, [&](int y) {
+      const int* const row = ink_.row_begin + y;
+      for_each_touching(runs_, row[0], row[1], row[2], [&](int i, int j) {
+        const InkRun& run = runs_[i];
+        const InkRun& over = runs_[j];
+        const int part = owner(run);
+        if (part < 0) return;
+        const InkComponent& box = a_.parts[part].box;
+        const int longest = std::max(run.end - run.first, over.end - over.first);
+        if (above(std::int64_t{longest} * box.runs, kUprightRun, box.area)) return;
+        const int step = over.first + over.end - run.first - run.end;
+        if (distance(step, 0) > kMostStep) return;
+        StrokeSlant& slant = a_.slants[a_.parts[part].line];
+        team_.add(slant.steps, step);
+        team_.add(slant.rows, 1);
+      });
+    });
+    team_.barrier();
+  }
+
+  OCELLUS_TEAM_FUNCTION void order() noexcept {
+    // Lines are compared by their heights at the same column, along the common slope.
+    std::int64_t slopes = 0;
+    std::int64_t members = 0;
+    for (int i = 0; i < part_count_; ++i) {
+      const Line& line = a_.lines[i];
+      if (!is_line(i) || line.members < kLongLine) continue;
+      slopes += std::int64_t{line.slope} * line.members;
+      members += line.members;
+    }
+    const int slope = members > 0 ? static_cast<int>(slopes / members) : 0;
+    for_each_part([&](int i) {
+      const Part& part = a_.parts[i];
+      a_.best[i] = part.member && part.group == i ? 1 : 0;
+    });
+    counts_.groups = team_.scan(a_.best, part_count_);
+    for_each_part([&](int i) {
+      const Part& part = a_.parts[i];
+      if (!part.member || part.group != i) return;
+      constexpr int kXBits = 16;
+      constexpr int kOffset = 32 * kMaxImageSide;
+      std::uint64_t key = 0;
+      if (a_.group_lines) {
+        const Line& line = a_.lines[part.line];
+        const int level = line_level(slope, line.x, line.y, 0) + kOffset;
+        key = static_cast<std::uint64_t>(level) << kPartBits | part.line;
+      }
+      a_.keys[a_.best[i]] = (key << kXBits | center_x(part.box)) << kPartBits | i;
+    });
+    team_.sort(a_.keys, counts_.groups);
+    // The groups that begin a line.
+    const auto line_of = [&](int i) { return a_.parts[index_in(a_.keys[i])].line; };
+    share(team_, counts_.groups, [&](int i) {
+      a_.best[i] = a_.group_lines && i > 0 && line_of(i) != line_of(i - 1) ? 1 : 0;
+    });
+    team_.scan(a_.best, counts_.groups);
+    share(team_, counts_.groups, [&](int i) {
+      const int part = index_in(a_.keys[i]);
+      const int own = a_.parts[part].line;
+      const Line& line = a_.lines[own];
+      const int begins = a_.group_lines && i > 0 && own != line_of(i - 1) ? 1 : 0;
+      const int first_run = part > 0 ? a_.run_begin[part - 1] : 0;
+      a_.groups[i] = {a_.parts[part].box,
+                      first_run,
+                      a_.run_begin[part] - first_run,
+                      a_.best[i] + begins,
+                      line.height,
+                      line.x,
+                      line.y,
+                      line.slope,
+                      a_.slants[own]};
+    });
+    team_.barrier();
+  }
+
+  Team team_;
+  PartArrays a_;
+  InkArrays ink_;
+  const InkRun* runs_;
+  InkCounts found_;
+  PartCounts counts_;
+  int part_count_ = 0;
+};
+
+}  // namespace ocellus::detail

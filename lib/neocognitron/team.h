@@ -1,0 +1,61 @@
+// Work that the threads of a team share, for the host and for devices: a function that takes a team
+// runs on the host with a team of one thread, and on a device with the threads of a block. Results
+// do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#if defined(__CUDACC__)
+#define OCELLUS_TEAM_FUNCTION __device__
+#else
+#define OCELLUS_TEAM_FUNCTION
+#endif
+
+namespace ocellus::detail {
+
+/// A team of one thread. A team has these functions, which all of its threads call:
+struct OneThread {
+  constexpr int index() const noexcept { return 0; }
+  constexpr int size() const noexcept { return 1; }
+  /// Waits for the others. What they wrote before is visible behind it.
+  constexpr void barrier() const noexcept {}
+  /// Whether `value` is true for a thread of the team. A barrier.
+  constexpr bool any(bool value) const noexcept { return value; }
+  /// Replaces each of `count` values by the sum of those before it, and returns the sum of all.
+  /// Begins and ends with a barrier.
+  constexpr int scan(int* values, int count) const noexcept {
+    int sum = 0;
+    for (int i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
+    return sum;
+  }
+
+  /// Sorts keys that differ. A device has room for one key of each thread.
+  constexpr void sort(std::uint64_t* keys, int count) const noexcept {
+    std::sort(keys, keys + count);
+  }
+  /// The number of threads before the own one that call it with the same value. `work`: of a
+  /// device. There must be a barrier before the next call.
+  constexpr int rank(int /*value*/, int* /*work*/) const noexcept { return 0; }
+
+  // What one thread may do alone. `add` and `lower` return the value before.
+  template <typename T>
+  constexpr T add(T& to, T value) const noexcept {
+    return std::exchange(to, to + value);
+  }
+  constexpr int lower(int& to, int value) const noexcept {
+    return std::exchange(to, std::min(to, value));
+  }
+  constexpr void raise(int& to, int value) const noexcept { to = std::max(to, value); }
+  /// A value that other threads may change.
+  constexpr int read(const int& from) const noexcept { return from; }
+};
+
+/// Calls use(i) for all i of [0, count); each thread for some of them.
+template <typename Team, typename Use>
+OCELLUS_TEAM_FUNCTION void share(const Team& team, int count, const Use& use) noexcept {
+  for (int i = team.index(); i < count; i += team.size()) use(i);
+}
+
+}  // namespace ocellus::detail
