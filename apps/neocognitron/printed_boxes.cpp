@@ -180,7 +180,7 @@ void sort_for_reading(std::vector<Rect>& boxes) {
 std::vector<Rect> find_printed_boxes(const GrayImage& image) {
   std::vector<InkRun> runs = widened_ink_of(image);
   std::vector<int> parents(runs.size());
-  const detail::RunSets sets{detail::OneThread(), parents.data()};
+  const detail::RunSets<detail::OneThread> sets{{}, parents.data()};
   sets.connect(runs);
   std::vector<InkComponent> components(runs.size());  // of the first run of each set
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -43,7 +43,7 @@ void BoxInk::collect(const InkComponents& components, const Rect& box) noexcept 
 }
 
 void BoxInk::connect(const InkComponents& components) noexcept {
-  const RunSets sets{OneThread(), parents_};
+  const RunSets<OneThread> sets{{}, parents_};
   sets.connect({runs_, static_cast<std::size_t>(run_count_)});
   for (int i = 0; i < run_count_; ++i) {
     InkRun& run = runs_[i];
