@@ -62,19 +62,16 @@ class CudaNetwork final : public CudaOperator {
     gray_ = device.take<std::uint8_t>(patches() * pixels());
     winners_ = device.take<std::int32_t>(patches() * hypercolumns());
     responses_ = device.take<std::int64_t>(hypercolumns());
+    hypotheses_ = device.take<std::int32_t>(hypercolumns());
     enabled_ = device.take<std::uint32_t>(1);
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (plan_.network.feedback_rounds > 0) {
-      return detail::failure(Status::kUnsupported,
-                             "feedback_rounds is %d; feedback is computed on the CPU only",
-                             plan_.network.feedback_rounds);
-    }
     OCELLUS_TRY(load_check_kernel(cuda));
     OCELLUS_TRY(load_kernel(cuda, stretch(), 0));
     OCELLUS_TRY(load_kernel(cuda, kPatchStepKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kNetworkLevelKernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kFeedbackKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kWinnerKernel, 0));
     // Of the system: only creation needs it.
     const std::size_t bytes = model_arrays_at(plan_, nullptr).bytes;
@@ -130,6 +127,7 @@ class CudaNetwork final : public CudaOperator {
                            dim3(blocks_of(count, kBlockHypercolumns)), dim3(kNetworkThreads), 0,
                            LevelRange{network, level, 0, count}, true));
       }
+      OCELLUS_TRY(launch_feedback(cuda, network, stream));
       if (plan_.learn)
         OCELLUS_TRY(launch(cuda, stream, kPatchStepKernel, dim3(1), dim3(32), 0, step, true));
     }
@@ -151,12 +149,31 @@ class CudaNetwork final : public CudaOperator {
                   dim3(kReadOutThreads), 0, result, true);
   }
 
+  /// Rounds of feedback: down, then up.
+  Expected<void> launch_feedback(Scope& cuda, const NetworkArguments& network,
+                                 cudaStream_t stream) noexcept {
+    const int levels = hierarchy().level_count;
+    for (int step = 0; step < 2 * levels * plan_.network.feedback_rounds; ++step) {
+      const int at = step % (2 * levels);
+      const bool chooses = at < levels;
+      const int level = chooses ? levels - 1 - at : at - levels;
+      OCELLUS_TRY(launch(
+          cuda, stream, kFeedbackKernel,
+          dim3(blocks_of(hierarchy().level(level).hypercolumns, kBlockHypercolumns)),
+          dim3(kNetworkThreads), 0,
+          FeedbackArguments{network, hypotheses_, level, plan_.network.feedback_tolerance, chooses},
+          true));
+    }
+    return {};
+  }
+
   NetworkOperatorPlan plan_;
   std::uint8_t* model_ = nullptr;
   std::uint32_t* begins_ = nullptr;
   std::uint8_t* gray_ = nullptr;
   std::int32_t* winners_ = nullptr;
   std::int64_t* responses_ = nullptr;
+  std::int32_t* hypotheses_ = nullptr;
   std::uint32_t* enabled_ = nullptr;
 };
 

@@ -16,6 +16,19 @@ struct PatchStepArguments {
 };
 extern const Kernel<PatchStepArguments> kPatchStepKernel;
 
+/// Feedback of a level: (a) and (b) of ocellus/cortical_network.h. A warp computes a hypercolumn;
+/// blocks: hypercolumns / kBlockHypercolumns. Those of the level above have hypotheses, and on the
+/// way up those of the level below have winners.
+struct FeedbackArguments {
+  NetworkArguments network;
+  std::int32_t* hypotheses;  ///< [hypercolumn], counted over all levels, or kSilent
+  int level;
+  int tolerance;
+  bool chooses;  ///< hypotheses, on the way down; otherwise winners, on the way up
+};
+static_assert(sizeof(FeedbackArguments) <= 4000, "kernel arguments have 4 KB");
+extern const Kernel<FeedbackArguments> kFeedbackKernel;
+
 /// Winners, answers and the result of a frame. A block computes a patch.
 struct WinnerArguments {
   AnswerArguments answers;

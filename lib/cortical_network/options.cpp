@@ -58,10 +58,9 @@ constexpr Option kNetworkOptions[] = {
         "stable_wins", 1, 64, "", "Wins after which a minicolumn does not fire at random")),
     of_new(NetworkRows::integer<[](auto& c) { return &c.seed; }>("seed", 0, 2147483647, "",
                                                                  "Seed of the random numbers")),
-    NetworkRows::when<kFixed>("learn=false",
-                              NetworkRows::integer<[](auto& c) { return &c.feedback_rounds; }>(
-                                  "feedback_rounds", 0, 100, "",
-                                  "Rounds of feedback from higher levels; on the CPU only")),
+    NetworkRows::when<kFixed>(
+        "learn=false", NetworkRows::integer<[](auto& c) { return &c.feedback_rounds; }>(
+                           "feedback_rounds", 0, 100, "", "Rounds of feedback from higher levels")),
     NetworkRows::when<kFeedback>(
         "feedback_rounds above 0",
         NetworkRows::integer<[](auto& c) { return &c.feedback_tolerance; }>(

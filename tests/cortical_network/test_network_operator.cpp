@@ -397,20 +397,11 @@ TEST_P(NetworkOperator, NewNetworkOfStretchedFrames) {
   }
 }
 
-// Fails if rounds of feedback differ from (a) and (b), or if a device accepts them silently.
+// Fails if rounds of feedback differ from (a) and (b).
 TEST_P(NetworkOperator, Feedback) {
   NetworkConfig made = config(false);
   made.feedback_rounds = 2;
   made.feedback_tolerance = 3;
-  if (GetParam() == BackendChoice::kCuda) {
-    const Footprint bytes =
-        must(Network::footprint(must(Engine::probe(engine_config(1, GetParam()))), made));
-    EngineConfig with_memory = engine_config(1, GetParam());
-    with_memory.memory = bytes;
-    Engine engine = must(Engine::create(with_memory));
-    EXPECT_EQ(Network::create(engine, made).error().status, Status::kUnsupported);
-    return;
-  }
   CorticalNetworkConfig of = network_config();
   of.feedback_rounds = made.feedback_rounds;
   of.feedback_tolerance = made.feedback_tolerance;

@@ -16,6 +16,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
     for (const bool wide : {false, true}) is(cuda::stretch_kernel(format, wide));
   is(cuda::kPatchStepKernel);
   is(cuda::kNetworkLevelKernel);
+  is(cuda::kFeedbackKernel);
   is(cuda::kWinnerKernel);
   return work;
 }

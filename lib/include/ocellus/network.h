@@ -42,7 +42,7 @@ struct NetworkConfig {
   Text<kMaxOptionText> levels{"3x3/1x1:64"};
   HebbianLearning learning{};
   int seed = 1;  ///< 0 or more
-  /// Of the patches of an operator that does not learn; on the CPU only.
+  /// Of the patches of an operator that does not learn.
   int feedback_rounds = 0;     ///< 0 to 100
   int feedback_tolerance = 1;  ///< 1 to 1000
 
