@@ -55,7 +55,7 @@ struct WholeNetwork final : NetworkStore {
   const HypercolumnArrays& arrays;
 };
 
-Expected<std::unique_ptr<NetworkReader>> open_reader(const NetworkOperatorPlan& plan,
+Expected<std::unique_ptr<NetworkReader>> make_reader(const NetworkOperatorPlan& plan,
                                                      bool verify) noexcept {
   std::unique_ptr<NetworkReader> file(new (std::nothrow) NetworkReader);
   if (file == nullptr) return no_memory_for_operator();
@@ -98,7 +98,7 @@ Expected<void> make_plan(const NetworkConfig& config, NetworkOperatorPlan& plan)
     OCELLUS_TRY_ASSIGN(network, new_network(config));
     plan.network = *network;
   } else {
-    OCELLUS_TRY_ASSIGN(file, open_reader(plan, false));
+    OCELLUS_TRY_ASSIGN(file, make_reader(plan, false));
     plan.network = (*file)->config();
     plan.read_out = (*file)->read_out();
     plan.array_hash = (*file)->array_hash();
@@ -167,7 +167,7 @@ OperatorInstance::Learned learned_of(const NetworkOperatorPlan& plan) noexcept {
 
 Expected<void> verify_network_file(const NetworkOperatorPlan& plan) noexcept {
   if (plan.model.empty()) return {};
-  OCELLUS_TRY(open_reader(plan, true));
+  OCELLUS_TRY(make_reader(plan, true));
   return {};
 }
 
@@ -183,7 +183,7 @@ Expected<void> read_network(const NetworkOperatorPlan& plan, std::uint8_t* to) n
   arrays.winners = winners.get();
   arrays.winner_responses = responses.get();
   if (!plan.model.empty()) {
-    OCELLUS_TRY_ASSIGN(opened, open_reader(plan, false));
+    OCELLUS_TRY_ASSIGN(opened, make_reader(plan, false));
     NetworkReader& file = **opened;
     if (file.array_hash() != plan.array_hash) {
       return with_path(
