@@ -153,7 +153,7 @@ class CudaNetwork final : public CudaOperator {
   Expected<void> launch_feedback(Scope& cuda, const NetworkArguments& network,
                                  cudaStream_t stream) noexcept {
     const int levels = hierarchy().level_count;
-    for (int step = 0; step < 2 * levels * plan_.network.feedback_rounds; ++step) {
+    for (int step = 0; step < 2 * levels * plan_.plan.feedback_rounds; ++step) {
       const int at = step % (2 * levels);
       const bool chooses = at < levels;
       const int level = chooses ? levels - 1 - at : at - levels;
@@ -161,7 +161,7 @@ class CudaNetwork final : public CudaOperator {
           cuda, stream, kFeedbackKernel,
           dim3(blocks_of(hierarchy().level(level).hypercolumns, kBlockHypercolumns)),
           dim3(kNetworkThreads), 0,
-          FeedbackArguments{network, hypotheses_, level, plan_.network.feedback_tolerance, chooses},
+          FeedbackArguments{network, hypotheses_, level, plan_.plan.feedback_tolerance, chooses},
           true));
     }
     return {};

@@ -103,16 +103,17 @@ Expected<void> make_plan(const NetworkConfig& config, NetworkOperatorPlan& plan)
     plan.read_out = (*file)->read_out();
     plan.array_hash = (*file)->array_hash();
   }
-  plan.network.feedback_rounds = config.learn ? 0 : config.feedback_rounds;
-  plan.network.feedback_tolerance = config.feedback_tolerance;
   OCELLUS_TRY(make_network_plan(plan.network, plan.plan));
+  // A file that is saved keeps its own.
+  plan.plan.feedback_rounds = config.learn ? 0 : config.feedback_rounds;
+  plan.plan.feedback_tolerance = config.feedback_tolerance;
   OCELLUS_TRY(check_number("width", plan.network.width, 1, kMaxImageSide));
   OCELLUS_TRY(check_number("height", plan.network.height, 1, kMaxImageSide));
   OCELLUS_TRY(check_number("pixels of all patches",
                            std::int64_t{plan.patches} * plan.network.width * plan.network.height, 1,
                            kMostPatchPixels));
   return check_number("feedback_rounds * levels * patches",
-                      plan.network.feedback_rounds * plan.network.level_count * plan.patches, 0,
+                      plan.plan.feedback_rounds * plan.network.level_count * plan.patches, 0,
                       kMostFeedbackSteps);
 }
 

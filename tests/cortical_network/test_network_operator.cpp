@@ -122,6 +122,7 @@ class NetworkOperator : public OnBackend {
       reference_.step(image_of(learned_, i), true);
     }
     read_out_ = must(train_read_out(network, learned_, {}));
+    must(network.set_feedback(2, 5));  // not the operator's
     must(network.save_file(path_.c_str(), read_out_.view()));
   }
 
@@ -220,6 +221,8 @@ TEST_P(NetworkOperator, LearnsByTheEquations) {
       const NetworkModelInfo info =
           must(Network::read_model_info((folder_ / "saved.ocellus").c_str()));
       EXPECT_EQ(info.classes, kClasses);
+      EXPECT_EQ(info.config.feedback_rounds, 2);
+      EXPECT_EQ(info.config.feedback_tolerance, 5);
       EXPECT_STREQ(info.names[2].c_str(), "three");
       EXPECT_EQ(info.sharpness, read_out_.sharpness);
     }
@@ -273,6 +276,7 @@ TEST_P(NetworkOperator, AnswersByTheEquations) {
 // Fails if the votes are not those of the highest level, or if a patch without a vote has a class.
 TEST_P(NetworkOperator, Votes) {
   CorticalNetwork network = must(CorticalNetwork::load_file(path_.c_str()));
+  must(network.set_feedback(0, 1));
   NetworkReadOutTraining training;
   training.read_out = NetworkReadOut::kVote;
   const TrainedReadOut votes = must(train_read_out(network, learned_, training));

@@ -89,7 +89,7 @@ class CpuNetwork final : public CpuOperator {
   }
 
   int step_count() const noexcept override {
-    const int feedback = 2 * levels() * plan_.network.feedback_rounds;
+    const int feedback = 2 * levels() * plan_.plan.feedback_rounds;
     return 1 + plan_.patches * (levels() + 3 + feedback);
   }
 
@@ -106,7 +106,7 @@ class CpuNetwork final : public CpuOperator {
     for (int patch = 0; patch < plan_.patches; ++patch) {
       add(&CpuNetwork::draw, rows_.count(), patch, 0);
       for (std::size_t i = 0; i <= static_cast<std::size_t>(levels()); ++i) add_inner(patch, i);
-      for (int round = 0; round < plan_.network.feedback_rounds; ++round) {
+      for (int round = 0; round < plan_.plan.feedback_rounds; ++round) {
         for (int l = levels() - 1; l >= 0; --l) add_inner(patch, hypothesis_of(l));
         for (int l = 0; l < levels(); ++l) add_inner(patch, hypothesis_of(l) + 1);
       }
