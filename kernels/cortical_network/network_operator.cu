@@ -41,7 +41,8 @@ __device__ int expectation(const FeedbackArguments& a, int hypercolumn, int m) {
   for (int v = rows.begin; v < rows.end; ++v) {
     for (int u = columns.begin; u < columns.end; ++u) {
       const ColumnArrays parent(a.network, above, v * above.columns + u);
-      const int hypothesis = a.hypotheses[parent.number];
+      // Its neighbors in the line may be those that this launch writes.
+      const int hypothesis = __ldcg(a.hypotheses + parent.number);
       if (hypothesis == kSilent) continue;
       const int point = (y - v * above.stride_y) * above.window_width + x - u * above.stride_x;
       expected = max(expected,
