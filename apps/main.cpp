@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
   add_restoration_command(program, exit_code);
   add_digits_command(program, exit_code);
   add_cortex_command(program, exit_code);
+  add_network_command(program, exit_code);
   CLI::App* const train = program.add_subcommand("train", "Learns model files from images");
   train->require_subcommand(1);
   add_train_digits_command(*train, exit_code);

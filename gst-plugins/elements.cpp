@@ -9,6 +9,7 @@ extern const GstOcellusElement gst_ocellus_digits;
 extern const GstOcellusElement gst_ocellus_filter;
 extern const GstOcellusElement gst_ocellus_flow;
 extern const GstOcellusElement gst_ocellus_halftone;
+extern const GstOcellusElement gst_ocellus_network;
 extern const GstOcellusElement gst_ocellus_restore;
 
 gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
@@ -20,5 +21,6 @@ gboolean gst_ocellus_register_elements(GstPlugin* plugin) {
   done &= gst_ocellus_element_register(plugin, gst_ocellus_restore);
   done &= gst_ocellus_element_register(plugin, gst_ocellus_digits);
   done &= gst_ocellus_element_register(plugin, gst_ocellus_cortex);
+  done &= gst_ocellus_element_register(plugin, gst_ocellus_network);
   return done;
 }

@@ -52,6 +52,8 @@ std::span<const OperatorDescription> operators() noexcept {
           "restore", "Restoration of blurred images by recursive filters"),
       describe<Neocognitron, NeocognitronConfig>("digits", "Finds and reads handwritten digits"),
       describe<Cortex, CortexConfig>("cortex", "Classifies frames by a cortical network"),
+      describe<Network, NetworkConfig>("network",
+                                       "A cortical network of the paper, which learns from frames"),
   };
   return kOperators;
 }

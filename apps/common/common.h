@@ -161,6 +161,7 @@ void add_restoration_command(CLI::App& program, int& exit_code);  // restore and
 void add_identify_command(CLI::App& program, int& exit_code);     // alone
 void add_digits_command(CLI::App& program, int& exit_code);
 void add_cortex_command(CLI::App& program, int& exit_code);
+void add_network_command(CLI::App& program, int& exit_code);
 void add_train_digits_command(CLI::App& train, int& exit_code);
 void add_train_cortex_command(CLI::App& train, int& exit_code);
 void add_train_network_command(CLI::App& train, int& exit_code);

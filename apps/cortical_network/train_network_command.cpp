@@ -1,8 +1,9 @@
 // ocellus train network: shows labeled images to a cortical network, which learns by the paper's
-// rule without the labels, labels the minicolumns of its highest level, and counts right answers.
+// rule without the labels, learns a read-out with them, and counts right answers.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
@@ -17,11 +18,10 @@
 #include "apps/io/output_file.h"
 #include "apps/io/training_files.h"
 #include "ocellus/cortical_network.h"
+#include "ocellus/network_training.h"
 
 namespace ocellus::app {
 namespace {
-
-constexpr int kNoAnswer = -1;
 
 struct TrainNetworkOptions : TrainingFiles {
   std::string test_images;
@@ -30,6 +30,8 @@ struct TrainNetworkOptions : TrainingFiles {
   bool contrast = false;
   int lgn_threshold = 128;
   HebbianLearning learning;
+  std::string read_out = "vote";
+  float prior = 1.0f;
   int passes = 1;
   int first = 0;
   int test_first = 0;
@@ -70,56 +72,21 @@ std::size_t shown_of(const LabeledImages& images, int first) {
   return first == 0 ? images.count() : std::min(images.count(), static_cast<std::size_t>(first));
 }
 
-/// Labels of the minicolumns of the highest level: the class of most images that each one has won.
-class TopLabels {
- public:
-  TopLabels(const CorticalNetwork& network, std::size_t classes)
-      : classes_(classes),
-        minicolumns_(static_cast<std::size_t>(network.minicolumns(network.levels() - 1))) {
-    const std::size_t hypercolumns = network.winners(network.levels() - 1).size();
-    counts_.resize(hypercolumns * minicolumns_ * classes);
+/// Minicolumns of the highest level that have a class.
+std::size_t labeled(const CorticalNetwork& network, const TrainedReadOut& read_out) {
+  const std::size_t classes = read_out.names.size();
+  const int top = network.levels() - 1;
+  const auto rows = static_cast<std::size_t>(network.minicolumns(top) + 1);
+  const std::size_t count = network.winners(top).size() * rows;
+  auto row = read_out.weights.end() - static_cast<std::ptrdiff_t>(count * classes);
+  std::size_t labeled = 0;
+  for (std::size_t i = 0; i < count; ++i, row += static_cast<std::ptrdiff_t>(classes)) {
+    const bool silence = i % rows == 0;
+    labeled += !silence && std::any_of(row, row + static_cast<std::ptrdiff_t>(classes),
+                                       [](std::int16_t weight) { return weight != 0; });
   }
-
-  void count(const CorticalNetwork& network, int label) {
-    for_each_winner(network, [&](std::size_t minicolumn) {
-      ++counts_[minicolumn * classes_ + static_cast<std::size_t>(label)];
-    });
-  }
-
-  /// The class with the most votes of hypercolumns, or kNoAnswer.
-  int answer(const CorticalNetwork& network) const {
-    std::vector<int> votes(classes_);
-    for_each_winner(network, [&](std::size_t minicolumn) {
-      const auto begin = counts_.begin() + static_cast<std::ptrdiff_t>(minicolumn * classes_);
-      const auto most = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(classes_));
-      if (*most > 0) ++votes[static_cast<std::size_t>(most - begin)];
-    });
-    const auto most = std::max_element(votes.begin(), votes.end());
-    return *most == 0 ? kNoAnswer : static_cast<int>(most - votes.begin());
-  }
-
-  std::size_t labeled() const {
-    std::size_t labeled = 0;
-    for (std::size_t m = 0; m < counts_.size(); m += classes_) {
-      const auto begin = counts_.begin() + static_cast<std::ptrdiff_t>(m);
-      labeled += std::any_of(begin, begin + static_cast<std::ptrdiff_t>(classes_),
-                             [](int count) { return count > 0; });
-    }
-    return labeled;
-  }
-
- private:
-  template <typename Body>
-  void for_each_winner(const CorticalNetwork& network, const Body& body) const {
-    const auto winners = network.winners(network.levels() - 1);
-    for (std::size_t h = 0; h < winners.size(); ++h)
-      if (winners[h] != kSilent) body(h * minicolumns_ + static_cast<std::size_t>(winners[h]));
-  }
-
-  std::size_t classes_;
-  std::size_t minicolumns_;
-  std::vector<int> counts_;  // [hypercolumn][minicolumn][class]
-};
+  return labeled;
+}
 
 /// Inverts a share of the pixels, and clears a square at a random place.
 class Disturbance {
@@ -158,8 +125,8 @@ struct Result {
 
 /// None: `watch` stopped it.
 std::optional<Result> test(const TrainNetworkOptions& o, CorticalNetwork& network,
-                           const TopLabels& labels, const LabeledImages& images, bool disturbed,
-                           int rounds, TrainingWatch& watch) {
+                           const TrainedReadOut& read_out, const LabeledImages& images,
+                           bool disturbed, int rounds, TrainingWatch& watch) {
   Result result;
   result.images = disturbed ? "disturbed" : "clean";
   result.feedback_rounds = rounds;
@@ -173,8 +140,8 @@ std::optional<Result> test(const TrainNetworkOptions& o, CorticalNetwork& networ
     image.assign(images.image(i), images.image(i + 1));
     disturbance.apply(image, images.width, images.height);
     network.step(image.data(), images.width, false);
-    const int answer = labels.answer(network);
-    result.answered += answer != kNoAnswer;
+    const int answer = answer_of(network, read_out.view());
+    result.answered += answer >= 0;
     result.right += answer == images.labels[i];
   }
   return result;
@@ -185,13 +152,15 @@ double percent_of(std::size_t part, std::size_t all) {
 }
 
 void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
-                  const TopLabels& labels, double seconds, const std::vector<Result>& results) {
+                  const TrainedReadOut& read_out, double seconds,
+                  const std::vector<Result>& results) {
   if (o.json) {
     nlohmann::ordered_json json;
     json["network"] = o.out;
     json["steps"] = network.steps();
     json["seconds"] = seconds;
-    json["labeled_minicolumns"] = labels.labeled();
+    json["read_out"] = o.read_out;
+    json["labeled_minicolumns"] = labeled(network, read_out);
     json["results"] = nlohmann::ordered_json::array();
     for (const Result& result : results) {
       json["results"].push_back({{"images", result.images},
@@ -205,7 +174,7 @@ void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
     return;
   }
   fmt::print("{} steps in {:.1f} s, {} minicolumns of the highest level have a label\n",
-             network.steps(), seconds, labels.labeled());
+             network.steps(), seconds, labeled(network, read_out));
   for (const Result& result : results) {
     fmt::print("{:<9} images, {} of feedback: {:.2f} % answered, {:.2f} % right ({} of {})\n",
                result.images, counted(result.feedback_rounds, "round"),
@@ -215,18 +184,22 @@ void print_report(const TrainNetworkOptions& o, const CorticalNetwork& network,
   fmt::print("{}: {} steps\n", printable(o.out), network.steps());
 }
 
-/// Labels the minicolumns of the highest level by the images that were learned, and counts right
-/// answers to the others. Returns false if `watch` stopped it.
+/// Learns the read-out from the images that were learned, writes the network with it, and counts
+/// right answers to the others. Returns false if `watch` stopped it.
 bool label_and_test(const TrainNetworkOptions& o, const LabeledImages& images,
-                    const LabeledImages& tested, CorticalNetwork& network, TopLabels& labels,
+                    const LabeledImages& tested, CorticalNetwork& network, TrainedReadOut& read_out,
                     std::vector<Result>& results, TrainingWatch& watch) {
-  const std::size_t shown = shown_of(images, o.first);
   take(network.set_feedback(0, o.feedback_tolerance), "--feedback-rounds");
-  for (std::size_t i = 0; i < shown; ++i) {
-    if (!watch("labeling", static_cast<double>(i) / static_cast<double>(shown))) return false;
-    network.step(images.image(i), images.width, false);
-    labels.count(network, images.labels[i]);
-  }
+  NetworkReadOutTraining training;
+  training.read_out = o.read_out == "bayes" ? NetworkReadOut::kBayes : NetworkReadOut::kVote;
+  training.first = static_cast<std::size_t>(o.first);
+  training.prior = o.prior;
+  training.progress = std::ref(watch);
+  Expected<TrainedReadOut> trained = train_read_out(network, images, training);
+  if (!trained && stop_signal() != 0) return false;
+  read_out = take(std::move(trained), "train");
+  take(network.set_feedback(o.feedback_rounds, o.feedback_tolerance), "--feedback-rounds");
+  take(network.save_file(o.out.c_str(), read_out.view()), o.out);
   if (tested.count() == 0) return true;
   std::vector<int> rounds{0};
   if (o.feedback_rounds > 0) rounds.push_back(o.feedback_rounds);
@@ -234,7 +207,7 @@ bool label_and_test(const TrainNetworkOptions& o, const LabeledImages& images,
     if (disturbed && o.noise <= 0.0 && o.occlusion == 0) continue;
     for (const int feedback : rounds) {
       const std::optional<Result> result =
-          test(o, network, labels, tested, disturbed, feedback, watch);
+          test(o, network, read_out, tested, disturbed, feedback, watch);
       if (!result) return false;
       results.push_back(*result);
     }
@@ -296,18 +269,15 @@ void run_train_network(const TrainNetworkOptions& o) {
   // Written before the rest, which may take long and changes nothing in it.
   take(network.set_feedback(o.feedback_rounds, o.feedback_tolerance), "--feedback-rounds");
   take(network.save_file(o.out.c_str()), o.out);
-  int classes = 0;
-  for (const std::uint16_t label : images.labels) classes = std::max(classes, label + 1);
-  for (const std::uint16_t label : tested.labels) classes = std::max(classes, label + 1);
-  TopLabels labels(network, static_cast<std::size_t>(classes));
+  TrainedReadOut read_out;
   std::vector<Result> results;
-  const bool done = label_and_test(o, images, tested, network, labels, results, watch);
+  const bool done = label_and_test(o, images, tested, network, read_out, results, watch);
   watch.end();
   if (!done) {
     tell(fmt::format("ocellus: stopped; {} was written, but not tested\n", printable(o.out)));
     return;
   }
-  print_report(o, network, labels, seconds, results);
+  print_report(o, network, read_out, seconds, results);
 }
 
 }  // namespace
@@ -333,6 +303,12 @@ void add_train_network_command(CLI::App& train, int& exit_code) {
   add_value(*command, "--potentiation", o->learning.potentiation, "0 to 1");
   add_value(*command, "--depression", o->learning.depression, "0 to 1");
   add_value(*command, "--random-firing", o->learning.random_firing, "0 to 1");
+  add_value(*command, "--read-out", o->read_out,
+            "vote: each winner of the highest level has a class; bayes counts the winners of all "
+            "levels, and their silence")
+      ->check(CLI::IsMember({"vote", "bayes"}));
+  add_value(*command, "--prior", o->prior,
+            "Read-out bayes: images that the prior counts as, 0.001 to 1000");
   add_value(*command, "--passes", o->passes, "Times that the images are shown")
       ->check(CLI::Range(1, 1000));
   add_value(*command, "--first", o->first, "Show the first N images only; 0: all")
@@ -354,9 +330,10 @@ void add_train_network_command(CLI::App& train, int& exit_code) {
   command->add_option("-o,--output", o->out, "The network (.ocellus)")->required();
   add_json_option(*command, o->json);
   command->footer(
-      "The labels do not take part in the learning: each minicolumn of the highest level gets the\n"
-      "class of most images that it wins. Ctrl-C stops; after learning, the network is written.");
-  command->callback([o, &exit_code] {
+      "The labels do not take part in the learning; only the read-out has them, which ocellus\n"
+      "network answers with. Ctrl-C stops; after learning, the network is written.");
+  command->callback([command, o, &exit_code] {
+    check_options(*command, {{o->read_out == "vote", {"--prior"}, "read-out vote has no prior"}});
     run_train_network(*o);
     exit_code = kDone;
   });

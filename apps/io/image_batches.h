@@ -59,7 +59,7 @@ int set_batches(Config& config, const IdxImages& images, int most) {
   config.layout = decltype(config.layout)::kTiles;
   config.tile_width = images.width;
   config.tile_height = images.height;
-  config.ink = decltype(config.ink)::kLight;
+  if constexpr (requires { config.ink; }) config.ink = decltype(config.ink)::kLight;
   config.size = {images.width, images.height * batch};
   config.format = PixelFormat::kGray8;
   return batch;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "apps/cortical_network/real_devices.h"
+#include "apps/io/operator_run.h"
 #include "apps/measure/machine.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
@@ -19,6 +20,7 @@
 #include "ocellus/cortical_network.h"
 #include "ocellus/cortical_placement.h"
 #include "ocellus/cpus.h"
+#include "ocellus/network.h"
 
 namespace ocellus::app {
 namespace {
@@ -79,6 +81,35 @@ int threads_of(const CortexBenchOptions& o) {
   return std::min(usable_cpus().count, kMaxWorkers);
 }
 
+/// A frame of the operator with the same network, on the backend of the engine.
+std::optional<double> operator_ms(const CortexBenchOptions& o, const EngineConfig& engine,
+                                  const CorticalNetworkConfig& network, const ImageSource& images) {
+  if (network.width > kMaxImageSide) return std::nullopt;
+  NetworkConfig config;
+  config.size = {network.width, network.height};
+  config.width = network.width;
+  config.height = network.height;
+  config.learn = true;
+  std::string levels;
+  for (int l = 0; l < network.level_count; ++l) {
+    const CorticalLevel& level = network.levels[static_cast<std::size_t>(l)];
+    levels += fmt::format("{}{}x{}/{}x{}:{}", l == 0 ? "" : ",", level.window_width,
+                          level.window_height, level.stride_x, level.stride_y, level.minicolumns);
+  }
+  if (!config.levels.assign(levels)) return std::nullopt;
+  OperatorRun run(engine, OperatorConfig(config));
+  std::uint64_t sequence = 0;
+  return step_ms(images, o.warm_up, o.steps, [&](const auto& image) {
+    Frame frame;
+    frame.data = const_cast<std::uint8_t*>(image.data());
+    frame.size = config.size;
+    frame.stride = network.width;
+    frame.format = PixelFormat::kGray8;
+    frame.sequence = sequence++;
+    run.op().step(frame);
+  });
+}
+
 CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
                        const EngineInfo& info, int hypercolumns, int minicolumns) {
   const auto leaves = static_cast<int>(std::bit_floor(static_cast<unsigned>(hypercolumns) + 1) / 2);
@@ -114,6 +145,7 @@ CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
     for (int l = 0; l < network.levels(); ++l)
       winners.insert(winners.end(), network.winners(l).begin(), network.winners(l).end());
   }
+  if (o.ours() && fits(memory)) row.operator_ms = operator_ms(o, engine, config, images);
   if (o.papers() && fits(sizeof(float) * weights)) {
     auto network = take(paper::DenseCorticalNetwork::create(config), "network");
     row.dense_ms = step_ms(images, 0, std::min(o.steps, kDenseSteps),
@@ -136,6 +168,7 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   nlohmann::ordered_json json = {{"hypercolumns", row.hypercolumns},
                                  {"minicolumns", row.minicolumns},
                                  {"step_ms", or_null(row.ours_ms)},
+                                 {"operator_step_ms", or_null(row.operator_ms)},
                                  {"dense_step_ms", or_null(row.dense_ms)}};
   if (row.ours_ms) {
     json["active_inputs"] = row.active;
@@ -164,11 +197,15 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   return json;
 }
 
-const std::vector<BenchColumn> kColumns = {
-    {"hypercolumns", "hypercolumns", 12}, {"minicolumns", "minicolumns", 11},
-    {"p50 ms", "step_ms", 10, 3},         {"active", "active_inputs", 7, 1},
-    {"MB", "bytes", 9, 2, 1e-6},          {"of copy", "bandwidth_share", 8, 0, 100.0, " %"},
-    {"dense ms", "dense_step_ms", 11, 3}, {"dense", "dense_times", 8, 0, 1.0, "x"}};
+const std::vector<BenchColumn> kColumns = {{"hypercolumns", "hypercolumns", 12},
+                                           {"minicolumns", "minicolumns", 11},
+                                           {"p50 ms", "step_ms", 10, 3},
+                                           {"operator ms", "operator_step_ms", 12, 3},
+                                           {"active", "active_inputs", 7, 1},
+                                           {"MB", "bytes", 9, 2, 1e-6},
+                                           {"of copy", "bandwidth_share", 8, 0, 100.0, " %"},
+                                           {"dense ms", "dense_step_ms", 11, 3},
+                                           {"dense", "dense_times", 8, 0, 1.0, "x"}};
 const std::vector<BenchColumn> kDeviceColumns = {
     {"schedule", "schedule", 24},          {"p50 ms", "step_ms", 10, 4},
     {"MB", "bytes", 17, 2, 1e-6},          {"of read", "bandwidth_share", 8, 0, 100.0, " %"},
@@ -303,7 +340,8 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
   CLI::App* const command =
       bench.add_subcommand("cortex", "Measure learning steps of cortical networks");
   command->footer(
-      "The networks are the binary trees of Nere, Franey, Hashmi and Lipasti. 'active' is the "
+      "The networks are the binary trees of Nere, Franey, Hashmi and Lipasti. 'operator ms' is a\n"
+      "frame of the operator network on the chosen backend, where its images fit. 'active' is the "
       "mean\n"
       "number of active inputs of a hypercolumn, 'MB' what a step touches in which each "
       "hypercolumn\n"

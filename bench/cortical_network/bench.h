@@ -73,6 +73,7 @@ struct CortexBenchRow {
   double active = 0.0;  ///< inputs of a hypercolumn
   double bytes = 0.0;   ///< of a step
   std::optional<double> ours_ms;
+  std::optional<double> operator_ms;  ///< of the operator Network; none: its images are too wide
   std::optional<double> dense_ms;
   std::string missing;  ///< why a time is missing
   std::vector<DeviceSteps> device;

@@ -17,9 +17,6 @@ using detail::CortexPlan;
 using detail::CortexShape;
 using detail::LevelPlan;
 
-/// From this number of pixels for one pixel of a patch on, a warp computes the mean.
-constexpr int kWideArea = 16;
-
 class CudaCortex final : public CudaOperator {
  public:
   explicit CudaCortex(const CortexPlan& plan) noexcept
@@ -47,10 +44,13 @@ class CudaCortex final : public CudaOperator {
   std::size_t hypercolumns() const noexcept {
     return static_cast<std::size_t>(shape().hierarchy.hypercolumns);
   }
-  bool wide() const noexcept {
-    return plan_.tile.width * plan_.tile.height >= kWideArea * shape().pixels();
+  detail::PatchStretch size() const noexcept {
+    return {plan_.tile.width, plan_.tile.height, shape().parameters.width,
+            shape().parameters.height};
   }
-  Kernel<StretchArguments> stretch() const noexcept { return stretch_kernel(plan_.format, wide()); }
+  Kernel<StretchArguments> stretch() const noexcept {
+    return stretch_kernel(plan_.format, is_wide(size()));
+  }
 
   void layout(LayoutBuilder& device) noexcept override {
     const std::size_t pixels = patches() * static_cast<std::size_t>(shape().pixels());
@@ -122,20 +122,21 @@ class CudaCortex final : public CudaOperator {
     for (int level = 0; plan_.learn && level < shape().hierarchy.level_count; ++level)
       OCELLUS_TRY(launch_learning(cuda, level, stream));
     const detail::CortexArrays arrays = arrays_at(shape(), model_);
-    const ReadOutArguments result{.frame = params(slot),
-                                  .state = state(),
-                                  .outcome = outcome(slot),
-                                  .record = static_cast<CortexRecord*>(record_of(slot)),
+    const ReadOutArguments result{.answers = {.frame = params(slot),
+                                              .state = state(),
+                                              .outcome = outcome(slot),
+                                              .record = static_cast<CortexRecord*>(record_of(slot)),
+                                              .class_bias = arrays.class_bias,
+                                              .classes = shape().classes,
+                                              .sharpness = plan_.table.sharpness,
+                                              .patches = plan_.patches,
+                                              .truncated = plan_.truncated,
+                                              .none_if_equal = false},
                                   .activity = activity_,
                                   .begins = begins_,
                                   .read_out = arrays.read_out,
-                                  .class_bias = arrays.class_bias,
                                   .hypercolumns = shape().hierarchy.hypercolumns,
-                                  .competitors = shape().parameters.competitors,
-                                  .classes = shape().classes,
-                                  .sharpness = plan_.table.sharpness,
-                                  .patches = plan_.patches,
-                                  .truncated = plan_.truncated};
+                                  .competitors = shape().parameters.competitors};
     return launch(cuda, stream, kCortexReadOutKernel, dim3(kMaxCortexPatches),
                   dim3(kReadOutThreads), 0, result, true);
   }
@@ -144,11 +145,8 @@ class CudaCortex final : public CudaOperator {
     const CortexParameters& p = shape().parameters;
     const auto count = static_cast<unsigned>(plan_.patches);
     const StretchArguments pixels{
-        .frame = params(slot),
-        .stretch = {plan_.tile.width, plan_.tile.height, p.width, p.height},
-        .columns = plan_.columns,
-        .gray = gray_};
-    const int per_block = wide() ? kStretchThreads / 32 : kStretchThreads;
+        .frame = params(slot), .stretch = size(), .columns = plan_.columns, .gray = gray_};
+    const int per_block = is_wide(size()) ? kStretchThreads / 32 : kStretchThreads;
     OCELLUS_TRY(launch(cuda, stream, stretch(),
                        dim3(block_count(shape().pixels(), per_block), count), dim3(kStretchThreads),
                        0, pixels));

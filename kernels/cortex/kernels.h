@@ -10,21 +10,11 @@
 #include "cortex/patch_arithmetic.h"
 #include "cortical_network/hierarchy.h"
 #include "kernels/core/frame_params.h"
+#include "kernels/cortical_network/answers.h"
+#include "kernels/image/patch_stretch.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus::cuda {
-
-/// The pixels of the patches at the size of the model: [patch][row][column].
-struct StretchArguments {
-  const FrameParams* frame;
-  detail::PatchStretch stretch;
-  int columns;  ///< patches of a row of the frame
-  std::uint8_t* gray;
-};
-inline constexpr int kStretchThreads = 256;
-/// For frames of this format. With `wide`, a warp computes a pixel; otherwise a thread does. The
-/// grid has the patches along y.
-Kernel<StretchArguments> stretch_kernel(PixelFormat format, bool wide) noexcept;
 
 /// The LGN cells of the patches: [patch][pixel]. A block computes a patch.
 struct CellArguments {
@@ -82,22 +72,13 @@ extern const Kernel<LearnArguments> kLearnKernel;
 
 /// Evidence, answers and the result of a frame. A block computes a patch; kMaxCortexPatches blocks.
 struct ReadOutArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  FrameOutcome* outcome;
-  CortexRecord* record;
+  AnswerArguments answers;
   const detail::CortexActivity* activity;
   const std::uint32_t* begins;  ///< first padded minicolumn of each hypercolumn
   const std::int16_t* read_out;
-  const std::int32_t* class_bias;
   int hypercolumns;
   int competitors;
-  int classes;
-  float sharpness;
-  int patches;
-  bool truncated;
 };
-inline constexpr int kReadOutThreads = 256;
 extern const Kernel<ReadOutArguments> kCortexReadOutKernel;
 
 }  // namespace ocellus::cuda

@@ -61,6 +61,7 @@ struct NetworkArguments : NetworkBase {
   std::uint32_t* strong;
   /// Strong bits of the lowest level in the order of the weights: [hypercolumn][minicolumn][padded
   /// input]. Of a candidate, they tell in one read whether all active inputs have strong weights.
+  /// Null where no kernel of subtrees runs.
   std::uint8_t* patterns;
   detail::Minicolumn* minicolumns;
   std::int64_t* winner_responses;

@@ -51,7 +51,7 @@ struct ColumnArrays {
   std::uint16_t* weights;
   detail::Minicolumn* minicolumns;
   std::uint8_t* wins;
-  std::uint8_t* patterns;  ///< of the lowest level
+  std::uint8_t* patterns;  ///< of the lowest level; may be null
 
   __device__ ColumnArrays(const NetworkArguments& network, const detail::LevelPlan& level,
                           int hypercolumn)
@@ -62,10 +62,11 @@ struct ColumnArrays {
         weights(a.weights + l.weights_at + std::int64_t{hypercolumn} * (l.minicolumns * l.pitch)),
         minicolumns(a.minicolumns + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded),
         wins(a.wins + l.minicolumns_at + std::int64_t{hypercolumn} * l.padded),
-        patterns(l.below_first < 0 ? a.patterns + (l.weights_at + std::int64_t{hypercolumn} *
-                                                                      (l.minicolumns * l.pitch)) /
-                                                      kOctet
-                                   : nullptr) {}
+        patterns(l.below_first < 0 && a.patterns != nullptr
+                     ? a.patterns +
+                           (l.weights_at + std::int64_t{hypercolumn} * (l.minicolumns * l.pitch)) /
+                               kOctet
+                     : nullptr) {}
 
   __device__ std::uint16_t* weights_of(int m) const { return weights + std::int64_t{m} * l.pitch; }
   /// Strong bits of the inputs of a minicolumn, in the order of the inputs.

@@ -177,17 +177,6 @@ void classify_patch(const CortexShape& shape, const CortexArrays& arrays, const 
   read_out(shape, arrays, scratch.activity, evidence);
 }
 
-CortexDecision decide(const std::int64_t* evidence, int classes, float sharpness) noexcept {
-  const auto* const best = std::max_element(evidence, evidence + classes);
-  constexpr double kUnit = 1.0 / (kCortexReadOutScale * kCortexActivityOne);
-  double sum = 0.0;
-  for (int c = 0; c < classes; ++c) {
-    sum +=
-        std::exp(static_cast<double>(sharpness) * static_cast<double>(evidence[c] - *best) * kUnit);
-  }
-  return {static_cast<int>(best - evidence), static_cast<float>(1.0 / sum)};
-}
-
 }  // namespace detail
 
 Expected<void> check_parameters(const CortexParameters& parameters) noexcept {

@@ -7,6 +7,7 @@
 
 #include "core/layout_builder.h"
 #include "cortical_network/hierarchy.h"
+#include "cortical_network/patches.h"
 #include "ocellus/cortex_model.h"
 
 namespace ocellus::detail {
@@ -100,12 +101,5 @@ void read_out(const CortexShape& shape, const CortexArrays& arrays, const Cortex
 void classify_patch(const CortexShape& shape, const CortexArrays& arrays, const std::uint8_t* patch,
                     std::ptrdiff_t stride, const CortexScratch& scratch,
                     std::int64_t* evidence) noexcept;
-
-/// The class with the most evidence, the lower one between equals, and its confidence (d).
-struct CortexDecision {
-  int label = 0;
-  float confidence = 0.0f;
-};
-CortexDecision decide(const std::int64_t* evidence, int classes, float sharpness) noexcept;
 
 }  // namespace ocellus::detail

@@ -120,11 +120,6 @@ LearningArrays learning_arrays_at(const CortexShape& shape, std::uint8_t* bytes)
               : nullptr};
 }
 
-bool is_sharpness(float sharpness) noexcept {
-  // Comparisons with NaN are false.
-  return sharpness > 0.0f && sharpness <= 1000.0f;
-}
-
 Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays) noexcept {
   const auto check = [](const char* name, const std::int32_t* values, std::size_t count,
                         std::int32_t most) -> Expected<void> {

@@ -43,9 +43,6 @@ CortexArrays arrays_at(const CortexShape& shape, const std::uint8_t* bytes) noex
 /// Those that change while an operator learns.
 LearningArrays learning_arrays_at(const CortexShape& shape, std::uint8_t* bytes) noexcept;
 
-/// A sharpness in its range: above 0, at most 1000.
-bool is_sharpness(float sharpness) noexcept;
-
 /// Checks the values of the arrays. Errors: CorruptFile.
 Expected<void> check_arrays(const CortexShape& shape, const CortexArrays& arrays) noexcept;
 /// The same for P.

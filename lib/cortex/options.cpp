@@ -1,16 +1,11 @@
 // The options of Cortex: one row for each.
-#include "core/option_table.h"
+#include "cortical_network/patches.h"
 #include "ocellus/cortex.h"
 
 namespace ocellus {
 namespace {
 
-using Rows = detail::Rows<CortexConfig>;
-
-constexpr OptionChoice kLayouts[] = {
-    {"frame", static_cast<int>(CortexLayout::kFrame), "the whole frame is one patch"},
-    {"tiles", static_cast<int>(CortexLayout::kTiles), "the frame is a grid of patches"},
-};
+using Rows = detail::PatchRows<CortexConfig>;
 
 constexpr OptionChoice kInks[] = {
     {"auto", static_cast<int>(CortexInk::kAuto), "decided for each patch by its border"},
@@ -18,20 +13,14 @@ constexpr OptionChoice kInks[] = {
     {"light", static_cast<int>(CortexInk::kLight), "lighter than the ground"},
 };
 
-constexpr auto kHasTiles = [](const CortexConfig& c) { return c.layout == CortexLayout::kTiles; };
-
 constexpr auto kLearns = [](const CortexConfig& c) { return c.learn; };
 
 constexpr Option kOptions[] = {
     Rows::text<[](auto& c) { return &c.model; }>(
         "model", "Model file (*.ocellus), or a model of the library: digits"),
-    Rows::choice<[](auto& c) { return &c.layout; }>("layout", kLayouts, "What is classified"),
-    Rows::when<kHasTiles>("layout=tiles",
-                          Rows::integer<[](auto& c) { return &c.tile_width; }>(
-                              "tile_width", 1, kMaxImageSide, "pixels", "Width of a tile")),
-    Rows::when<kHasTiles>("layout=tiles",
-                          Rows::integer<[](auto& c) { return &c.tile_height; }>(
-                              "tile_height", 1, kMaxImageSide, "pixels", "Height of a tile")),
+    Rows::layout(),
+    Rows::tile_width(),
+    Rows::tile_height(),
     Rows::choice<[](auto& c) { return &c.ink; }>("ink", kInks, "Gray levels of the ink"),
     Rows::flag<[](auto& c) { return &c.learn; }>(
         "learn", "The features learn from each frame; the read-out stays"),

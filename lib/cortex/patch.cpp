@@ -1,7 +1,6 @@
 #include "cortex/patch.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "cortex/patch_arithmetic.h"
 
@@ -22,17 +21,7 @@ bool has_dark_ink(const std::uint8_t* pixels, int width, int height) noexcept {
 
 void draw_patch(const PatchView& patch, CortexInk ink, int width, int height,
                 std::uint8_t* out) noexcept {
-  if (patch.width == width && patch.height == height) {
-    for (int y = 0; y < height; ++y)
-      std::memcpy(out + static_cast<std::ptrdiff_t>(y) * width, patch.data + y * patch.stride,
-                  static_cast<std::size_t>(width));
-  } else {
-    const PatchStretch stretch{patch.width, patch.height, width, height};
-    const auto gray = [&](int u, int v) { return int{patch.data[v * patch.stride + u]}; };
-    for (int y = 0; y < height; ++y)
-      for (int x = 0; x < width; ++x)
-        out[y * width + x] = area_mean(stretch, area_sum(stretch, x, y, gray, 0, 1));
-  }
+  stretch_patch(patch, width, height, 0, height, out);
   if (ink == CortexInk::kLight) return;
   if (ink == CortexInk::kAuto && !has_dark_ink(out, width, height)) return;
   for (int i = 0; i < width * height; ++i) out[i] = static_cast<std::uint8_t>(255 - out[i]);

@@ -2,35 +2,19 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <new>
 
 #include "core/checks.h"
 #include "core/failure.h"
 #include "core/model_writer.h"
-#include "core/option_table.h"
 
 namespace ocellus::detail {
 namespace {
 
-constexpr RecordField kFields[] = {
-    {"count", FieldType::kInt32, 1, offsetof(CortexRecord, count), "number of patches",
-     FieldRole::kCount},
-    {"truncated", FieldType::kBool, 1, offsetof(CortexRecord, truncated),
-     "the frame has more whole tiles than are classified", FieldRole::kFlag},
-    {"label", FieldType::kInt32, kMaxCortexPatches, offsetof(CortexRecord, label),
-     "class of the model", FieldRole::kLabel},
-    {"confidence", FieldType::kFloat, kMaxCortexPatches, offsetof(CortexRecord, confidence),
-     "0 to 1", FieldRole::kConfidence},
-};
-constexpr RecordInfo kRecord = {"cortex",  sizeof(CortexRecord),
-                                kFields,   static_cast<int>(std::size(kFields)),
-                                "patches", "patch"};
-static_assert(sizeof(CortexRecord) <= kMaxRecordBytes);
+constexpr RecordInfo kRecord = patch_record_info("cortex");
 
 /// The first bytes of a file, up to its arrays.
 using TableBytes = std::array<std::uint64_t, model_arrays_at(kCortexKind.max_table_bytes) / 8>;
@@ -146,19 +130,9 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
   static_cast<CortexConfig&>(plan) = config;
   plan.input_format = config.format;
   plan.format = luma_format(config.format);
-  plan.tile = config.size;
-  if (config.layout == CortexLayout::kTiles) {
-    plan.tile = {config.tile_width, config.tile_height};
-    if (plan.tile.width > config.size.width || plan.tile.height > config.size.height) {
-      return invalid_argument("tiles have %dx%d pixels; the frame has %dx%d and must hold one",
-                              plan.tile.width, plan.tile.height, config.size.width,
-                              config.size.height);
-    }
-  }
-  plan.columns = config.size.width / plan.tile.width;
-  const int tiles = plan.columns * (config.size.height / plan.tile.height);
-  plan.patches = std::min(tiles, kMaxCortexPatches);
-  plan.truncated = tiles > kMaxCortexPatches;
+  OCELLUS_TRY_ASSIGN(
+      grid, patch_grid(config.size, config.layout, {config.tile_width, config.tile_height}));
+  static_cast<PatchGrid&>(plan) = *grid;
   plan.rate = fixed_rate(config.learn_rate);
   OCELLUS_TRY(read_cortex_table(config.model.c_str(), plan.table, plan.array_hash));
   if (plan.learn && plan.table.rule != CortexRule::kHebb) {
@@ -198,20 +172,11 @@ OperatorInfo info_of(const CortexPlan& plan) noexcept {
 OperatorInstance::Learned learned_of(const CortexPlan& plan) noexcept {
   if (!plan.learn) return {};
   const CortexShape& shape = plan.table.shape;
-  // FNV-1a of what decides where the arrays lie.
-  std::uint64_t hash = 14695981039346656037U;
-  const auto add = [&hash](int number) {
-    hash = (hash ^ static_cast<std::uint32_t>(number)) * 1099511628211U;
-  };
   const CortexParameters& p = shape.parameters;
-  for (const int number : {p.width, p.height, p.level_count, p.fields,
-                           p.fields > 0 ? p.field_inputs : 0, shape.classes})
-    add(number);
-  for (const CorticalLevel& level : p.levels)
-    for (const int number : {level.window_width, level.window_height, level.stride_x,
-                             level.stride_y, level.minicolumns})
-      add(number);
-  return {places_of(shape, true).bytes, hash};
+  return {places_of(shape, true).bytes,
+          arrangement_of({p.width, p.height, p.level_count, p.fields,
+                          p.fields > 0 ? p.field_inputs : 0, shape.classes},
+                         p.levels)};
 }
 
 Expected<void> save_cortex(const char* path, const CortexPlan& plan,

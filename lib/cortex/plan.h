@@ -10,13 +10,9 @@
 namespace ocellus::detail {
 
 /// Plain data.
-struct CortexPlan : CortexConfig {
+struct CortexPlan : CortexConfig, PatchGrid {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
-  ImageSize tile;
-  int columns = 1;  ///< whole tiles of a row
-  int patches = 1;  ///< that are classified
-  bool truncated = false;
-  std::uint32_t rate = 0;  ///< in units of 1 / kRateOne
+  std::uint32_t rate = 0;                          ///< in units of 1 / kRateOne
   CortexTable table;
   std::uint64_t array_hash = 0;  ///< of the arrays that belong to the table
 };

@@ -100,16 +100,7 @@ struct CorticalNetwork::State final : detail::NetworkStore {
   /// For files: a whole level is one run, in the arrays of the network. The workers derive it
   /// together.
   Expected<NetworkRun> open(int number, int, unsigned) noexcept override {
-    const detail::LevelPlan& l = level(number);
-    const NetworkArrays& arrays = levels.arrays;
-    NetworkRun run;
-    run.level = number;
-    run.count = l.hypercolumns;
-    run.weights = arrays.weights + l.weights_at;
-    run.strong = arrays.strong + l.strong_at;
-    run.minicolumns = arrays.minicolumns + l.minicolumns_at;
-    run.wins = arrays.wins + l.minicolumns_at;
-    return run;
+    return detail::whole_level(plan(), levels.arrays, number);
   }
 
   /// Rounds of feedback: down, then up.
@@ -209,8 +200,9 @@ std::size_t CorticalNetwork::memory() const noexcept {
   return state_->bytes;
 }
 
-Expected<void> CorticalNetwork::save_file(const char* path) const noexcept {
-  return detail::save_network(path, state_->config, steps(), state_->plan(), *state_);
+Expected<void> CorticalNetwork::save_file(const char* path,
+                                          const CorticalReadOut& read_out) const noexcept {
+  return detail::save_network(path, state_->config, steps(), state_->plan(), *state_, read_out);
 }
 
 Expected<CorticalNetwork> CorticalNetwork::load_file(const char* path, int workers) noexcept {

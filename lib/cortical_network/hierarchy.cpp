@@ -83,6 +83,14 @@ Expected<void> check_number(const char* name, long long value, long long low,
   return invalid_argument("%s is %lld; it must be %lld to %lld", name, value, low, high);
 }
 
+const char* parse_level(const char* text, CorticalLevel& level) noexcept {
+  int end = 0;
+  const int read =
+      std::sscanf(text, "%5dx%5d/%5dx%5d:%5d%n", &level.window_width, &level.window_height,
+                  &level.stride_x, &level.stride_y, &level.minicolumns, &end);
+  return read == 5 ? text + end : nullptr;
+}
+
 Expected<Hierarchy> plan_hierarchy(int width, int height, int cells,
                                    std::span<const CorticalLevel> levels,
                                    const FreeFields& fields) noexcept {

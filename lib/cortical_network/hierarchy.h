@@ -80,6 +80,10 @@ struct Hierarchy {
 Expected<void> check_number(const char* name, long long value, long long low,
                             long long high) noexcept;
 
+/// Reads a level, such as 12x12/2x2:256: window, stride, minicolumns. Returns where its text ends,
+/// or null.
+const char* parse_level(const char* text, CorticalLevel& level) noexcept;
+
 /// Hypercolumns of the lowest level without windows: each has a list of cells of its own.
 struct FreeFields {
   int count = 0;  ///< hypercolumns; 0: there are windows

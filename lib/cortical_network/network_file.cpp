@@ -4,16 +4,25 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 #include "core/failure.h"
-#include "core/model_writer.h"
+#include "cortical_network/patches.h"
 #include "cortical_network_generated.h"
 
 namespace ocellus::detail {
 namespace {
 
+/// The largest r: with it and all R, the evidence is far from the end of 64 bits.
+constexpr std::int32_t kMostClassBias = 1 << 30;
+
 void build_table(flatbuffers::FlatBufferBuilder& builder, const CorticalNetworkConfig& config,
-                 std::uint64_t steps) noexcept {
+                 std::uint64_t steps, const ReadOutTable& read_out) noexcept {
+  std::array<flatbuffers::Offset<flatbuffers::String>, kMaxCortexClasses> names;
+  const auto classes = static_cast<std::size_t>(read_out.classes);
+  for (std::size_t c = 0; c < classes; ++c) names[c] = builder.CreateString(read_out.names[c]);
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> classes_at;
+  if (classes > 0) classes_at = builder.CreateVector(names.data(), classes);
   std::array<file::CorticalNetworkLevel, kMaxCorticalLevels> levels;
   const auto count = static_cast<std::size_t>(config.level_count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -27,7 +36,32 @@ void build_table(flatbuffers::FlatBufferBuilder& builder, const CorticalNetworkC
       config.lgn_threshold, builder.CreateVectorOfStructs(levels.data(), count), learning.threshold,
       learning.potentiation, learning.depression, learning.initial_weight, learning.random_firing,
       learning.firing_decay, learning.stable_wins, config.feedback_rounds,
-      config.feedback_tolerance, config.seed, steps));
+      config.feedback_tolerance, config.seed, steps, classes_at, read_out.sharpness));
+}
+
+Expected<void> parse_read_out(const file::CorticalNetwork& from, ReadOutTable& table) noexcept {
+  const auto* const classes = from.classes();
+  const unsigned count = classes == nullptr ? 0 : classes->size();
+  if (count > kMaxCortexClasses) {
+    return corrupt_file("cortical network: it has %u classes; it may have %d", count,
+                        kMaxCortexClasses);
+  }
+  for (unsigned c = 0; c < count; ++c) {
+    const flatbuffers::String* const name = classes->Get(c);
+    if (!is_class_name(name->string_view())) {
+      return corrupt_file(
+          "cortical network: the name of class %u must have 1 to %zu printable characters", c,
+          kMaxClassName);
+    }
+    std::copy_n(name->c_str(), name->size(), table.names[c]);
+  }
+  table.classes = static_cast<int>(count);
+  table.sharpness = from.sharpness();
+  if (count > 0 && !is_sharpness(table.sharpness)) {
+    return corrupt_file("cortical network: sharpness is %g; it must be above 0, at most 1000",
+                        static_cast<double>(table.sharpness));
+  }
+  return {};
 }
 
 Expected<CorticalNetworkConfig> config_of(const file::CorticalNetwork& from) noexcept {
@@ -57,17 +91,24 @@ Expected<CorticalNetworkConfig> config_of(const file::CorticalNetwork& from) noe
   return config;
 }
 
-/// Bytes of the weights and of the wins without padding.
+/// Bytes of the arrays without padding.
 struct FileBytes {
   std::uint64_t weights = 0;
   std::uint64_t wins = 0;
+  std::uint64_t class_bias = 0;  ///< 0: there is no read-out
+  std::uint64_t read_out = 0;
 
-  std::uint64_t wins_at() const noexcept {
-    return (weights + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
+  static std::uint64_t aligned(std::uint64_t at) noexcept {
+    return (at + kModelAlignment - 1) / kModelAlignment * kModelAlignment;
+  }
+  std::uint64_t wins_at() const noexcept { return aligned(weights); }
+  std::uint64_t all() const noexcept {
+    const std::uint64_t network = wins_at() + wins;
+    return class_bias == 0 ? network : aligned(aligned(network) + class_bias) + read_out;
   }
 };
 
-FileBytes bytes_of(const NetworkPlan& plan) noexcept {
+FileBytes bytes_of(const NetworkPlan& plan, int classes = 0) noexcept {
   FileBytes bytes;
   for (int l = 0; l < plan.hierarchy.level_count; ++l) {
     const LevelPlan& level = plan.hierarchy.level(l);
@@ -76,6 +117,9 @@ FileBytes bytes_of(const NetworkPlan& plan) noexcept {
     bytes.weights += minicolumns * static_cast<std::uint64_t>(level.inputs) * sizeof(std::uint16_t);
     bytes.wins += minicolumns;
   }
+  const auto count = static_cast<std::uint64_t>(classes);
+  bytes.class_bias = count * sizeof(std::int32_t);
+  bytes.read_out = read_out_rows(plan.hierarchy) * count * sizeof(std::int16_t);
   return bytes;
 }
 
@@ -162,18 +206,57 @@ Expected<void> read_arrays(ModelFile& file, const NetworkPlan& plan, NetworkStor
   return for_each_run(plan, store, NetworkStore::kWeights, read_wins_of_run);
 }
 
+/// The table of a read-out for this network. Errors: InvalidArgument.
+Expected<ReadOutTable> table_of(const CorticalReadOut& read_out, const NetworkPlan& plan) noexcept {
+  ReadOutTable table;
+  const std::size_t classes = read_out.names.size();
+  if (classes == 0) return table;
+  if (classes > std::size_t{kMaxCortexClasses} || read_out.class_bias.size() != classes ||
+      read_out.weights.size() != classes * read_out_rows(plan.hierarchy) ||
+      !is_sharpness(read_out.sharpness))
+    return invalid_argument("the read-out does not fit the network");
+  table.classes = static_cast<int>(classes);
+  table.sharpness = read_out.sharpness;
+  for (std::size_t c = 0; c < classes; ++c) {
+    const std::string_view name = read_out.names[c].c_str();
+    if (!is_class_name(name))
+      return invalid_argument("the name of a class must have 1 to %zu printable characters",
+                              kMaxClassName);
+    std::copy(name.begin(), name.end(), table.names[c]);
+  }
+  return table;
+}
+
 }  // namespace
 
+NetworkRun whole_level(const NetworkPlan& plan, const HypercolumnArrays& arrays,
+                       int level) noexcept {
+  const LevelPlan& l = plan.hierarchy.level(level);
+  NetworkRun run;
+  run.level = level;
+  run.count = l.hypercolumns;
+  run.weights = arrays.weights + l.weights_at;
+  run.strong = arrays.strong + l.strong_at;
+  run.minicolumns = arrays.minicolumns + l.minicolumns_at;
+  run.wins = arrays.wins + l.minicolumns_at;
+  return run;
+}
+
+Expected<void> open_network(ModelWriter& writer, const char* path,
+                            const CorticalNetworkConfig& config, std::uint64_t steps,
+                            const ReadOutTable& read_out) noexcept {
+  ModelTable table;
+  build_table(table.builder, config, steps, read_out);
+  return writer.open(kCorticalNetworkKind, path, table.builder.GetBufferPointer(),
+                     table.builder.GetSize());
+}
+
 Expected<void> save_network(const char* path, const CorticalNetworkConfig& config,
-                            std::uint64_t steps, const NetworkPlan& plan,
-                            NetworkStore& store) noexcept {
+                            std::uint64_t steps, const NetworkPlan& plan, NetworkStore& store,
+                            const CorticalReadOut& read_out) noexcept {
+  OCELLUS_TRY_ASSIGN(table, table_of(read_out, plan));
   ModelWriter writer;
-  {
-    ModelTable table;
-    build_table(table.builder, config, steps);
-    OCELLUS_TRY(writer.open(kCorticalNetworkKind, path, table.builder.GetBufferPointer(),
-                            table.builder.GetSize()));
-  }
+  OCELLUS_TRY(open_network(writer, path, config, steps, *table));
   const auto write = [&writer](const auto* values, std::size_t count) {
     return writer.write(values, count * sizeof(*values));
   };
@@ -182,6 +265,12 @@ Expected<void> save_network(const char* path, const CorticalNetworkConfig& confi
   OCELLUS_TRY(for_each_run(plan, store, NetworkStore::kWeights, write_weights));
   OCELLUS_TRY(writer.align());
   OCELLUS_TRY(for_each_run(plan, store, NetworkStore::kWins, write_wins));
+  if (table->classes > 0) {
+    OCELLUS_TRY(writer.align());
+    OCELLUS_TRY(write(read_out.class_bias.data(), read_out.class_bias.size()));
+    OCELLUS_TRY(writer.align());
+    OCELLUS_TRY(write(read_out.weights.data(), read_out.weights.size()));
+  }
   return writer.finish();
 }
 
@@ -192,17 +281,19 @@ Expected<void> NetworkReader::named(const Expected<void>& done) const noexcept {
   return with_path(kCorticalNetworkKind, path_, done.error());
 }
 
-Expected<void> NetworkReader::open(const char* path, int workers) noexcept {
+Expected<void> NetworkReader::open(const char* path, int workers, bool verify) noexcept {
   if (path == nullptr || path[0] == '\0')
     return invalid_argument("the path of the cortical network is empty");
   OCELLUS_TRY(check_number("workers", workers, 1, kMaxWorkers));
   path_ = path;
   OCELLUS_TRY(file_.open(kCorticalNetworkKind, path));
-  return named(read_config(workers));
+  OCELLUS_TRY(named(read_config(workers)));
+  return verify ? named(file_.verify_arrays()) : Expected<void>();
 }
 
 // A network that is written can be read.
-static_assert(std::size_t{kMaxCorticalLevels} * sizeof(file::CorticalNetworkLevel) + 256 <=
+static_assert(std::size_t{kMaxCorticalLevels} * sizeof(file::CorticalNetworkLevel) +
+                  kMaxCortexClasses * (sizeof(ClassName) + 12) + 256 <=
               kCorticalNetworkKind.max_table_bytes);
 static_assert(kCorticalNetworkKind.max_table_bytes <= ModelTable::kMaxBytes);
 
@@ -217,18 +308,43 @@ Expected<void> NetworkReader::read_config(int workers) noexcept {
   steps_ = (*table)->steps();
   if (const Expected<void> made = make_network_plan(config_, plan_); !made)
     return corrupt_file("cortical network: %s", made.error().text);
-  const FileBytes bytes = bytes_of(plan_);
-  if (header->array_bytes != bytes.wins_at() + bytes.wins) {
+  OCELLUS_TRY(parse_read_out(**table, read_out_));
+  array_hash_ = header->array_hash;
+  const FileBytes bytes = bytes_of(plan_, read_out_.classes);
+  if (header->array_bytes != bytes.all()) {
     return corrupt_file(
         "cortical network: there are %llu bytes of arrays; %d hypercolumns need %llu",
         static_cast<unsigned long long>(header->array_bytes), plan_.hierarchy.hypercolumns,
-        static_cast<unsigned long long>(bytes.wins_at() + bytes.wins));
+        static_cast<unsigned long long>(bytes.all()));
   }
-  return file_.verify_arrays();
+  return {};
 }
 
 Expected<void> NetworkReader::read(NetworkStore& store) noexcept {
   return named(read_arrays(file_, plan_, store));
+}
+
+Expected<void> NetworkReader::read_read_out(std::int32_t* class_bias,
+                                            std::int16_t* weights) noexcept {
+  const FileBytes bytes = bytes_of(plan_, read_out_.classes);
+  if (bytes.class_bias == 0) return {};
+  const auto read = [&]() -> Expected<void> {
+    std::uint8_t zeros[kModelAlignment];
+    const auto skip = [&](std::uint64_t at) {
+      return file_.read(zeros, static_cast<std::size_t>(FileBytes::aligned(at) - at));
+    };
+    OCELLUS_TRY(skip(bytes.wins_at() + bytes.wins));
+    OCELLUS_TRY(file_.read(class_bias, bytes.class_bias));
+    OCELLUS_TRY(skip(bytes.class_bias));
+    OCELLUS_TRY(file_.read(weights, bytes.read_out));
+    for (int c = 0; c < read_out_.classes; ++c) {
+      if (class_bias[c] >= -kMostClassBias && class_bias[c] <= kMostClassBias) continue;
+      return corrupt_file("cortical network: a bias of a class is %d; it must be %d to %d",
+                          class_bias[c], -kMostClassBias, kMostClassBias);
+    }
+    return {};
+  };
+  return named(read());
 }
 
 }  // namespace ocellus::detail

@@ -1,14 +1,16 @@
 // Files of cortical networks, for all classes that keep one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/model_file.h"
+#include "core/model_writer.h"
 #include "cortical_network/hypercolumn.h"
 
 namespace ocellus::detail {
 
-inline constexpr ModelKind kCorticalNetworkKind{"cortnet", "cortical network", 1, 4032};
+inline constexpr ModelKind kCorticalNetworkKind{"cortnet", "cortical network", 1, 16320};
 
 /// Hypercolumns of a level whose arrays lie together in the memory of the host, as in
 /// Hierarchy, the first one at the begin.
@@ -38,22 +40,43 @@ class NetworkStore {
   virtual void derive(const NetworkRun&) noexcept {}
 };
 
+/// The table of a read-out.
+struct ReadOutTable {
+  int classes = 0;  ///< 0: there is no read-out
+  float sharpness = 0.0f;
+  std::array<ClassName, kMaxCortexClasses> names{};
+};
+
+/// A level of arrays that have the whole network.
+NetworkRun whole_level(const NetworkPlan& plan, const HypercolumnArrays& arrays,
+                       int level) noexcept;
+
+/// Begins a file: the arrays follow. Errors: those of ModelWriter::open.
+Expected<void> open_network(ModelWriter& writer, const char* path,
+                            const CorticalNetworkConfig& config, std::uint64_t steps,
+                            const ReadOutTable& read_out) noexcept;
+
 /// Errors: those of CorticalNetwork::save_file and of the store.
 Expected<void> save_network(const char* path, const CorticalNetworkConfig& config,
-                            std::uint64_t steps, const NetworkPlan& plan,
-                            NetworkStore& store) noexcept;
+                            std::uint64_t steps, const NetworkPlan& plan, NetworkStore& store,
+                            const CorticalReadOut& read_out = {}) noexcept;
 
 /// A file that is read: `open`, then `read` into a network of its configuration.
 class NetworkReader {
  public:
-  /// Reads the configuration, and checks the file before memory is taken. `path` must outlive the
-  /// object. Errors: those of CorticalNetwork::load_file.
-  Expected<void> open(const char* path, int workers) noexcept;
+  /// Reads the configuration, and checks the file before memory is taken: with `verify`, also the
+  /// checksum of its arrays. `path` must outlive the object. Errors: those of
+  /// CorticalNetwork::load_file.
+  Expected<void> open(const char* path, int workers, bool verify = true) noexcept;
   /// Errors: also those of the store.
   Expected<void> read(NetworkStore& store) noexcept;
+  /// After `read`: the arrays of the read-out. Errors: IoError, CorruptFile.
+  Expected<void> read_read_out(std::int32_t* class_bias, std::int16_t* weights) noexcept;
 
   const CorticalNetworkConfig& config() const noexcept { return config_; }
   std::uint64_t steps() const noexcept { return steps_; }
+  const ReadOutTable& read_out() const noexcept { return read_out_; }
+  std::uint64_t array_hash() const noexcept { return array_hash_; }
 
  private:
   Expected<void> read_config(int workers) noexcept;
@@ -64,7 +87,9 @@ class NetworkReader {
   ModelFile file_;
   CorticalNetworkConfig config_;
   std::uint64_t steps_ = 0;
+  std::uint64_t array_hash_ = 0;
   NetworkPlan plan_;
+  ReadOutTable read_out_;
 };
 
 }  // namespace ocellus::detail

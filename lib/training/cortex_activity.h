@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cortex/classifier.h"
@@ -85,11 +86,30 @@ bool for_each_part(
 /// After so many images, work asks whether it may go on.
 inline constexpr int kImagesBetweenProgress = 64;
 
+/// Names of the classes, or the numbers. Errors: InvalidArgument.
+Expected<std::vector<std::string>> names_of(const LabeledImages& images);
+
 /// A read-out in the units of the model.
 struct LearnedReadOut {
   std::vector<std::int16_t> read_out;
   std::vector<std::int32_t> class_bias;
 };
+
+/// (c) of ocellus/cortex_training.h. `all`: activity of each minicolumn in the `shown` images, in
+/// units of 1 / kCortexActivityOne; `counts`: in those of a class, [minicolumn][class]; `images`:
+/// of each class.
+LearnedReadOut read_out_of_counts(const std::vector<std::int64_t>& all,
+                                  const std::vector<std::int64_t>& counts,
+                                  const std::vector<std::int64_t>& images, std::size_t shown,
+                                  double prior);
+
+/// The sharpness that gives the right classes the largest likelihood. `evidence`: [image][class].
+float fit_sharpness(const std::vector<std::int64_t>& evidence, std::size_t classes,
+                    const std::vector<std::uint16_t>& right);
+/// Images with labels that a first read-out does not learn: every tenth one.
+inline constexpr std::size_t kHoldOut = 10;
+/// From fewer images with labels the confidence is not fitted.
+inline constexpr std::size_t kLeastToFit = 100;
 
 /// Learns a read-out from the images of `which`, copies included. `labels`: of the images without
 /// copies. None: `progress` stopped it.

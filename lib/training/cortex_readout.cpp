@@ -1,6 +1,7 @@
 // Read-outs of a cortical classifier: counting, and the delta rule.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <optional>
 
@@ -61,24 +62,7 @@ std::optional<LearnedReadOut> learn_by_counting(const CortexShape& shape,
     ++images[label];
     count(image, [&](std::size_t m, std::int64_t a) { counts[m * classes + label] += a; });
   }
-  LearnedReadOut learned;
-  learned.read_out.assign(counts.size(), 0);
-  for (std::size_t m = 0; m < all.size(); ++m) {
-    if (all[m] == 0) continue;  // it never won, so it says nothing
-    const double share = static_cast<double>(all[m]) /
-                         (kCortexActivityOne * static_cast<double>(activities.count()));
-    for (std::size_t c = 0; c < classes; ++c) {
-      const double won = static_cast<double>(counts[m * classes + c]) / kCortexActivityOne;
-      const double ratio = (won + prior * share) / (static_cast<double>(images[c]) + prior) / share;
-      learned.read_out[m * classes + c] = in_units<std::int16_t>(std::log(ratio));
-    }
-  }
-  for (const std::int64_t n : images) {
-    // A class without labels is never the answer.
-    const double share = std::max(static_cast<double>(n), 1e-9) / static_cast<double>(which.size());
-    learned.class_bias.push_back(in_units<std::int32_t>(std::log(share)));
-  }
-  return learned;
+  return read_out_of_counts(all, counts, images, activities.count(), prior);
 }
 
 std::optional<LearnedReadOut> learn_by_delta_rule(const CortexShape& shape,
@@ -143,6 +127,61 @@ std::optional<LearnedReadOut> learn_by_delta_rule(const CortexShape& shape,
 }
 
 }  // namespace
+
+LearnedReadOut read_out_of_counts(const std::vector<std::int64_t>& all,
+                                  const std::vector<std::int64_t>& counts,
+                                  const std::vector<std::int64_t>& images, std::size_t shown,
+                                  double prior) {
+  const std::size_t classes = images.size();
+  const auto labeled =
+      static_cast<double>(std::accumulate(images.begin(), images.end(), std::int64_t{0}));
+  LearnedReadOut learned;
+  learned.read_out.assign(counts.size(), 0);
+  for (std::size_t m = 0; m < all.size(); ++m) {
+    if (all[m] == 0) continue;  // it never won, so it says nothing
+    const double share =
+        static_cast<double>(all[m]) / (kCortexActivityOne * static_cast<double>(shown));
+    for (std::size_t c = 0; c < classes; ++c) {
+      const double won = static_cast<double>(counts[m * classes + c]) / kCortexActivityOne;
+      const double ratio = (won + prior * share) / (static_cast<double>(images[c]) + prior) / share;
+      learned.read_out[m * classes + c] = in_units<std::int16_t>(std::log(ratio));
+    }
+  }
+  for (const std::int64_t n : images) {
+    // A class without labels is never the answer.
+    const double share = std::max(static_cast<double>(n), 1e-9) / labeled;
+    learned.class_bias.push_back(in_units<std::int32_t>(std::log(share)));
+  }
+  return learned;
+}
+
+float fit_sharpness(const std::vector<std::int64_t>& evidence, std::size_t classes,
+                    const std::vector<std::uint16_t>& right) {
+  const auto loss = [&](double logarithm) {
+    const double unit = std::exp(logarithm) / (kCortexReadOutScale * kCortexActivityOne);
+    double total = 0.0;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      const std::int64_t* const e = evidence.data() + i * classes;
+      const std::int64_t most = *std::max_element(e, e + classes);
+      double sum = 0.0;
+      for (std::size_t c = 0; c < classes; ++c)
+        sum += std::exp(unit * static_cast<double>(e[c] - most));
+      total += std::log(sum) - unit * static_cast<double>(e[right[i]] - most);
+    }
+    return total;
+  };
+  // The loss is convex in the sharpness, so it has one minimum: golden section search.
+  double low = std::log(1e-4);
+  double high = std::log(100.0);
+  for (int i = 0; i < 40; ++i) {
+    const double part = (high - low) / (1.0 + std::numbers::phi);
+    if (loss(low + part) < loss(high - part))
+      high -= part;
+    else
+      low += part;
+  }
+  return static_cast<float>(std::exp(0.5 * (low + high)));
+}
 
 std::optional<LearnedReadOut> learn_read_out(const CortexShape& shape,
                                              const CortexActivities& activities,

@@ -170,12 +170,23 @@ bool for_each_part(
   return !stop;
 }
 
-namespace {
+Expected<std::vector<std::string>> names_of(const LabeledImages& images) {
+  const int most = *std::max_element(images.labels.begin(), images.labels.end());
+  if (most >= kMaxCortexClasses) {
+    return invalid_argument("training: label %d; labels must be 0 to %d", most,
+                            kMaxCortexClasses - 1);
+  }
+  std::vector<std::string> names = images.names;
+  if (names.empty())
+    for (int c = 0; c <= most; ++c) names.push_back(std::to_string(c));
+  if (static_cast<int>(names.size()) <= most) {
+    return invalid_argument("training: label %d has no name; there are %zu names", most,
+                            names.size());
+  }
+  return names;
+}
 
-/// Images with labels that a first read-out does not learn: every tenth one.
-constexpr std::size_t kHoldOut = 10;
-/// From fewer images with labels the confidence is not fitted.
-constexpr std::size_t kLeastToFit = 100;
+namespace {
 
 CortexArrays arrays_of(const TrainedCortex& cortex) {
   return {cortex.weights.data(), cortex.bias.data(), cortex.read_out.data(),
@@ -222,23 +233,6 @@ Expected<void> check_training(const LabeledImages& images, const CortexTraining&
   return {};
 }
 
-/// Names of the classes, or the numbers.
-Expected<std::vector<std::string>> names_of(const LabeledImages& images) {
-  const int most = *std::max_element(images.labels.begin(), images.labels.end());
-  if (most >= kMaxCortexClasses) {
-    return invalid_argument("training: label %d; labels must be 0 to %d", most,
-                            kMaxCortexClasses - 1);
-  }
-  std::vector<std::string> names = images.names;
-  if (names.empty())
-    for (int c = 0; c <= most; ++c) names.push_back(std::to_string(c));
-  if (static_cast<int>(names.size()) <= most) {
-    return invalid_argument("training: label %d has no name; there are %zu names", most,
-                            names.size());
-  }
-  return names;
-}
-
 /// The images whose labels are used.
 std::vector<std::uint32_t> with_labels(const LabeledImages& images, int per_class) {
   std::vector<std::uint32_t> which;
@@ -270,35 +264,6 @@ void evidence_of(const CortexShape& shape, const CortexArrays& arrays,
     std::copy_n(activities.shares(image, h), count, scratch.activity[h].share.begin());
   }
   read_out(shape, arrays, scratch.activity, evidence);
-}
-
-/// The sharpness that gives the right classes the largest likelihood.
-float fit_sharpness(const std::vector<std::int64_t>& evidence, std::size_t classes,
-                    const std::vector<std::uint16_t>& right) {
-  const auto loss = [&](double logarithm) {
-    const double unit = std::exp(logarithm) / (kCortexReadOutScale * kCortexActivityOne);
-    double total = 0.0;
-    for (std::size_t i = 0; i < right.size(); ++i) {
-      const std::int64_t* const e = evidence.data() + i * classes;
-      const std::int64_t most = *std::max_element(e, e + classes);
-      double sum = 0.0;
-      for (std::size_t c = 0; c < classes; ++c)
-        sum += std::exp(unit * static_cast<double>(e[c] - most));
-      total += std::log(sum) - unit * static_cast<double>(e[right[i]] - most);
-    }
-    return total;
-  };
-  // The loss is convex in the sharpness, so it has one minimum: golden section search.
-  double low = std::log(1e-4);
-  double high = std::log(100.0);
-  for (int i = 0; i < 40; ++i) {
-    const double part = (high - low) / (1.0 + std::numbers::phi);
-    if (loss(low + part) < loss(high - part))
-      high -= part;
-    else
-      low += part;
-  }
-  return static_cast<float>(std::exp(0.5 * (low + high)));
 }
 
 /// None: `progress` stopped it.
@@ -423,7 +388,7 @@ Expected<std::vector<CortexAnswer>> classify(
         for (std::size_t i = begin; i < std::min(begin + kBlock, answers.size()); ++i) {
           classify_patch(*shape, arrays_of(cortex), images.image(i), images.width, scratch,
                          evidence.data());
-          const CortexDecision decision = decide(evidence.data(), shape->classes, cortex.sharpness);
+          const PatchAnswer decision = decide(evidence.data(), shape->classes, cortex.sharpness);
           answers[i] = {decision.label, decision.confidence};
         }
       },

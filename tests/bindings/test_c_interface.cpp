@@ -196,11 +196,13 @@ TEST_P(CInterface, GivesTheResultsOfOperatorHandle) {
     EXPECT_EQ(read.role, static_cast<ocellus_field_role>(field.role));
     for (std::size_t i = 0; i < field.capacity; ++i) {
       const char* const at = reinterpret_cast<const char*>(expected_record.data()) + field.offset;
-      const double value =
-          field.type == FieldType::kBool    ? (reinterpret_cast<const bool*>(at)[i] ? 1 : 0)
-          : field.type == FieldType::kFloat ? reinterpret_cast<const float*>(at)[i]
-          : field.type == FieldType::kInt32 ? reinterpret_cast<const std::int32_t*>(at)[i]
-                                            : reinterpret_cast<const std::uint32_t*>(at)[i];
+      const double value = field.type == FieldType::kBool
+                               ? (reinterpret_cast<const bool*>(at)[i] ? 1.0 : 0.0)
+                           : field.type == FieldType::kFloat
+                               ? static_cast<double>(reinterpret_cast<const float*>(at)[i])
+                           : field.type == FieldType::kInt32
+                               ? static_cast<double>(reinterpret_cast<const std::int32_t*>(at)[i])
+                               : static_cast<double>(reinterpret_cast<const std::uint32_t*>(at)[i]);
       double given = -1e300;
       ASSERT_EQ(
           ocellus_operator_read_field(made.op, got_record.data(), field.name, i, &given, &error),

@@ -118,7 +118,11 @@ const std::vector<Meaning>& meanings() {
         {"cnn", "seed", {{"start", "noise"}}, {}},
         {"cnn", "color_spacing", {{"update", "colors"}}, {{"update", "raster"}}},
         {"cnn", "color_spacing", {}, {{"update", "synchronous"}}},
+        {"network", "feedback_tolerance", {{"feedback_rounds", "1"}}, {}},
     };
+    for (const Option& row : find_operator("network")->options)
+      if (std::string_view(row.needs) == "no model")
+        list.push_back({"network", row.name, {}, {{"model", "network.ocellus"}}});
     for (const char* option :
          {"preset", "solver", "levels", "warps", "coarse_warps", "ridge", "smoothing_size"})
       list.push_back({"flow", option, {}, kKernels});
@@ -579,7 +583,8 @@ std::string another_value(const OperatorConfig& config, const Option& option,
   if (name == "template") return "erosion | edge";
   if (name == "initial") return initial;
   if (name == "model") return model;
-  for (const char* text : {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "gaussian-1.5", "a"}) {
+  for (const char* text :
+       {"1,2,30,20", "7x5x4", "per-pixel", "-0.25", "gaussian-1.5", "5x5/3x3:32", "a"}) {
     OperatorConfig changed = config;
     if (text != now && changed.set_option(name, text) && changed.info()) return text;
   }
@@ -602,6 +607,8 @@ TEST(Options, TextsReproduceTheConfiguration) {
   };
   const std::string characters = file_of(library_model("digits-small"), "characters.ocellus");
   const std::string patches = file_of(library_cortex_model("digits"), "patches.ocellus");
+  const std::string network = folder / "network.ocellus";
+  ASSERT_TRUE(CorticalNetwork::create(binary_tree(4, 32))->save_file(network.c_str()));
   for (const OperatorDescription& description : operators()) {
     std::vector<Settings> setups = {{}};
     // Values of a choice; with the first of them, the others are possible.
@@ -613,6 +620,8 @@ TEST(Options, TextsReproduceTheConfiguration) {
     if (description.name == std::string("halftone")) setups.push_back({{"template", ""}});
     if (description.name == std::string("digits")) setups.push_back({{"layout", "find"}});
     if (description.name == std::string("cortex")) setups.push_back({{"layout", "tiles"}});
+    if (description.name == std::string("network"))
+      setups.insert(setups.end(), {{{"layout", "tiles"}}, {{"model", ""}}, {{"learn", "false"}}});
     if (description.name == std::string("cnn")) setups.push_back({{"initial", ""}});
     for (const Meaning& meaning : meanings())
       if (meaning.operator_name == description.name) setups.push_back(meaning.with);
@@ -625,7 +634,9 @@ TEST(Options, TextsReproduceTheConfiguration) {
           return setting.first == option.name;
         });
         if (is_set || !config.means_something(option)) continue;
-        const std::string& model = description.name == std::string("cortex") ? patches : characters;
+        const std::string& model = description.name == std::string("cortex")    ? patches
+                                   : description.name == std::string("network") ? network
+                                                                                : characters;
         const std::string value = another_value(config, option, initial, model);
         OperatorConfig changed = config;
         const Expected<void> done = changed.set_option(option.name, value);

@@ -142,20 +142,21 @@ class KernelOperator {
     params.out_stride[0] = static_cast<std::int64_t>(classes * sizeof(float));
     cuda::TemporalState state{};
     cuda::FrameOutcome outcome{};
-    const cuda::ReadOutArguments arguments{.frame = &params,
-                                           .state = &state,
-                                           .outcome = &outcome,
-                                           .record = &answer.record,
+    const cuda::ReadOutArguments arguments{.answers = {.frame = &params,
+                                                       .state = &state,
+                                                       .outcome = &outcome,
+                                                       .record = &answer.record,
+                                                       .class_bias = arrays.class_bias,
+                                                       .classes = shape().classes,
+                                                       .sharpness = plan_->table.sharpness,
+                                                       .patches = plan_->patches,
+                                                       .truncated = plan_->truncated,
+                                                       .none_if_equal = false},
                                            .activity = activity_.data(),
                                            .begins = begins.data(),
                                            .read_out = arrays.read_out,
-                                           .class_bias = arrays.class_bias,
                                            .hypercolumns = hierarchy.hypercolumns,
-                                           .competitors = shape().parameters.competitors,
-                                           .classes = shape().classes,
-                                           .sharpness = plan_->table.sharpness,
-                                           .patches = plan_->patches,
-                                           .truncated = plan_->truncated};
+                                           .competitors = shape().parameters.competitors};
     simt::launch(cuda::kCortexReadOutKernel, kMaxCortexPatches, 1, cuda::kReadOutThreads,
                  arguments);
     EXPECT_EQ(state.ended, 0u);
@@ -304,20 +305,21 @@ TEST(CortexReadOut, LeavesABadFrameEmpty) {
   cuda::FrameOutcome outcome{};
   CortexRecord record;
   const std::vector<std::int32_t> bias(10, 5);
-  const cuda::ReadOutArguments read_out{.frame = &params,
-                                        .state = &state,
-                                        .outcome = &outcome,
-                                        .record = &record,
+  const cuda::ReadOutArguments read_out{.answers = {.frame = &params,
+                                                    .state = &state,
+                                                    .outcome = &outcome,
+                                                    .record = &record,
+                                                    .class_bias = bias.data(),
+                                                    .classes = 10,
+                                                    .sharpness = 1.0f,
+                                                    .patches = 3,
+                                                    .truncated = false,
+                                                    .none_if_equal = false},
                                         .activity = nullptr,
                                         .begins = nullptr,
                                         .read_out = nullptr,
-                                        .class_bias = bias.data(),
                                         .hypercolumns = 0,
-                                        .competitors = 1,
-                                        .classes = 10,
-                                        .sharpness = 1.0f,
-                                        .patches = 3,
-                                        .truncated = false};
+                                        .competitors = 1};
   simt::launch(cuda::kCortexReadOutKernel, kMaxCortexPatches, 1, cuda::kReadOutThreads, read_out);
   EXPECT_EQ(evidence, std::vector<float>(evidence.size(), 0.0f));
   EXPECT_EQ(record.count, 0);

@@ -1,4 +1,4 @@
-// ocellus train network: learns, answers and writes a network.
+// ocellus train network: learns, answers and writes a network. ocellus network: runs it.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -11,6 +11,7 @@
 #include "ocellus/cortical_network.h"
 #include "support/files.h"
 #include "support/idx_files.h"
+#include "support/run.h"
 
 namespace ocellus::test {
 namespace {
@@ -93,6 +94,37 @@ TEST(TrainNetworkCommand, DevicesLearnTheSame) {
   expect_error({"train", "network", "--images", images, "--labels", labels, "--devices", "gpu",
                 "-o", folder / "x.ocellus"},
                {"--devices: 'gpu'", "cuda:N"});
+}
+
+// Fails if the read-out does not reach the operator, or if a network without one is taken for
+// images.
+TEST(NetworkCommand, ClassifiesImages) {
+  const TemporaryFolder folder;
+  std::vector<std::uint8_t> classes;
+  for (int i = 0; i < 30; ++i) classes.push_back(static_cast<std::uint8_t>(i % 3));
+  const std::string images = write_bytes(folder / "images", idx_images(30, 8, 8, textures(30)));
+  const std::string labels = write_bytes(folder / "labels", idx_labels(classes));
+  const std::string out = folder / "network.ocellus";
+  const auto trained =
+      json_of({"train", "network", "--images", images, "--labels", labels, "--levels",
+               "3x3/1x1:32,2x2/2x2:32", "--passes", "20", "--read-out", "bayes", "--test-images",
+               images, "--test-labels", labels, "-o", out, "--json"});
+  EXPECT_EQ(trained["read_out"], "bayes");
+  EXPECT_EQ(trained["results"][0]["right"], 30);
+  const std::vector<std::string> classify = {"network", "--images", images,      "--labels", labels,
+                                             "--batch", "7",        "--threads", "2"};
+  const auto report = json_of(plus(classify, {"--model", out, "--json"}));
+  EXPECT_EQ(report["accuracy"], 1.0);
+  EXPECT_EQ(report["predictions"].size(), 30u);
+  EXPECT_EQ(report["class_names"].size(), 3u);
+  const std::string unlabeled = folder / "unlabeled.ocellus";
+  json_of({"network", "test:8x8,frames=3", "--learn", "--width", "8", "--height", "8",
+           "--save-model", unlabeled, "--json"});
+  EXPECT_EQ(must(CorticalNetwork::load_file(unlabeled.c_str())).steps(), 3u);
+  expect_error(plus(classify, {"--model", unlabeled}), {"--model", "has no read-out"});
+  expect_error({"network", "test:8x8", "--save-model", out}, {"--save-model", "--learn"});
+  expect_error({"network", "test:8x8", "--model", out, "--levels", "3x3/1x1:64"},
+               {"--levels", "no model"});
 }
 
 }  // namespace

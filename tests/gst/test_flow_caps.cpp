@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kElements[] = {"ocellusflow",   "ocellushalftone", "ocelluscnn",
                                      "ocellusdigits", "ocelluscortex",   "ocellusrestore",
-                                     "ocellusfilter"};
+                                     "ocellusfilter", "ocellusnetwork"};
 
 PixelFormat pixel_format(GstVideoFormat format) {
   switch (format) {

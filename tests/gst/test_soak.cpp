@@ -48,6 +48,7 @@ constexpr Element kElements[] = {
     {"ocellusdigits", "threads=1 draw=true", true},
     {"ocelluscortex", "threads=1"},
     {"ocelluscortex", "threads=1 draw=true", true},
+    {"ocellusnetwork", "threads=1 learn=true"},
 };
 
 // Returns a buffer with its bytes in several memories, some of them read-only.

@@ -1,5 +1,5 @@
 // Kernels as work of the host, for the fake driver. Each program links one definition:
-// host_flow_work.cpp, host_cells_work.cpp or host_digits_work.cpp.
+// host_flow_work.cpp, host_cells_work.cpp, host_digits_work.cpp or host_network_operator_work.cpp.
 #pragma once
 
 #include <cstddef>

@@ -51,6 +51,7 @@ constexpr Volatile kVolatile[] = {
     {"min_ms", Kind::kNumber, "bench"},
     {"p50_ms", Kind::kNumber, "bench"},
     {"step_ms", Kind::kNumber, "bench"},
+    {"operator_step_ms", Kind::kNumber, "bench"},
     {"floor_ms", Kind::kNumber, "bench"},
     {"ratio", Kind::kNumber, "bench"},
     {"bandwidth_share", Kind::kNumber, "bench"},

@@ -289,6 +289,7 @@ const std::vector<Case>& cases() {
        "layout=tiles tile-width=28 tile-height=28 messages=all", kTexture, steps, 2},
       {"ocelluscortex_none", "ocelluscortex", "learn=true messages=none post-messages=true",
        kTexture, moving, 2},
+      {"ocellusnetwork", "ocellusnetwork", "learn=true post-messages=true", kTexture, moving, 2},
   };
   return all;
 }
@@ -342,9 +343,9 @@ Json property_json(GParamSpec* spec) {
   return seen;
 }
 
-constexpr const char* kFactories[] = {"ocellusflow",  "ocellusfilter",  "ocellushalftone",
-                                      "ocelluscnn",   "ocellusrestore", "ocellusdigits",
-                                      "ocelluscortex"};
+constexpr const char* kFactories[] = {"ocellusflow",   "ocellusfilter",  "ocellushalftone",
+                                      "ocelluscnn",    "ocellusrestore", "ocellusdigits",
+                                      "ocelluscortex", "ocellusnetwork"};
 
 // ---- Tests
 

@@ -81,6 +81,8 @@ const std::vector<Case>& cases() {
        on_cpu({"cortex", "@/sheet.pgm", "--learn", "--save-model", "@/learned.ocellus"})},
       {"cortex_images",
        on_cpu({"cortex", "--images", "@/digits-images", "--labels", "@/digits-labels"})},
+      {"network", on_cpu({"network", "test:56x28,frames=2", "--learn"})},
+      {"network_tiles", on_cpu({"network", "@/sheet.pgm", "--layout", "tiles"})},
       {"cortex_plan",
        {"cortex", "plan", "--hypercolumns", "31", "--simulate",
         "gpu:1.0x,80GB gpu:0.4x,1.5GiB cpu:0.05x"}},
@@ -138,6 +140,7 @@ const std::vector<Case>& cases() {
       {"options_restore", {"options", "restore"}},
       {"options_digits", {"options", "digits"}},
       {"options_cortex", {"options", "cortex"}},
+      {"options_network", {"options", "network"}},
   };
   return all;
 }

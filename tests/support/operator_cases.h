@@ -132,6 +132,7 @@ inline const std::vector<OperatorPath>& operator_paths() {
        fit_boxes},
       {"digits", "tiles", {{"layout", "tiles"}}, nullptr, false, fit_tiles},
       {"cortex", "learning", {{"learn", "true"}, {"learn_rate", "0.2"}}},
+      {"network", "learning", {{"learn", "true"}, {"levels", "5x5/3x3:32,2x2/2x2:40"}}},
       {"cnn", "noise", {{"template", "hlf5"}, {"start", "noise"}}},
       {"cnn",
        "raster",

@@ -16,12 +16,11 @@ function(ocellus_operator name)
 endfunction()
 
 # ocellus_sources(<variable> <pattern>...): absolute paths of the files in the current folder that
-# match a pattern, for core, image, the cortical network and every operator. @ in a pattern stands for the module's
-# folder.
+# match a pattern, for core, image and every operator. @ in a pattern stands for the module's folder.
 function(ocellus_sources variable)
   get_property(operators GLOBAL PROPERTY OCELLUS_OPERATORS)
   set(patterns "")
-  foreach(module core image cortical_network ${operators})
+  foreach(module core image ${operators})
     foreach(pattern ${ARGN})
       string(REPLACE "@" "${module}" pattern "${CMAKE_CURRENT_SOURCE_DIR}/${pattern}")
       list(APPEND patterns ${pattern})

@@ -93,7 +93,7 @@ if(TARGET gstocellus)
   ocellus_package(gst-plugins gstreamer1.0-ocellus libs "real-time vision operators for cameras, GStreamer elements" "${operators}
 
 This package has the elements ocellusflow, ocellusfilter, ocellushalftone,
-ocelluscnn, ocellusrestore, ocellusdigits and ocelluscortex."
+ocelluscnn, ocellusrestore, ocellusdigits, ocelluscortex and ocellusnetwork."
     DEPENDS "libocellus${version} ${own}" RECOMMENDS gstreamer1.0-plugins-base)
 endif()
 if(TARGET ocellus-program)

@@ -145,7 +145,7 @@ class CpuCortex final : public CpuOperator {
                                 ? std::uint8_t{0}
                                 : std::uint8_t{1};
     }
-    const CortexDecision decision = decide(worker.evidence, shape.classes, plan.table.sharpness);
+    const PatchAnswer decision = decide(worker.evidence, shape.classes, plan.table.sharpness);
     auto& record = *static_cast<CortexRecord*>(frame.record);
     record.label[static_cast<std::size_t>(part)] = decision.label;
     record.confidence[static_cast<std::size_t>(part)] = decision.confidence;

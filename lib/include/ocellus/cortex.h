@@ -22,19 +22,15 @@
 #include "ocellus/frame.h"
 #include "ocellus/operator.h"
 #include "ocellus/options.h"
+#include "ocellus/patch_record.h"
 #include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
 
 namespace ocellus {
 
-inline constexpr int kMaxCortexPatches = 256;  ///< of a frame
-
-/// What is classified.
-enum class CortexLayout : std::uint8_t {
-  kFrame,  ///< the whole frame is one patch
-  kTiles,  ///< the frame is a grid of patches
-};
+inline constexpr int kMaxCortexPatches = kMaxPatches;
+using CortexLayout = PatchLayout;
 
 /// Gray levels of the ink.
 enum class CortexInk : std::uint8_t {
@@ -51,7 +47,7 @@ struct CortexConfig {
   Text<kMaxOptionText> model{"digits"};
   CortexLayout layout = CortexLayout::kFrame;
   /// kTiles: size of a tile, 1 to 16384 pixels. Whole tiles are classified row after row, from the
-  /// upper left corner of the frame on, at most kMaxCortexPatches.
+  /// upper left corner of the frame on, at most kMaxPatches.
   int tile_width = 28;
   int tile_height = 28;
   CortexInk ink = CortexInk::kAuto;
@@ -63,14 +59,7 @@ struct CortexConfig {
   static OptionTable options() noexcept;
 };
 
-/// The answers to the patches of a frame, in their order. A patch of another size than the model's
-/// is stretched to it by area averages.
-struct CortexRecord {
-  std::int32_t count = 0;  ///< patches, 0 to kMaxCortexPatches; 0: the frame is bad
-  bool truncated = false;  ///< the frame has more whole tiles
-  std::array<std::int32_t, kMaxCortexPatches> label{};  ///< class of the model
-  std::array<float, kMaxCortexPatches> confidence{};    ///< (d), 0 to 1
-};
+using CortexRecord = PatchRecord;  ///< the confidence is (d)
 
 /// A model in words and numbers.
 struct CortexModelInfo {

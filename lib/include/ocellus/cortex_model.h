@@ -55,14 +55,11 @@
 namespace ocellus {
 
 inline constexpr int kMaxCortexLevels = 4;
-inline constexpr int kLeastCortexSide = 8;  ///< of a patch, pixels
-inline constexpr int kMaxCortexSide = 64;   ///< of a patch, pixels
-inline constexpr int kMaxCortexClasses = 256;
+inline constexpr int kLeastCortexSide = 8;     ///< of a patch, pixels
+inline constexpr int kMaxCortexSide = 64;      ///< of a patch, pixels
 inline constexpr int kMaxCortexFields = 1024;  ///< hypercolumns with fields of free inputs
 inline constexpr int kMaxCompetitors = 8;
-inline constexpr int kCortexWeightScale = 24;     ///< units of w and b in 1
-inline constexpr int kCortexActivityOne = 256;    ///< units of a in 1
-inline constexpr int kCortexReadOutScale = 1024;  ///< units of R and r in 1
+inline constexpr int kCortexWeightScale = 24;  ///< units of w and b in 1
 
 /// How features are learned; ocellus/cortex_training.h has the rules. An operator learns by kHebb.
 enum class CortexRule : std::uint8_t { kHebb, kBcpnn };

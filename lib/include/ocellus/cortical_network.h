@@ -49,6 +49,17 @@
 // of a hypercolumn with an active input is the minicolumn with the largest g' > 0. The lower index
 // decides between equals. g' is an integer multiple of 2^-30 as g is.
 //
+// A read-out tells classes from the winners. It adds over the hypercolumns h of all levels
+//
+//   e_c = r_c + sum of R_hc(winner of h)                                                       (c)
+//
+// where a hypercolumn without a winner has an R of its own. The answer is the class with the
+// largest e, the lower one between equals, and its confidence is
+//
+//   exp(sharpness e_c) / sum over all classes j of exp(sharpness e_j).                         (d)
+//
+// If all classes have the same e, there is no answer. ocellus/network_training.h learns read-outs.
+//
 // Random numbers come from Philox4x32-10 (Salmon et al., SC 2011). Key: the seed. Counter of the
 // random firing: (step, bits 32 to 63 of the step, hypercolumn, minicolumn / 4). Counter of the
 // initial weights: (input, minicolumn / 4, hypercolumn, 2^30). Word: minicolumn mod 4.
@@ -62,6 +73,7 @@
 
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
+#include "ocellus/options.h"
 #include "ocellus/status.h"
 
 #pragma GCC visibility push(default)  // exported by a shared library
@@ -77,6 +89,9 @@ inline constexpr int kMaxLgnSide = 1 << 27;             ///< pixels
 inline constexpr std::int64_t kMaxLgnPixels = 1 << 27;  ///< of an image
 inline constexpr int kCorticalWeightOne = 1 << 15;      ///< the weight 1
 inline constexpr int kSilent = -1;                      ///< in place of a winner
+inline constexpr int kMaxCortexClasses = 256;           ///< of a read-out
+inline constexpr int kCortexActivityOne = 256;          ///< units of the activity of a winner
+inline constexpr int kCortexReadOutScale = 1024;        ///< units of R and r in 1
 
 /// When LGN cells are active. `p`: a pixel, 0 to 255; `mean`: of its eight neighbors, where the
 /// nearest pixel stands for one outside of the image.
@@ -130,6 +145,15 @@ struct CorticalNetworkConfig {
 /// the one above. `leaves`: a power of 2, at most 2^19.
 CorticalNetworkConfig binary_tree(int leaves, int minicolumns) noexcept;
 
+/// A view of a read-out.
+struct CorticalReadOut {
+  std::span<const Text<32>> names{};           ///< of the classes; none: there is no read-out
+  std::span<const std::int32_t> class_bias{};  ///< r, [class]
+  /// R, level after level: [hypercolumn][1 + minicolumn][class]; first without a winner.
+  std::span<const std::int16_t> weights{};
+  float sharpness = 1.0f;  ///< in (d), above 0, at most 1000
+};
+
 /// The state of a network. Not for several threads at once.
 class CorticalNetwork {
  public:
@@ -145,10 +169,10 @@ class CorticalNetwork {
   static Expected<CorticalNetwork> load_file(const char* path, int workers = 1) noexcept;
 
   /// Writes configuration, weights, wins and the number of steps to a file, at any moment between
-  /// two steps. `path` has the old file or the whole new one at any time, as for
-  /// OperatorHandle::save_model. Takes no memory. Errors: IoError, InvalidArgument (an empty or too
-  /// long path).
-  Expected<void> save_file(const char* path) const noexcept;
+  /// two steps, and a read-out for the operator Network. `path` has the old file or the whole new
+  /// one at any time, as for OperatorHandle::save_model. Takes no memory. Errors: IoError,
+  /// InvalidArgument (an empty or too long path, a read-out that does not fit).
+  Expected<void> save_file(const char* path, const CorticalReadOut& read_out = {}) const noexcept;
 
   CorticalNetwork(CorticalNetwork&& other) noexcept;
   CorticalNetwork& operator=(CorticalNetwork&& other) noexcept;
