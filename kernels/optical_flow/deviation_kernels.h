@@ -18,7 +18,7 @@ struct DeviationArguments : FrameArguments {
   struct OfPyramid {
     Window window;
     FlowLevel level;
-    StoredLevel texture;
+    StoredLevel guide;
     const float2* flow;
     const float* confidence;
     int stride;  ///< elements from row to row
@@ -34,6 +34,5 @@ struct DeviationArguments : FrameArguments {
 inline constexpr int kDeviationTileHeight = 16;
 
 Kernel<DeviationArguments> deviation_kernel(FlowMethod method) noexcept;
-std::size_t deviation_shared_bytes() noexcept;
 
 }  // namespace ocellus::cuda

@@ -198,7 +198,7 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
   deviation_.kernels = {solved_, derivatives_};
   deviation_.kernels.derivatives.base +=
       (flow.y - plan_.support.y) * derivatives_.stride + (flow.x - plan_.support.x);
-  return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes());
+  return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), 0);
 }
 
 Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -229,8 +229,7 @@ Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t str
   return launch(cuda, stream, deviation_kernel(FlowMethod::kKernels),
                 dim3(block_count(plan_.roi.width, kPyramidTileWidth),
                      block_count(plan_.roi.height, kDeviationTileHeight)),
-                dim3(kPyramidThreads), deviation_shared_bytes(),
-                with_frame(deviation_, slot, true));
+                dim3(kPyramidThreads), 0, with_frame(deviation_, slot, true));
 }
 
 }  // namespace ocellus::cuda

@@ -116,6 +116,12 @@ __device__ inline const float* stored(const Window& window, const StoredLevel& l
          level.origin;
 }
 
+/// Pointer to the region's first pixel in a plane of the reference frame.
+__device__ inline const float* region_of(const Window& window, const StoredLevel& plane,
+                                         const References& r, const Rect& region) {
+  return stored(window, plane, r, r.reference_age) + region.y * plane.stride + region.x;
+}
+
 /// Approximate division, without the special cases and the last bits of an exact one.
 __device__ inline float quick_ratio(float a, float b) {
   return __fdividef(a, b);

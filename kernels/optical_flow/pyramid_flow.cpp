@@ -53,14 +53,10 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     raw_stride_[at(l)] = whole_lines(size.width);
     flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
   }
-  const auto add_plane = [&] {
-    const StoredLevel plane = {frame_floats_, whole_lines(plan.size.width), plan.size.width,
-                               plan.size.height};
-    frame_floats_ += std::int64_t{plane.stride} * plane.height;
-    return plane;
-  };
-  if (plan.deviation) texture_ = add_plane();
-  if (is_variational(plan_)) guide_ = add_plane();
+  if (is_variational(plan) || plan.deviation) {
+    guide_ = {frame_floats_, whole_lines(plan.size.width), plan.size.width, plan.size.height};
+    frame_floats_ += std::int64_t{guide_.stride} * guide_.height;
+  }
 }
 
 void PyramidFlow::layout(LayoutBuilder& device) noexcept {
@@ -114,7 +110,8 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
   OCELLUS_TRY(record_frame(frame));
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const PyramidStep& step = pyramid_.steps[s];
-    const bool finish = s + 1 < pyramid_.step_count && pyramid_.steps[s + 1].kind == Kind::kFinish;
+    // Without deviation, the kernel before the last step writes the output planes.
+    const bool finish = !plan_.deviation && s + 2 == pyramid_.step_count;
     Expected<void> done;
     switch (step.kind) {
       case Kind::kIngest:
@@ -144,7 +141,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kGuidedMedian:
         done = record_guided_median(frame, step.level, finish);
         break;
-      case Kind::kFinish:  // without deviation, the previous kernel does it
+      case Kind::kFinish:
         if (plan_.deviation) done = record_deviation(frame);
         break;
     }
@@ -186,7 +183,6 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
                   static_cast<int>(blocks)};
     blocks += grid.x * grid.y;
   }
-  a.texture = texture_;
   a.guide = guide_;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
@@ -360,9 +356,9 @@ Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
   DeviationArguments a = with_frame(deviation_arguments(pyramid_.region[0]), frame.slot, true);
   a.threshold = plan_.confidence_threshold;
   a.model = detail::pyramid_deviation(plan_, pyramid_);
-  a.pyramid = {window(), flow_level(0), texture_, frame.source.flow, confidence_, flow_[0].stride};
+  a.pyramid = {window(), flow_level(0), guide_, frame.source.flow, confidence_, flow_[0].stride};
   return add(frame, deviation_kernel(FlowMethod::kPyramid),
-             grid_of(a.roi.width, a.roi.height, kDeviationTileHeight), deviation_shared_bytes(), a);
+             grid_of(a.roi.width, a.roi.height, kDeviationTileHeight), 0, a);
 }
 
 }  // namespace ocellus::cuda

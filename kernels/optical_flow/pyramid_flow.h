@@ -61,8 +61,7 @@ class PyramidFlow final : public FlowOperator {
 
   detail::PyramidPlan pyramid_;
   std::array<StoredLevel, detail::kMaxPyramidLevels> stored_{};
-  StoredLevel texture_{};  // without pixels if the plan has no deviation
-  StoredLevel guide_{};    // without pixels unless the solver is kVariational
+  StoredLevel guide_{};  // without pixels unless the solver or the deviation reads it
   std::int64_t frame_floats_ = 0;
   float* window_ = nullptr;
   std::array<float*, detail::kMaxPyramidLevels> raw_{};  // except level 0

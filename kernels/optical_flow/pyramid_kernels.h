@@ -46,14 +46,13 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of both stored frames, and their textures: `frame_floats` floats each.
+/// All levels of both stored frames, and their guides: `frame_floats` floats each.
 struct Window {
   float* base;
   std::int64_t frame_floats;
 };
 
-/// Normalizes and smooths all levels, and stores them in the window of frames. For the deviation
-/// of the flow, it also stores the texture of level 0.
+/// Normalizes and smooths all levels, and stores them in the window of frames.
 struct PrepareArguments {
   const FrameParams* frame;
   const TemporalState* state;
@@ -66,8 +65,8 @@ struct PrepareArguments {
     int tiles_x;
     int first_tile;  ///< index of the level's first tile in the launch
   } level[detail::kMaxPyramidLevels];
-  StoredLevel texture;  ///< of level 0, in the window; without pixels if it is not wanted
-  StoredLevel guide;    ///< level 0 before it is smoothed, likewise
+  /// Level 0 before it is normalized or smoothed, in the window; without pixels if it is not wanted
+  StoredLevel guide;
   float scale;
   float presmoothing[detail::kPresmoothingRadius + 1];
 };

@@ -15,12 +15,6 @@ __device__ inline float inverse_of(float value) {
   return quick_ratio(1.0f, value);
 }
 
-/// Pointer to the region's first pixel in a plane of the reference frame.
-__device__ inline const float* region_of(const Window& window, const StoredLevel& plane,
-                                         const References& r, const Rect& region) {
-  return stored(window, plane, r, r.reference_age) + region.y * plane.stride + region.x;
-}
-
 // ---- candidates
 
 __global__ void __launch_bounds__(kPyramidThreads)

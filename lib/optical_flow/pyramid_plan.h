@@ -40,10 +40,9 @@ enum class PyramidStepKind : std::uint8_t {
 struct PyramidStep {
   PyramidStepKind kind = PyramidStepKind::kIngest;
   int level = 0;
-  int from = 0;                ///< index of the flow buffer that is read, 0 or 1
-  int to = 0;                  ///< index of the flow buffer that is written
-  bool last = false;           ///< kRefine: the last one of the level
-  bool for_deviation = false;  ///< kWarp: only the deviation needs the result
+  int from = 0;       ///< index of the flow buffer that is read, 0 or 1
+  int to = 0;         ///< index of the flow buffer that is written
+  bool last = false;  ///< kRefine: the last one of the level
 };
 
 struct PyramidPlan {

@@ -54,6 +54,9 @@ void normalize_row(const float* highpass, const float* variance, float* out, int
 /// out = (a + b) / 2
 void mean_row(const float* a, const float* b, float* out, int width) noexcept;
 
+/// Splits a row into its even and its odd pixels. Reads up to 2 kRowSlack pixels beyond the row.
+void split_row(const float* in, float* even, float* odd, int width) noexcept;
+
 /// What the normal equations of a row are made of.
 struct ResidualRow {
   /// Five neighboring rows of the mean image, readable two pixels beyond both ends.
@@ -86,13 +89,14 @@ void flow_residual_row(const float* ix, const float* iy, const float* it, const 
 /// out = in, but 0 where it is not a number
 void known_flow_row(const float* in, float* out, int width) noexcept;
 
-/// Three neighboring rows of u and of v, readable one pixel beyond both ends.
-using FlowRows = std::array<std::array<const float*, 3>, 2>;
-
+/// A row of samples, which are every second pixel.
+struct DeviationSamples {
+  const float* image[3];                ///< Ix, Iy and the residual
+  std::array<const float*, 4> flow[2];  ///< u and v of the pixels left, right, above and below
+};
 /// The terms of the kDeviationSums means.
-void deviation_terms_row(const float* ix, const float* iy, const float* residual,
-                         const FlowRows& flow, float gradient_floor, float* const* out,
-                         int width) noexcept;
+void deviation_terms_row(const DeviationSamples& of, float gradient_floor, float* const* out,
+                         int samples) noexcept;
 
 /// The texture of the middle of three neighboring rows of a frame. The rows must be readable one
 /// pixel beyond both ends.
@@ -101,8 +105,12 @@ void texture_row(const float* const* rows, float* out, int width) noexcept;
 /// out = ix^2 + iy^2
 void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept;
 
-/// The deviation from the means and the texture.
-void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
+/// The variances of samples from their means, without what depends on the pixel itself.
+void deviation_variance_row(const float* const* means, const DeviationModel& model, float* out,
+                            int samples) noexcept;
+/// The deviation of pixels from the variances of their samples and their texture. Writes up to
+/// 2 kRowSlack pixels beyond the row.
+void deviation_row(const float* variance, const float* texture, const DeviationModel& model,
                    float* out, int width) noexcept;
 
 }  // namespace ocellus::detail

@@ -66,7 +66,8 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       plane = {builder.take<float>(rows * derivative_stride_), derivative_stride_};
   }
   if (plan_.deviation) {
-    const std::size_t stride = row_stride(plan_.flow.width);
+    const std::size_t stride =
+        row_stride(plan_.flow.width + kRowSlack);  // as sweep_deviation reads
     for (ImageView& plane : solved_) {
       plane.data = builder.take<float>(static_cast<std::size_t>(plan_.flow.height) * stride);
       plane.stride = static_cast<std::ptrdiff_t>(stride * sizeof(float));
@@ -351,8 +352,9 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
     for (int p = 0; p < 2; ++p) {
       const float* row = solved_row(p, top + y) + left;
       if (plan_.invalid == InvalidFlow::kZero) {
-        known_flow_row(row, scratch.deviation.deviation, plan_.roi.width);
-        row = scratch.deviation.deviation;
+        float* const known = scratch.deviation.lines.row(0);
+        known_flow_row(row, known, plan_.roi.width);
+        row = known;
       }
       std::copy_n(row, plan_.roi.width, frame.out_row<float>(p, y));
     }
@@ -361,22 +363,27 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
   }
   if (!frame.wants(3)) return;
 
-  const auto derivative_row = [&](std::size_t plane, int y) {
-    return derivatives_[plane].row(flow.y - plan_.support.y + y) + flow.x - plan_.support.x;
+  const auto derivative_row = [&](int plane, int y) {
+    return derivatives_[static_cast<std::size_t>(plane)].row(flow.y - plan_.support.y + y) +
+           flow.x - plan_.support.x;
   };
   sweep_deviation(
       deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
       [&](int y, float* ix, float* iy, float* residual) {
-        std::copy_n(derivative_row(0, y), flow.width, ix);
-        std::copy_n(derivative_row(1, y), flow.width, iy);
-        flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y),
-                          residual, flow.width);
+        float* const line = scratch.deviation.lines.row(0);
+        flow_residual_row(derivative_row(0, y), derivative_row(1, y), derivative_row(2, y),
+                          solved_row(0, y), solved_row(1, y), line, flow.width);
+        scratch.deviation.sample(line, residual, flow.width);
+        for (const auto& [plane, to] : {std::pair{0, ix}, {1, iy}}) {
+          std::copy_n(derivative_row(plane, y), flow.width, line);
+          scratch.deviation.sample(line, to, flow.width);
+        }
       },
       [&](int y, int component) { return solved_row(component, y); },
       [&](int y) {
-        squared_gradient_row(derivative_row(0, y), derivative_row(1, y), scratch.deviation.texture,
-                             flow.width);
-        return scratch.deviation.texture;
+        float* const row = scratch.deviation.lines.row(0);
+        squared_gradient_row(derivative_row(0, y), derivative_row(1, y), row, flow.width);
+        return row;
       },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);

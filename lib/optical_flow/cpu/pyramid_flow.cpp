@@ -43,7 +43,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int l = 0; l < plan_.levels; ++l) {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
-    raw_[i] = take_plane(builder, size.width, size.height, false);
+    if (l > 0) raw_[i] = take_plane(builder, size.width, size.height, false);
     if (!is_variational(plan_)) {
       highpass_[i] = take_plane(builder, size.width, size.height, false);
       normalized_[i] = take_plane(builder, size.width, size.height, false);
@@ -56,13 +56,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
-  if (is_variational(plan_)) {
-    for (Plane& guide : guide_) guide = work_plane();
-    flow_residual_ = work_plane();
-  }
-  if (plan_.deviation)
-    for (Plane& texture : texture_) texture = work_plane();
-  warped_ = work_plane();
+  frame_.fill(work_plane());
+  if (is_variational(plan_) || plan_.deviation) frame_[1] = work_plane();
+  (is_variational(plan_) ? flow_residual_ : warped_) = work_plane();
   confidence_ = work_plane();
   const int width = plan_.size.width;
   const int radius = std::max({kContrastRadius, kPresmoothingRadius, kDeviationRadius, plan_.radius,
@@ -70,7 +66,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
     scratch.sweep.layout(builder, width, radius, kMaxSweepPlanes);
-    scratch.mean.layout(builder, 8, width);
+    if (!is_variational(plan_)) scratch.mean.layout(builder, 8, width);
     scratch.rows.layout(builder, 2, width);
     if (plan_.deviation) scratch.deviation.layout(builder, width);
     if (is_variational(plan_)) scratch.variational.layout(builder, width, plan_.pyramid);
@@ -125,18 +121,17 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
 
 // ---- a new frame
 
+const PyramidFlow::Plane& PyramidFlow::raw(int level) const noexcept {
+  return level == 0 ? frame_[floats(history_.head())] : raw_[floats(level)];
+}
+
 void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
                          const Scratch&) noexcept {
   bool finite = true;
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
-    finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
-    if (plan_.deviation) replicate_edges(raw_[0].row(y), plan_.size.width, 1, 1);
-    if (is_variational(plan_)) {
-      float* const guide = guide_[floats(history_.head())].row(y);
-      std::copy_n(raw_[0].row(y), plan_.size.width, guide);
-      extend_flow_row(guide, plan_.size.width);
-    }
+    finite &= convert_row(in, plan_.format, raw(0).row(y), plan_.size.width);
+    extend_flow_row(raw(0).row(y), plan_.size.width);
   }
   if (!finite) mark_bad(frame);
 }
@@ -144,7 +139,7 @@ void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
 void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
                          const Scratch& scratch) noexcept {
   const ImageSize below = plan_.level_size[floats(step.level - 1)];
-  const Plane& source = raw_[floats(step.level - 1)];
+  const Plane& source = raw(step.level - 1);
   for (int y = begin; y < end; ++y) {
     reduce_row(rows_around<5>(source, 2 * y, below.height).data(), below.width, scratch.rows.row(0),
                raw_[floats(step.level)].row(y));
@@ -154,14 +149,12 @@ void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
 void PyramidFlow::highpass(FrameJob&, const Step& step, int begin, int end,
                            const Scratch& scratch) noexcept {
   const ImageSize size = plan_.level_size[floats(step.level)];
-  const Plane& raw = raw_[floats(step.level)];
+  const Plane& in = raw(step.level);
   const Plane& out = highpass_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
-      [&](int y, float* const* row) { std::copy_n(raw.row(y), size.width, row[0]); },
-      [&](int y, float* const* mean) {
-        subtract_row(raw.row(y), mean[0], out.row(y), size.width);
-      });
+      [&](int y, float* const* row) { std::copy_n(in.row(y), size.width, row[0]); },
+      [&](int y, float* const* mean) { subtract_row(in.row(y), mean[0], out.row(y), size.width); });
 }
 
 void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
@@ -180,8 +173,7 @@ void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
 void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
                             const Scratch& scratch) noexcept {
   const ImageSize size = plan_.level_size[floats(step.level)];
-  const Plane& in =
-      is_variational(plan_) ? raw_[floats(step.level)] : normalized_[floats(step.level)];
+  const Plane& in = is_variational(plan_) ? raw(step.level) : normalized_[floats(step.level)];
   const Plane& out = window_[floats(history_.head())][floats(step.level)];
   const auto keep = [&](int y, const float* row) {
     std::copy_n(row, size.width, out.row(y));
@@ -201,10 +193,6 @@ void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
       size.width, size.height, begin, end, 1, presmoothing_, scratch.sweep,
       [&](int y, float* const* row) { std::copy_n(in.row(y), size.width, row[0]); },
       [&](int y, float* const* row) { keep_row(y, row[0]); });
-  if (!plan_.deviation || step.level > 0) return;
-  const Plane& texture = texture_[floats(history_.head())];
-  for (int y = begin; y < end; ++y)
-    texture_row(rows_around<3>(raw_[0], y, size.height).data(), texture.row(y), size.width);
 }
 
 // ---- the flow of the reference frame
@@ -214,8 +202,13 @@ const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept
 }
 
 const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
+  return part(stored(age, level), level).row(y);
+}
+
+PyramidFlow::Plane PyramidFlow::part(Plane plane, int level) const noexcept {
   const Rect& region = pyramid_.region[floats(level)];
-  return stored(age, level).row(region.y + y) + region.x;
+  plane.origin = plane.row(region.y) + region.x;
+  return plane;
 }
 
 void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
@@ -270,9 +263,7 @@ void PyramidFlow::smooth(FrameJob&, const Step& step, int begin, int end,
       });
 }
 
-void PyramidFlow::warp(FrameJob& frame, const Step& step, int begin, int end,
-                       const Scratch&) noexcept {
-  if (step.for_deviation && !frame.wants(3)) return;
+void PyramidFlow::warp(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const ImageSize size = plan_.level_size[level];
@@ -299,7 +290,11 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
       plan_, {region.width, region.height}, {0, 0, region.width, region.height}, begin, end,
       scratch.sweep, row,
       [&](int y, float* const* to) {
-        add_means(step.level, next, std::min(y + kGradientReach + 1, region.height), scratch.mean);
+        for (; next < std::min(y + kGradientReach + 1, region.height); ++next) {
+          float* const mean = scratch.mean.row(next);
+          mean_row(stored_row(kReference, step.level, next), warped_.row(next), mean, region.width);
+          replicate_edges(mean, region.width, kGradientReach, kGradientReach);
+        }
         ResidualRow residual;
         residual.mean = rows_around<5>(scratch.mean, y, region.height);
         residual.reference = stored_row(kReference, step.level, y);
@@ -318,29 +313,17 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
       });
 }
 
-void PyramidFlow::add_means(int level, int& next, int end, const RowRing& mean) const noexcept {
-  const int width = pyramid_.region[floats(level)].width;
-  for (; next < end; ++next) {
-    mean_row(stored_row(kReference, level, next), warped_.row(next), mean.row(next), width);
-    replicate_edges(mean.row(next), width, kGradientReach, kGradientReach);
-  }
-}
-
 void PyramidFlow::variational(FrameJob&, const Step& step, int begin, int end,
                               const Scratch& scratch) noexcept {
   const auto l = floats(step.level);
   const Rect& region = pyramid_.region[l];
   const ImageSize size = plan_.level_size[l];
   const Plane& next = stored(kNext, step.level);
-  const auto part = [&](Plane plane) {
-    plane.origin = plane.row(region.y) + region.x;
-    return plane;
-  };
   VariationalLevel level;
   level.next = {next.origin, next.stride, size.width, size.height};
-  level.reference = part(stored(kReference, step.level));
+  level.reference = part(stored(kReference, step.level), step.level);
   level.guide =
-      step.level == 0 ? part(guide_[floats(history_.ring_index(kReference))]) : level.reference;
+      step.level == 0 ? part(frame_[floats(history_.ring_index(kReference))], 0) : level.reference;
   level.residual = flow_residual_;
   if (step.level == 0) level.confidence = confidence_;
   level.region = region;
@@ -381,18 +364,30 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int left = plan_.roi.x - region.x;
   const int top = plan_.roi.y - region.y;
-  const Plane& texture = texture_[floats(history_.ring_index(kReference))];
-  int next = std::max(0, top + begin - kDeviationReach);
+  const Plane image = part(frame_[floats(history_.ring_index(kReference))], 0);
+  const Plane reference = part(stored(kReference, 0), 0);
+  const Plane& next = stored(kNext, 0);
+  const WarpSource from = {next.origin, next.stride, plan_.size.width, plan_.size.height};
   sweep_deviation(
       deviation_, region.width, region.height, top + begin, top + end, scratch.sweep,
       scratch.deviation,
       [&](int y, float* ix, float* iy, float* residual) {
-        add_means(0, next, std::min(y + kGradientReach + 1, region.height), scratch.mean);
-        gradient_row(rows_around<5>(scratch.mean, y, region.height).data(), ix, iy, region.width);
-        subtract_row(warped_.row(y), stored_row(kReference, 0, y), residual, region.width);
+        float* const line = scratch.deviation.lines.row(0);
+        float* const other = scratch.deviation.lines.row(1);
+        gradient_row(rows_around<5>(reference, y, region.height).data(), line, other, region.width);
+        scratch.deviation.sample(line, ix, region.width);
+        scratch.deviation.sample(other, iy, region.width);
+        warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, line,
+                 region.width);
+        subtract_row(line, reference.row(y), line, region.width);
+        scratch.deviation.sample(line, residual, region.width);
       },
       [&](int y, int component) { return flow[floats(component)].row(y); },
-      [&](int y) { return texture.row(region.y + y) + region.x; },
+      [&](int y) {
+        float* const line = scratch.deviation.lines.row(0);
+        texture_row(rows_around<3>(image, y, region.height).data(), line, region.width);
+        return line;
+      },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);
         std::copy_n(deviation + left, plan_.roi.width, out);

@@ -210,19 +210,6 @@ void system_row(const SystemRow& row, int width) {
 
 // ---- red-black sweeps
 
-void split_colors_row(const float* HWY_RESTRICT in, float* HWY_RESTRICT even,
-                      float* HWY_RESTRICT odd, int width) {
-  const D d;
-  const int lanes = lane_count();
-  for (int k = 0; 2 * k < width; k += lanes) {
-    V a;
-    V b;
-    hn::LoadInterleaved2(d, in + 2 * k, a, b);
-    store(a, even + k);
-    store(b, odd + k);
-  }
-}
-
 /// One half sweep over the pixels of one color in a row.
 struct HalfSweepRow {
   float* flow[2];
@@ -474,7 +461,7 @@ struct Refinement {
   // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
   // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   void split(const float* from, const ColorRing& to, int y) const {
-    split_colors_row(from, to[0].row(y), to[1].row(y), width);
+    split_row(from, to[0].row(y), to[1].row(y), width);
     for (int color = 0; color < 2; ++color)
       std::memset(to[static_cast<std::size_t>(color)].row(y) + (width + 1 - color) / 2, 0,
                   kRowSlack * sizeof(float));
