@@ -21,11 +21,11 @@ constexpr int kRows = kSampleRows + 2 * kRadius;
 template <FlowMethod kMethod>
 __device__ inline float2 known_flow(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    return a.pyramid.flow[y * a.pyramid.stride + x];
+    return flow_at(a.source, x, y);
   } else {
-    const float* const at = a.kernels.solved.base + y * a.kernels.solved.stride + x;
+    const float* const at = a.solved.base + y * a.solved.stride + x;
     const float u = at[0];
-    const float v = at[a.kernels.solved.plane];
+    const float v = at[a.solved.plane];
     return make_float2(isnan(u) ? 0.0f : u, isnan(v) ? 0.0f : v);
   }
 }
@@ -42,23 +42,23 @@ template <FlowMethod kMethod>
 __device__ inline Sample sample_at(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
     constexpr int kReach = detail::kGradientReach;
-    const LevelFrames frames(a.pyramid.window, a.pyramid.level, references(a.state));
+    const LevelFrames frames(a);
     float row[2 * kReach + 1];
     float column[2 * kReach + 1];
 #pragma unroll
     for (int k = -kReach; k <= kReach; ++k) {
-      row[kReach + k] = frames.reference(clamp_to(x + k, a.flow_size.width), y);
-      column[kReach + k] = frames.reference(x, clamp_to(y + k, a.flow_size.height));
+      row[kReach + k] = frames.reference(clamp_to(x + k, a.level.region.width), y);
+      column[kReach + k] = frames.reference(x, clamp_to(y + k, a.level.region.height));
     }
     const float warped = frames.warped<true>(x, y, known_flow<kMethod>(a, x, y));
     return {derivative_at(row + kReach, 1), derivative_at(column + kReach, 1),
             warped - row[kReach]};
   } else {
-    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
+    const float* const from = a.derivatives.base + y * a.derivatives.stride + x;
     const float ix = from[0];
-    const float iy = from[a.kernels.derivatives.plane];
+    const float iy = from[a.derivatives.plane];
     const float2 flow = known_flow<kMethod>(a, x, y);
-    return {ix, iy, fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.kernels.derivatives.plane]))};
+    return {ix, iy, fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.derivatives.plane]))};
   }
 }
 
@@ -66,15 +66,14 @@ __device__ inline Sample sample_at(const DeviationArguments& a, int x, int y) {
 template <FlowMethod kMethod>
 __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    const float* const guide =
-        region_of(a.pyramid.window, a.pyramid.guide, references(a.state), a.pyramid.level.region);
+    const float* const guide = reference_region(a, a.guide);
     float pixel[3][3];
 #pragma unroll
     for (int j = 0; j < 3; ++j)
 #pragma unroll
       for (int i = 0; i < 3; ++i)
-        pixel[j][i] = guide[clamp_to(y + j - 1, a.flow_size.height) * a.pyramid.guide.stride +
-                            clamp_to(x + i - 1, a.flow_size.width)];
+        pixel[j][i] = guide[clamp_to(y + j - 1, a.level.region.height) * a.guide.stride +
+                            clamp_to(x + i - 1, a.level.region.width)];
     const auto square = [](float value) { return value * value; };
     float sum = 0.0f;
 #pragma unroll
@@ -84,9 +83,8 @@ __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
     }
     return sum;
   } else {
-    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
-    return fmaf(from[0], from[0],
-                from[a.kernels.derivatives.plane] * from[a.kernels.derivatives.plane]);
+    const float* const from = a.derivatives.base + y * a.derivatives.stride + x;
+    return fmaf(from[0], from[0], from[a.derivatives.plane] * from[a.derivatives.plane]);
   }
 }
 
@@ -116,8 +114,8 @@ struct SampleTile {
   template <FlowMethod kMethod>
   __device__ void take_terms(const DeviationArguments& a, int left, int top) {
     for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-      const int x = 2 * clamp_to(left - kRadius + at.column(), (a.flow_size.width + 1) / 2);
-      const int y = 2 * clamp_to(top - kRadius + at.row(), (a.flow_size.height + 1) / 2);
+      const int x = 2 * clamp_to(left - kRadius + at.column(), (a.level.region.width + 1) / 2);
+      const int y = 2 * clamp_to(top - kRadius + at.row(), (a.level.region.height + 1) / 2);
       const Sample sample = sample_at<kMethod>(a, x, y);
       const float xx = sample.ix * sample.ix;
       const float yy = sample.iy * sample.iy;
@@ -130,10 +128,10 @@ struct SampleTile {
       put(2, q * yy);
       put(3, rr / fmaf(detail::kResidualShare, rr, squares));
       const auto step = [&](int x0, int y0, int x1, int y1) {
-        const float2 p = known_flow<kMethod>(a, clamp_to(x0, a.flow_size.width),
-                                             clamp_to(y0, a.flow_size.height));
-        const float2 r = known_flow<kMethod>(a, clamp_to(x1, a.flow_size.width),
-                                             clamp_to(y1, a.flow_size.height));
+        const float2 p = known_flow<kMethod>(a, clamp_to(x0, a.level.region.width),
+                                             clamp_to(y0, a.level.region.height));
+        const float2 r = known_flow<kMethod>(a, clamp_to(x1, a.level.region.width),
+                                             clamp_to(y1, a.level.region.height));
         return (r.x - p.x) * (r.x - p.x) + (r.y - p.y) * (r.y - p.y);
       };
       put(4, 0.25f * (step(x - 1, y, x + 1, y) + step(x, y - 1, x, y + 1)));
@@ -173,8 +171,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const bool wanted = a.frame->out[3] != nullptr;
   const bool bad = a.state->bad != 0;
   // The first sample of the tile.
-  const int left = (a.roi.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
-  const int top = (a.roi.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
+  const int left = (a.target.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
+  const int top = (a.target.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
   if (wanted && !bad) {
     tile.take_terms<kMethod>(a, left, top);
     __syncthreads();
@@ -184,28 +182,23 @@ __global__ void __launch_bounds__(kPyramidThreads)
   for (BlockWalk<> at(kWidth, kHeight); at.more(); at.next()) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + at.column();
     const int y = static_cast<int>(blockIdx.y) * kHeight + at.row();
-    if (x >= a.roi.width || y >= a.roi.height) continue;
-    const int flow_x = a.roi.x + x;
-    const int flow_y = a.roi.y + y;
+    if (x >= a.target.width || y >= a.target.height) continue;
+    const int flow_x = a.target.x + x;
+    const int flow_y = a.target.y + y;
     float2 flow;
     float confidence;
     bool valid = !bad;
     if constexpr (kMethod == FlowMethod::kPyramid) {
-      const int index = flow_y * a.pyramid.stride + flow_x;
-      flow = a.pyramid.flow[index];
-      confidence = a.pyramid.confidence[index];
-      valid = valid && (a.threshold <= 0.0f || confidence >= a.threshold);
+      flow = flow_at(a.source, flow_x, flow_y);
+      confidence = a.confidence[flow_y * a.source.stride + flow_x];
+      valid = valid && is_valid(a.target, confidence);
     } else {
-      const float* const from = a.kernels.solved.base + flow_y * a.kernels.solved.stride + flow_x;
-      flow = make_float2(from[0], from[a.kernels.solved.plane]);
-      confidence = from[2 * a.kernels.solved.plane];
+      const float* const from = a.solved.base + flow_y * a.solved.stride + flow_x;
+      flow = make_float2(from[0], from[a.solved.plane]);
+      confidence = from[2 * a.solved.plane];
       valid = valid && !isnan(flow.x);
     }
-    const std::int64_t stride = a.frame->out_stride[0];
-    row_at(out_plane<float>(*a.frame, 0), stride, y)[x] = valid ? flow.x : a.invalid;
-    row_at(out_plane<float>(*a.frame, 1), stride, y)[x] = valid ? flow.y : a.invalid;
-    if (a.frame->out[2] != nullptr)
-      row_at(out_plane<float>(*a.frame, 2), stride, y)[x] = bad ? 0.0f : confidence;
+    write_planes(a, bad, valid, x, y, flow, confidence);
     if (!wanted) continue;
     float deviation = detail::kNoDeviation;
     if (valid) {
@@ -213,7 +206,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
       deviation =
           sqrtf(tile.variance[flow_y / 2 - top][flow_x / 2 - left] + a.model.pixel_rounding / own);
     }
-    row_at(out_plane<float>(*a.frame, 3), stride, y)[x] = deviation;
+    row_at(out_plane<float>(*a.frame, 3), a.frame->out_stride[0], y)[x] = deviation;
   }
   end_frame(a);
 }

@@ -8,27 +8,15 @@
 namespace ocellus::cuda {
 
 /// Computes the deviation, writes all planes and ends the frame.
-struct DeviationArguments : FrameArguments {
-  float threshold;
-  float invalid;
+struct DeviationArguments : FlowArguments {
   detail::DeviationModel model;
-  Rect roi;             ///< in the region of the flow
-  ImageSize flow_size;  ///< of the region of the flow
-  /// kPyramid: flow and confidence of level 0
-  struct OfPyramid {
-    Window window;
-    FlowLevel level;
-    StoredLevel guide;
-    const float2* flow;
-    const float* confidence;
-    int stride;  ///< elements from row to row
-  } pyramid;
-  /// kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from
-  /// the same pixel on
-  struct OfKernels {
-    FloatPlanes solved;
-    FloatPlanes derivatives;
-  } kernels;
+  // kPyramid: of level 0
+  StoredLevel guide;
+  const float* confidence;
+  // kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from the
+  // same pixel on
+  FloatPlanes solved;
+  FloatPlanes derivatives;
 };
 
 inline constexpr int kDeviationTileHeight = 16;

@@ -193,10 +193,12 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
   window_.arguments.solved = solved_;
   window_.arguments.invalid = std::numeric_limits<float>::quiet_NaN();
   const Rect& flow = plan_.flow;
-  deviation_ = deviation_arguments(flow);
+  deviation_.level.region = flow;
+  deviation_.target = final_target(flow);
   deviation_.model = detail::kernel_deviation(plan_, noise);
-  deviation_.kernels = {solved_, derivatives_};
-  deviation_.kernels.derivatives.base +=
+  deviation_.solved = solved_;
+  deviation_.derivatives = derivatives_;
+  deviation_.derivatives.base +=
       (flow.y - plan_.support.y) * derivatives_.stride + (flow.x - plan_.support.x);
   return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), 0);
 }

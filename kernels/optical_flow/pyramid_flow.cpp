@@ -211,18 +211,8 @@ FlowSource PyramidFlow::expanded(int level, const FlowSource& above) const noexc
 FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) noexcept {
   const Rect& region = pyramid_.region[at(level)];
   const LevelFlow& flow = flow_[at(level)];
+  if (finish) return final_target(region);
   FlowTarget target{};
-  if (finish) {
-    target.x = plan_.roi.x - region.x;
-    target.y = plan_.roi.y - region.y;
-    target.width = plan_.roi.width;
-    target.height = plan_.roi.height;
-    target.outcome = outcome(frame.slot);
-    target.frames = plan_.frames;
-    target.threshold = plan_.confidence_threshold;
-    target.invalid = invalid_value(plan_);
-    return target;
-  }
   target.width = region.width;
   target.height = region.height;
   target.stride = flow.stride;
@@ -232,27 +222,25 @@ FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) no
   return target;
 }
 
-FlowLevel PyramidFlow::flow_level(int level) const noexcept {
-  return {stored_[at(level)], pyramid_.region[at(level)]};
+template <typename Arguments>
+Arguments PyramidFlow::flow_arguments(const Recording& frame, int level, bool finish) noexcept {
+  Arguments a = with_frame(Arguments{}, frame.slot, finish);
+  a.window = window();
+  a.level = {stored_[at(level)], pyramid_.region[at(level)]};
+  a.source = frame.source;
+  return a;
 }
 
 Expected<void> PyramidFlow::record_smooth(Recording& frame, int level) noexcept {
-  SmoothArguments a{};
-  a.region = pyramid_.region[at(level)];
-  a.source = frame.source;
+  auto a = flow_arguments<SmoothArguments>(frame, level);
   a.target = next_target(frame, level, false);
   a.radius = plan_.pyramid.smoothing_size / 2;
-  return add(frame, smooth_kernel(a), grid_of(a.region.width, a.region.height, kSmoothTileHeight),
+  return add(frame, smooth_kernel(a), grid_of(a.target.width, a.target.height, kSmoothTileHeight),
              smooth_shared_bytes(a.radius), a);
 }
 
 Expected<void> PyramidFlow::record_solve(Recording& frame, int level, bool finish) noexcept {
-  SolveArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.source = frame.source;
+  auto a = flow_arguments<SolveArguments>(frame, level, finish);
   a.target = next_target(frame, level, finish);
   a.target.confidence = finish ? nullptr : confidence_;
   a.radius = plan_.radius;
@@ -267,11 +255,7 @@ Expected<void> PyramidFlow::record_solve(Recording& frame, int level, bool finis
 }
 
 Expected<void> PyramidFlow::record_candidates(Recording& frame, int level) noexcept {
-  CandidateArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.source = frame.source;
+  auto a = flow_arguments<FlowArguments>(frame, level);
   a.target = next_target(frame, level, false);
   return add(frame, candidate_kernel(),
              grid_of(a.target.width, a.target.height, kCandidateTileHeight), 0, a);
@@ -280,12 +264,8 @@ Expected<void> PyramidFlow::record_candidates(Recording& frame, int level) noexc
 Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
                                                    const PyramidStep& step) noexcept {
   const int level = step.level;
-  SystemArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
+  auto a = flow_arguments<SystemArguments>(frame, level);
   a.guide = guide_of(level);
-  a.source = frame.source;
   a.system = system_;
   a.stride = a.system.stride = flow_[at(level)].stride;
   if (step.last) a.residual = residual_;
@@ -295,11 +275,9 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   OCELLUS_TRY(add(frame, system_kernel(), grid_of(region.width, region.height, kSystemTileHeight),
                   0, a, kSystemThreads));
   const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
-  SweepArguments sweep{};
+  auto sweep = flow_arguments<SweepArguments>(frame, level);
   sweep.system = a.system;
-  sweep.source = sweep.before = a.source;
-  sweep.width = region.width;
-  sweep.height = region.height;
+  sweep.before = a.source;
   const auto grid_for = [&](int most) {
     const int around = 2 * sweep_halo(most);
     return dim3(block_count(region.width, kSweepTileWidth - around),
@@ -333,13 +311,8 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
 
 Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
                                                  bool finish) noexcept {
-  GuidedMedianArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
+  auto a = flow_arguments<GuidedMedianArguments>(frame, level, finish);
   a.guide = guide_of(level);
-  a.source = frame.source;
   a.target = next_target(frame, level, finish);
   a.residual = residual_;
   if (level == 0) {
@@ -353,12 +326,13 @@ Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
 }
 
 Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
-  DeviationArguments a = with_frame(deviation_arguments(pyramid_.region[0]), frame.slot, true);
-  a.threshold = plan_.confidence_threshold;
+  auto a = flow_arguments<DeviationArguments>(frame, 0, true);
+  a.target = final_target(pyramid_.region[0]);
   a.model = detail::pyramid_deviation(plan_, pyramid_);
-  a.pyramid = {window(), flow_level(0), guide_, frame.source.flow, confidence_, flow_[0].stride};
+  a.guide = guide_;
+  a.confidence = confidence_;
   return add(frame, deviation_kernel(FlowMethod::kPyramid),
-             grid_of(a.roi.width, a.roi.height, kDeviationTileHeight), 0, a);
+             grid_of(a.target.width, a.target.height, kDeviationTileHeight), 0, a);
 }
 
 }  // namespace ocellus::cuda

@@ -52,7 +52,9 @@ class PyramidFlow final : public FlowOperator {
   /// The target of the next kernel of a level. Its output becomes the source of the kernel after
   /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
-  FlowLevel flow_level(int level) const noexcept;
+  /// All arguments but the target.
+  template <typename Arguments>
+  Arguments flow_arguments(const Recording& frame, int level, bool finish = false) noexcept;
   /// The reference frame before it was smoothed.
   const StoredLevel& guide_of(int level) const noexcept {
     return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];

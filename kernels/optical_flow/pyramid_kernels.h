@@ -92,8 +92,8 @@ struct FlowSource {
   int coarse_height;
 };
 
-/// Destination of results: planes of this level for the whole region or, in the frame's last
-/// kernel, the output planes for the region of interest.
+/// Destination of results: planes of this level for the whole region or, in the kernel that ends
+/// the frame, the output planes for the region of interest.
 struct FlowTarget {
   float2* flow;
   float* confidence;  ///< null: confidence is not written
@@ -102,9 +102,7 @@ struct FlowTarget {
   int y;
   int width;
   int height;
-  // For the last kernel only.
-  FrameOutcome* outcome;  ///< null: not the last kernel
-  int frames;
+  // For the output planes.
   float threshold;
   float invalid;
 };
@@ -115,14 +113,16 @@ struct FlowLevel {
   Rect region;
 };
 
-/// Warps the next frame and solves for the remaining motion.
-struct SolveArguments {
-  const FrameParams* frame;
-  TemporalState* state;
+/// What the kernels of a level have in common.
+struct FlowArguments : FrameArguments {
   Window window;
   FlowLevel level;
   FlowSource source;
   FlowTarget target;
+};
+
+/// Warps the next frame and solves for the remaining motion.
+struct SolveArguments : FlowArguments {
   int radius;
   /// Weights of the window along one axis, with three zeros before and after them, because four
   /// neighboring pixels read the same values.
@@ -144,10 +144,7 @@ Kernel<SolveArguments> solve_kernel(int radius, int threads) noexcept;
 std::size_t solve_shared_bytes(int radius, int threads) noexcept;
 
 /// Computes the box mean of the flow.
-struct SmoothArguments {
-  Rect region;
-  FlowSource source;
-  FlowTarget target;
+struct SmoothArguments : FlowArguments {
   int radius;  ///< of the box
 };
 inline constexpr int kSmoothTileHeight = 16;

@@ -18,7 +18,7 @@ __device__ inline float inverse_of(float value) {
 // ---- candidates
 
 __global__ void __launch_bounds__(kPyramidThreads)
-    candidates(const __grid_constant__ CandidateArguments a) {
+    candidates(const __grid_constant__ FlowArguments a) {
   constexpr int kHeight = kCandidateTileHeight;
   constexpr int kCandidates = 5;
   constexpr int kColumns = kWidth + 2;
@@ -30,15 +30,14 @@ __global__ void __launch_bounds__(kPyramidThreads)
                                             {0, -detail::kCandidateDistance}};
   __shared__ float match[kCandidates][kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state);
+  const LevelFrames frames(a);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const LevelFrames frames(a.window, a.level, r);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
   const auto flow_of = [&](int x, int y, int c) {
-    return flow_at<SourceKind::kEither>(a.source, clamp_to(x + kOffsets[c][0], region.width),
-                                        clamp_to(y + kOffsets[c][1], region.height));
+    return coarse_flow_at(a.source, clamp_to(x + kOffsets[c][0], region.width),
+                          clamp_to(y + kOffsets[c][1], region.height));
   };
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - 1 + at.column(), region.width);
@@ -134,7 +133,7 @@ struct SystemTile {
     for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
       const int x = clamp_to(x0 - 2 * kReach + at.column(), a.level.region.width);
       const int y = clamp_to(y0 - 2 * kReach + at.row(), a.level.region.height);
-      const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
+      const float2 w = flow_at(a.source, x, y);
       const float there = frames.warped<true>(x, y, w);
       const float here = frames.reference(x, y);
       flow[at.row()][at.column()] = w;
@@ -216,16 +215,16 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
   __shared__ SystemTile tile;
   let_next_begin();
-  const References r = references(a.state);
+  const LevelFrames frames(a);
+  const float* const guide = reference_region(a, a.guide);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const LevelFrames frames(a.window, a.level, r);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * SystemTile::kHeight;
   tile.warp(a, frames, x0, y0);
   __syncthreads();
   tile.derive(region, x0, y0);
-  tile.weigh(a, region_of(a.window, a.guide, r, region), x0, y0);
+  tile.weigh(a, guide, x0, y0);
   __syncthreads();
 
   static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
@@ -320,22 +319,18 @@ struct SweepPixels {
   template <typename Use>
   static __device__ void each_flow(const FlowSource& source, const SweepArguments& a, int left,
                                    int top, const Use& use) {
-    const auto walk = [&](const auto& at) {
-      each([&](int r, int c) {
-        use(r, c, at(clamp_to(left + c, a.width), clamp_to(top + r, a.height)));
-      });
-    };
-    if (source.coarse)
-      walk([&](int x, int y) { return flow_at<SourceKind::kCoarse>(source, x, y); });
-    else
-      walk([&](int x, int y) { return flow_at<SourceKind::kPlane>(source, x, y); });
+    const Rect& region = a.level.region;
+    each([&](int r, int c) {
+      use(r, c,
+          flow_at(source, clamp_to(left + c, region.width), clamp_to(top + r, region.height)));
+    });
   }
 
   /// All addresses are valid, so that many loads are on their way at once.
   __device__ void load(const SweepArguments& a, int left, int top) {
     each([&](int r, int c) {
-      const int x = clamp_to(left + c, a.width);
-      const int y = clamp_to(top + r, a.height);
+      const int x = clamp_to(left + c, a.level.region.width);
+      const int y = clamp_to(top + r, a.level.region.height);
       const int index = y * a.system.stride + x;
       const float4 inverse = a.system.inverse[index];
       const float4 rest = a.system.constant[index];
@@ -413,6 +408,7 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   // The sum of both is even, so that the color of a register does not depend on the block.
   const int left = static_cast<int>(blockIdx.x) * (kSweepTileWidth - 2 * kHalo) - kHalo;
   const int top = static_cast<int>(blockIdx.y) * (kSweepTileHeight - 2 * kHalo) - kHalo;
+  const Rect& region = a.level.region;
   SweepPixels pixels;
   pixels.load(a, left + column, top + row);
   const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
@@ -451,11 +447,12 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
        at.more(); at.next()) {
     const int x = left + kHalo + at.column();
     const int y = top + kHalo + at.row();
-    if (x >= a.width || y >= a.height) continue;
+    if (x >= region.width || y >= region.height) continue;
     float2 w = tile[y - top][x - left];
     if (a.median) {
       const auto near = [&](int j, int i) {
-        return tile[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
+        return tile[clamp_to(y + j - 1, region.height) - top]
+                   [clamp_to(x + i - 1, region.width) - left];
       };
       w = make_float2(median_of([&](int j, int i) { return near(j, i).x; }),
                       median_of([&](int j, int i) { return near(j, i).y; }));
@@ -477,17 +474,16 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   __shared__ float color[kRows][kColumns];
   __shared__ float trust[kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state);
+  const float* const guide = reference_region(a, a.guide);
   wait_for_kernels_before();
-  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+  const bool bad = a.state->bad != 0;
   const Rect& region = a.level.region;
-  const float* const guide = region_of(a.window, a.guide, r, region);
   const int x0 = a.target.x + blockIdx.x * kWidth;
   const int y0 = a.target.y + blockIdx.y * kHeight;
   for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
     flow[at.row()][at.column()] =
-        flow_at<SourceKind::kPlane>(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
-                                    clamp_to(y0 - kReach - 1 + at.row(), region.height));
+        flow_at(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
+                clamp_to(y0 - kReach - 1 + at.row(), region.height));
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
@@ -562,15 +558,15 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
       const int y = a.target.y + to_y;
       confidence = a.confidence[y * a.stride + x] * trust_of(x, y);
     }
-    write_flow(a.target, frame, to_x, to_y, mean, confidence);
+    write_flow(a, bad, to_x, to_y, mean, confidence);
   }
-  end_target(a.target, a.state);
+  end_frame(a);
 }
 static_assert(kPyramidThreads == kWidth * kGuidedTileHeight);
 
 }  // namespace
 
-Kernel<CandidateArguments> candidate_kernel() noexcept {
+Kernel<FlowArguments> candidate_kernel() noexcept {
   return candidates;
 }
 Kernel<SystemArguments> system_kernel() noexcept {

@@ -91,29 +91,30 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   a.state = &state;
   a.outcome = &outcome;
   a.frames = 2;
-  a.threshold = threshold;
-  a.invalid = 0.0f;
-  a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade));
-  a.roi = {setup.roi.x - setup.region.x, setup.roi.y - setup.region.y, setup.roi.width,
-           setup.roi.height};
-  a.flow_size = {setup.region.width, setup.region.height};
   const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
                                     setup.size.width, setup.size.height};
-  a.pyramid = {{window.data(), static_cast<std::int64_t>(image_floats)},
-               {stored, setup.region},
-               {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
-                setup.size.height},
-               flow.data(),
-               confidence.data(),
-               setup.region.width};
+  a.window = {window.data(), static_cast<std::int64_t>(image_floats)};
+  a.level = {stored, setup.region};
+  a.source.flow = flow.data();
+  a.source.stride = setup.region.width;
+  a.target.x = setup.roi.x - setup.region.x;
+  a.target.y = setup.roi.y - setup.region.y;
+  a.target.width = setup.roi.width;
+  a.target.height = setup.roi.height;
+  a.target.threshold = threshold;
+  a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade));
+  a.guide = {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
+             setup.size.height};
+  a.confidence = confidence.data();
   void* arguments[] = {&a};
   const auto blocks = [](int pixels, int tile) {
     return static_cast<unsigned>((pixels + tile - 1) / tile);
   };
-  const auto work = test::host_work(
-      {reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
-       blocks(a.roi.width, cuda::kPyramidTileWidth),
-       blocks(a.roi.height, cuda::kDeviationTileHeight), 1, cuda::kPyramidThreads, 0, arguments});
+  const auto work =
+      test::host_work({reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kPyramid)),
+                       blocks(setup.roi.width, cuda::kPyramidTileWidth),
+                       blocks(setup.roi.height, cuda::kDeviationTileHeight), 1,
+                       cuda::kPyramidThreads, 0, arguments});
   EXPECT_TRUE(work != nullptr);
   if (work) work();
   EXPECT_EQ(state.head, 0) << "the frame has not ended";
@@ -283,9 +284,13 @@ TEST(DeviationKernel, OfKernelsMatchesTheReference) {
   // Variances of rounding that matter beside these derivatives.
   const reference::DeviationConstants constants = {1.0, 0.22, 0.0014, 37.0, 0.9, 0.3, 0.05, 0.4};
   a.model = model_of(constants);
-  a.roi = kRoi;
-  a.flow_size = {kWidth, kHeight};
-  a.kernels = {{solved.data(), kWidth, kPixels}, {derivatives.data(), kWidth, kPixels}};
+  a.level.region = {0, 0, kWidth, kHeight};
+  a.target.x = kRoi.x;
+  a.target.y = kRoi.y;
+  a.target.width = kRoi.width;
+  a.target.height = kRoi.height;
+  a.solved = {solved.data(), kWidth, kPixels};
+  a.derivatives = {derivatives.data(), kWidth, kPixels};
   void* arguments[] = {&a};
   const auto work =
       test::host_work({reinterpret_cast<const void*>(cuda::deviation_kernel(FlowMethod::kKernels)),
@@ -301,7 +306,7 @@ TEST(DeviationKernel, OfKernelsMatchesTheReference) {
       const float got = deviation.at(x, y);
       if (std::isnan(planes[3].at(kRoi.x + x, kRoi.y + y))) {
         ++invalid;
-        ASSERT_TRUE(std::isinf(got) && u.at(x, y) == a.invalid) << x << ", " << y;
+        ASSERT_TRUE(std::isinf(got) && u.at(x, y) == a.target.invalid) << x << ", " << y;
         continue;
       }
       finite += std::isinf(got) ? 0 : 1;

@@ -232,11 +232,6 @@ void flow_residual_row(const float* ix, const float* iy, const float* it, const 
       ix, iy, it, u, v);
 }
 
-void known_flow_row(const float* in, float* out, int width) {
-  map_row(
-      width, out, [](V p) HWY_ATTR { return known(p); }, in);
-}
-
 void deviation_terms_row(const DeviationSamples& of, float gradient_floor,
                          float* const* HWY_RESTRICT out, int samples) {
   const int lanes = lane_count();
@@ -359,7 +354,6 @@ HWY_EXPORT(weighted_products_row);
 HWY_EXPORT(add_increment_row);
 HWY_EXPORT(gradient_row);
 HWY_EXPORT(flow_residual_row);
-HWY_EXPORT(known_flow_row);
 HWY_EXPORT(deviation_terms_row);
 HWY_EXPORT(texture_row);
 HWY_EXPORT(squared_gradient_row);
@@ -405,9 +399,6 @@ void gradient_row(const float* const* rows, float* ix, float* iy, int width) noe
 void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
                        const float* v, float* residual, int width) noexcept {
   HWY_DYNAMIC_DISPATCH(flow_residual_row)(ix, iy, it, u, v, residual, width);
-}
-void known_flow_row(const float* in, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(known_flow_row)(in, out, width);
 }
 void deviation_terms_row(const DeviationSamples& of, float gradient_floor, float* const* out,
                          int samples) noexcept {

@@ -86,9 +86,6 @@ void gradient_row(const float* const* rows, float* ix, float* iy, int width) noe
 void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
                        const float* v, float* residual, int width) noexcept;
 
-/// out = in, but 0 where it is not a number
-void known_flow_row(const float* in, float* out, int width) noexcept;
-
 /// A row of samples, which are every second pixel.
 struct DeviationSamples {
   const float* image[3];                ///< Ix, Iy and the residual

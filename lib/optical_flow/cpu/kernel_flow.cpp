@@ -350,13 +350,10 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
   const int top = plan_.roi.y - flow.y;
   for (int y = begin; y < end; ++y) {
     for (int p = 0; p < 2; ++p) {
-      const float* row = solved_row(p, top + y) + left;
-      if (plan_.invalid == InvalidFlow::kZero) {
-        float* const known = scratch.deviation.lines.row(0);
-        known_flow_row(row, known, plan_.roi.width);
-        row = known;
-      }
-      std::copy_n(row, plan_.roi.width, frame.out_row<float>(p, y));
+      const float* const row = solved_row(p, top + y) + left;
+      std::replace_copy_if(
+          row, row + plan_.roi.width, frame.out_row<float>(p, y),
+          [](float value) { return std::isnan(value); }, invalid_value(plan_));
     }
     if (frame.wants(2))
       std::copy_n(solved_row(2, top + y) + left, plan_.roi.width, frame.out_row<float>(2, y));
