@@ -1,6 +1,5 @@
 // The standard deviation of the flow, from the residual of the final flow, the structure tensor and
 // the differences of the flow, tile by tile.
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/pyramid.cuh"
 
 namespace ocellus::cuda {
@@ -66,20 +65,19 @@ __device__ inline Sample sample_at(const DeviationArguments& a, int x, int y) {
 template <FlowMethod kMethod>
 __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    const float* const guide = reference_region(a, a.guide);
+    const float* const guide = reference_region(a, a.level.guide);
     float pixel[3][3];
 #pragma unroll
     for (int j = 0; j < 3; ++j)
 #pragma unroll
       for (int i = 0; i < 3; ++i)
-        pixel[j][i] = guide[clamp_to(y + j - 1, a.level.region.height) * a.guide.stride +
+        pixel[j][i] = guide[clamp_to(y + j - 1, a.level.region.height) * a.level.guide.stride +
                             clamp_to(x + i - 1, a.level.region.width)];
-    const auto square = [](float value) { return value * value; };
     float sum = 0.0f;
 #pragma unroll
     for (int k = 0; k < 3; ++k) {
-      sum += square(pixel[k][1] - pixel[k][0]) + square(pixel[k][2] - pixel[k][1]);
-      sum += square(pixel[1][k] - pixel[0][k]) + square(pixel[2][k] - pixel[1][k]);
+      sum += squared(pixel[k][1] - pixel[k][0]) + squared(pixel[k][2] - pixel[k][1]);
+      sum += squared(pixel[1][k] - pixel[0][k]) + squared(pixel[2][k] - pixel[1][k]);
     }
     return sum;
   } else {
@@ -171,8 +169,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   const bool wanted = a.frame->out[3] != nullptr;
   const bool bad = a.state->bad != 0;
   // The first sample of the tile.
-  const int left = (a.target.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
-  const int top = (a.target.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
+  const int left = (a.target.part.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
+  const int top = (a.target.part.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
   if (wanted && !bad) {
     tile.take_terms<kMethod>(a, left, top);
     __syncthreads();
@@ -182,15 +180,15 @@ __global__ void __launch_bounds__(kPyramidThreads)
   for (BlockWalk<> at(kWidth, kHeight); at.more(); at.next()) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + at.column();
     const int y = static_cast<int>(blockIdx.y) * kHeight + at.row();
-    if (x >= a.target.width || y >= a.target.height) continue;
-    const int flow_x = a.target.x + x;
-    const int flow_y = a.target.y + y;
+    if (x >= a.target.part.width || y >= a.target.part.height) continue;
+    const int flow_x = a.target.part.x + x;
+    const int flow_y = a.target.part.y + y;
     float2 flow;
     float confidence;
     bool valid = !bad;
     if constexpr (kMethod == FlowMethod::kPyramid) {
       flow = flow_at(a.source, flow_x, flow_y);
-      confidence = a.confidence[flow_y * a.source.stride + flow_x];
+      confidence = a.confidence[flow_y * a.level.stride + flow_x];
       valid = valid && is_valid(a.target, confidence);
     } else {
       const float* const from = a.solved.base + flow_y * a.solved.stride + flow_x;

@@ -39,12 +39,8 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
 }
 
 FlowTarget FlowOperator::final_target(const Rect& region) const noexcept {
-  const Rect roi = moved_into(plan_.roi, region);
   FlowTarget target{};
-  target.x = roi.x;
-  target.y = roi.y;
-  target.width = roi.width;
-  target.height = roi.height;
+  target.part = moved_into(plan_.roi, region);
   target.threshold = plan_.confidence_threshold;
   target.invalid = invalid_value(plan_);
   return target;

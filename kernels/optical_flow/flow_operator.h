@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/core/cuda_operator.h"
-#include "kernels/optical_flow/deviation_kernels.h"
+#include "kernels/optical_flow/pyramid_kernels.h"
 #include "ocellus/kernel_bank.h"
 #include "optical_flow/moving_objects.h"
 

@@ -110,9 +110,12 @@ __device__ inline const float* reference_region(const FlowArguments& a, const St
   return stored(a, plane, 1) + a.level.region.y * plane.stride + a.level.region.x;
 }
 
-/// Approximate division, without the special cases and the last bits of an exact one.
-__device__ inline float quick_ratio(float a, float b) {
-  return __fdividef(a, b);
+__device__ inline float squared(float value) {
+  return value * value;
+}
+/// Approximate, without the special cases and the last bits of an exact division.
+__device__ inline float inverse_of(float value) {
+  return __fdividef(1.0f, value);
 }
 
 /// Samples the frame at (x + u, y + v), with the position clamped to the image. A NaN position
@@ -231,8 +234,8 @@ __device__ inline void write_flow(const FlowArguments& a, bool bad, int x, int y
   const FlowTarget& target = a.target;
   if (a.outcome != nullptr)
     return write_planes(a, bad, !bad && is_valid(target, confidence), x, y, flow, confidence);
-  target.flow[y * target.stride + x] = flow;
-  if (target.confidence != nullptr) target.confidence[y * target.stride + x] = confidence;
+  target.flow[y * a.level.stride + x] = flow;
+  if (target.confidence != nullptr) target.confidence[y * a.level.stride + x] = confidence;
 }
 
 }  // namespace ocellus::cuda

@@ -244,13 +244,6 @@ __global__ void __launch_bounds__(kPyramidThreads)
   }
 }
 
-template <bool kNormalize>
-Kernel<PrepareArguments> prepare_of(PixelFormat format) noexcept {
-  return kernel_for<PrepareArguments>(format, prepare<std::uint8_t, kNormalize>,
-                                      prepare<std::uint16_t, kNormalize>,
-                                      prepare<float, kNormalize>);
-}
-
 }  // namespace
 
 Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept {
@@ -259,7 +252,11 @@ Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept {
 }
 
 Kernel<PrepareArguments> prepare_kernel(PixelFormat format, bool normalize) noexcept {
-  return normalize ? prepare_of<true>(format) : prepare_of<false>(format);
+  return normalize
+             ? kernel_for<PrepareArguments>(format, prepare<std::uint8_t, true>,
+                                            prepare<std::uint16_t, true>, prepare<float, true>)
+             : kernel_for<PrepareArguments>(format, prepare<std::uint8_t, false>,
+                                            prepare<std::uint16_t, false>, prepare<float, false>);
 }
 
 }  // namespace ocellus::cuda

@@ -6,9 +6,7 @@
 
 #include "kernels/core/frame_params.h"
 #include "kernels/optical_flow/kernels.h"
-#include "ocellus/frame.h"
-#include "ocellus/optical_flow.h"
-#include "optical_flow/pyramid_plan.h"
+#include "optical_flow/deviation.h"
 
 namespace ocellus::cuda {
 
@@ -53,9 +51,7 @@ struct Window {
 };
 
 /// Normalizes and smooths all levels, and stores them in the window of frames.
-struct PrepareArguments {
-  const FrameParams* frame;
-  const TemporalState* state;
+struct PrepareArguments : FrameArguments {
   Window window;
   int levels;
   struct Level {
@@ -83,13 +79,13 @@ struct FlowSource {
   const float2* flow;
   int stride;  ///< float2 from row to row; 0 repeats one row
   /// True: flow of the next coarser level, which is doubled; false: flow of this level.
-  bool coarse;
+  bool coarse = false;
   // for `coarse`
-  int region_y;  ///< position of this level's region in its image
-  int first_x;   ///< column of the coarse plane that corresponds to the region's first pixel
-  int coarse_y;  ///< position of the coarse region in its image
-  int coarse_width;
-  int coarse_height;
+  int region_y = 0;  ///< position of this level's region in its image
+  int first_x = 0;   ///< column of the coarse plane that corresponds to the region's first pixel
+  int coarse_y = 0;  ///< position of the coarse region in its image
+  int coarse_width = 0;
+  int coarse_height = 0;
 };
 
 /// Destination of results: planes of this level for the whole region or, in the kernel that ends
@@ -97,11 +93,7 @@ struct FlowSource {
 struct FlowTarget {
   float2* flow;
   float* confidence;  ///< null: confidence is not written
-  int stride;         ///< elements from row to row, for `flow` and `confidence`
-  int x;              ///< position in the region of the pixels to write
-  int y;
-  int width;
-  int height;
+  Rect part;          ///< the pixels to write, in the region
   // For the output planes.
   float threshold;
   float invalid;
@@ -110,7 +102,9 @@ struct FlowTarget {
 /// The parameters of a level for the flow kernels.
 struct FlowLevel {
   StoredLevel stored;
+  StoredLevel guide;  ///< the same before it was normalized or smoothed
   Rect region;
+  int stride;  ///< elements from row to row, of all planes of the region
 };
 
 /// What the kernels of a level have in common.
@@ -151,5 +145,21 @@ inline constexpr int kSmoothTileHeight = 16;
 /// Of `arguments`, it uses the radius and whether the source is coarse.
 Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& arguments) noexcept;
 std::size_t smooth_shared_bytes(int radius) noexcept;
+
+// ---- the standard deviation of the flow, of both methods
+
+/// Computes the deviation, writes all planes and ends the frame.
+struct DeviationArguments : FlowArguments {
+  detail::DeviationModel model;
+  const float* confidence;  // kPyramid: of level 0
+  // kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from the
+  // same pixel on
+  FloatPlanes solved;
+  FloatPlanes derivatives;
+};
+
+inline constexpr int kDeviationTileHeight = 16;
+
+Kernel<DeviationArguments> deviation_kernel(FlowMethod method) noexcept;
 
 }  // namespace ocellus::cuda

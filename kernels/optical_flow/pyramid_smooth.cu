@@ -83,21 +83,17 @@ __global__ void __launch_bounds__(kPyramidThreads)
     for (int o = 0; o < kDown; ++o) {
       const int y = y0 + row + o;
       if (x < region.width && y < region.height)
-        a.target.flow[y * a.target.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
+        a.target.flow[y * a.level.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
     }
   }
-}
-
-template <int kRadius>
-Kernel<SmoothArguments> smooth_of(bool coarse) noexcept {
-  return coarse ? smooth<kRadius, true> : smooth<kRadius, false>;
 }
 
 }  // namespace
 
 Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& a) noexcept {
   // Specialized kernels for the box of the preset `fast`.
-  return a.radius == 7 ? smooth_of<7>(a.source.coarse) : smooth_of<0>(a.source.coarse);
+  if (a.radius == 7) return a.source.coarse ? smooth<7, true> : smooth<7, false>;
+  return a.source.coarse ? smooth<0, true> : smooth<0, false>;
 }
 
 std::size_t smooth_shared_bytes(int radius) noexcept {

@@ -59,8 +59,8 @@ struct Solver {
   const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
   const int mean_columns = columns + 2 * kReach;
   /// Position in the region of the first pixel of `mean`.
-  const int left = a.target.x + static_cast<int>(blockIdx.x) * kWidth - radius - kReach;
-  const int top = a.target.y + static_cast<int>(blockIdx.y) * kHeight - radius - kReach;
+  const int left = a.target.part.x + static_cast<int>(blockIdx.x) * kWidth - radius - kReach;
+  const int top = a.target.part.y + static_cast<int>(blockIdx.y) * kHeight - radius - kReach;
   float4* const data;  ///< x and y derivatives, weight and weighted residual, [rows][stride]
   float* const filtered = reinterpret_cast<float*>(data + rows * stride);  ///< [kProducts][plane]
   /// The image of both frames, [rows + 2 kReach][mean_columns], in `filtered`.
@@ -193,7 +193,7 @@ struct Solver {
     const float larger = middle + spread;
     const float c = xx + a.ridge;
     const float d = yy + a.ridge;
-    const float inverse = quick_ratio(1.0f, fmaf(c, d, -xy * xy));
+    const float inverse = inverse_of(fmaf(c, d, -xy * xy));
     // Two comparisons, so that NaN sums are not solvable.
     const float least = smaller + a.ridge;
     const bool solvable =
@@ -229,8 +229,8 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
   for (int o = 0; o < kDown; ++o) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + column;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
-    if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
-    float2 flow = flow_at(a.source, a.target.x + x, a.target.y + y);
+    if (row + o >= kHeight || x >= a.target.part.width || y >= a.target.part.height) continue;
+    float2 flow = flow_at(a.source, a.target.part.x + x, a.target.part.y + y);
     float smaller;
     solver.refine(sum[o], flow, smaller);
     write_flow(a, bad, x, y, flow, smaller);

@@ -17,16 +17,13 @@ Kernel<FlowArguments> candidate_kernel() noexcept;
 struct SystemPlanes {
   float4* inverse;
   float4* constant;
-  int stride;  ///< float4 from row to row
 };
 
 /// Warps the next frame and sets up the system.
 struct SystemArguments : FlowArguments {
-  StoredLevel guide;  ///< the reference frame before it was smoothed
   SystemPlanes system;
   float* residual;    ///< null, or the plane for W - A
   float* confidence;  ///< null, or that for the smaller eigenvalue of the data term
-  int stride;         ///< floats from row to row, for both
   float smoothness;
 };
 inline constexpr int kSystemTileHeight = 16;
@@ -57,10 +54,8 @@ Kernel<SweepArguments> sweep_kernel(int most) noexcept;
 
 /// The guided median.
 struct GuidedMedianArguments : FlowArguments {
-  StoredLevel guide;
   const float* residual;
   const float* confidence;  ///< null, or what the target's confidence is a part of
-  int stride;               ///< floats from row to row, for both
   int reweightings;
 };
 inline constexpr int kGuidedTileHeight = 8;

@@ -82,7 +82,6 @@ int PyramidPlan::plan_lucas_kanade(const OpticalFlowPlan& plan, int level) noexc
   int now = 0;
   for (int w = 0; w < warps_of(plan, level); ++w) {
     add_flip(Kind::kSmooth, level, now);
-    add_step(Kind::kWarp, level).from = now;
     add_flip(Kind::kSolve, level, now);
   }
   return now;

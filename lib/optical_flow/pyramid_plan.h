@@ -29,8 +29,7 @@ enum class PyramidStepKind : std::uint8_t {
   kPresmooth,     ///< all levels: smooths into the window of frames
   kExpand,        ///< expands the flow of level + 1, or sets it to zero on the coarsest level
   kSmooth,        ///< box mean of the flow
-  kWarp,          ///< warps the next frame back to the reference frame
-  kSolve,         ///< solves equation (3) for the remaining motion
+  kSolve,         ///< one warp, and the solution of equation (3) for the remaining motion
   kCandidates,    ///< variational: takes the flow of neighbors that fit better
   kRefine,        ///< variational: one warp and its solution
   kGuidedMedian,  ///< variational
@@ -46,7 +45,7 @@ struct PyramidStep {
 };
 
 struct PyramidPlan {
-  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 3 * kMaxPyramidWarps);
+  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 2 * kMaxPyramidWarps);
 
   /// `plan.method` must be kPyramid.
   explicit PyramidPlan(const OpticalFlowPlan& plan) noexcept;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/host_work.h"
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/pyramid_kernels.h"
 #include "reference/deviation.h"
 #include "reference/image.h"
@@ -94,17 +93,16 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   const cuda::StoredLevel stored = {std::int64_t{kBefore} * stride + kBefore, stride,
                                     setup.size.width, setup.size.height};
   a.window = {window.data(), static_cast<std::int64_t>(image_floats)};
-  a.level = {stored, setup.region};
+  a.level = {stored,
+             {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
+              setup.size.height},
+             setup.region,
+             setup.region.width};
   a.source.flow = flow.data();
   a.source.stride = setup.region.width;
-  a.target.x = setup.roi.x - setup.region.x;
-  a.target.y = setup.roi.y - setup.region.y;
-  a.target.width = setup.roi.width;
-  a.target.height = setup.roi.height;
+  a.target.part = cuda::moved_into(setup.roi, setup.region);
   a.target.threshold = threshold;
   a.model = model_of(reference::pyramid_constants(PixelFormat::kGray8, FlowSolver::kLucasKanade));
-  a.guide = {static_cast<std::int64_t>(level_floats), setup.size.width, setup.size.width,
-             setup.size.height};
   a.confidence = confidence.data();
   void* arguments[] = {&a};
   const auto blocks = [](int pixels, int tile) {
@@ -285,10 +283,7 @@ TEST(DeviationKernel, OfKernelsMatchesTheReference) {
   const reference::DeviationConstants constants = {1.0, 0.22, 0.0014, 37.0, 0.9, 0.3, 0.05, 0.4};
   a.model = model_of(constants);
   a.level.region = {0, 0, kWidth, kHeight};
-  a.target.x = kRoi.x;
-  a.target.y = kRoi.y;
-  a.target.width = kRoi.width;
-  a.target.height = kRoi.height;
+  a.target.part = kRoi;
   a.solved = {solved.data(), kWidth, kPixels};
   a.derivatives = {derivatives.data(), kWidth, kPixels};
   void* arguments[] = {&a};

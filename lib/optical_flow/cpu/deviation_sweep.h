@@ -18,7 +18,7 @@ struct DeviationScratch {
   }
   /// Copies every second pixel of a row, which must be readable 2 kRowSlack pixels beyond its end.
   void sample(const float* row, float* to, int width) const noexcept {
-    split_row(row, to, samples.row(15), width);
+    flow_rows().split_row(row, to, samples.row(15), width);
   }
 };
 
@@ -49,19 +49,19 @@ void sweep_deviation(const DeviationModel& model, int width, int height, int beg
           scratch.sample(flow(std::max(y - 1, 0), c), above, width);
           scratch.sample(flow(std::min(y + 1, height - 1), c), below, width);
           const float* const here = flow(y, c);
-          split_row(here, scratch.samples.row(15), beside, width);
+          flow_rows().split_row(here, scratch.samples.row(15), beside, width);
           beside[-1] = here[0];
           beside[samples - 1] = here[width - 1];
           of.flow[c] = {beside - 1, beside, above, below};
         }
-        deviation_terms_row(of, model.gradient_floor, terms, samples);
+        flow_rows().deviation_terms_row(of, model.gradient_floor, terms, samples);
       },
       [&](int row, float* const* means) {
         float* const variance = image[0];
-        deviation_variance_row(means, model, variance, samples);
+        flow_rows().deviation_variance_row(means, model, variance, samples);
         for (int y = std::max(begin, 2 * row); y < std::min(end, 2 * row + 2); ++y) {
           float* const deviation = scratch.lines.row(2);
-          deviation_row(variance, texture(y), model, deviation, width);
+          flow_rows().deviation_row(variance, texture(y), model, deviation, width);
           emit(y, deviation);
         }
       });

@@ -223,15 +223,6 @@ void gradient_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ix,
   }
 }
 
-void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
-                       const float* v, float* residual, int width) {
-  map_row(
-      width, residual,
-      [](V dx, V dy, V dt, V p, V q)
-          HWY_ATTR { return hn::MulAdd(dy, known(q), hn::MulAdd(dx, known(p), dt)); },
-      ix, iy, it, u, v);
-}
-
 void deviation_terms_row(const DeviationSamples& of, float gradient_floor,
                          float* const* HWY_RESTRICT out, int samples) {
   const int lanes = lane_count();
@@ -277,11 +268,6 @@ void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out,
     }
     store(sum, out + x);
   }
-}
-
-void squared_gradient_row(const float* ix, const float* iy, float* out, int width) {
-  map_row(
-      width, out, [](V gx, V gy) HWY_ATTR { return hn::MulAdd(gx, gx, hn::Mul(gy, gy)); }, ix, iy);
 }
 
 void deviation_variance_row(const float* const* HWY_RESTRICT means, const DeviationModel& model,
@@ -335,6 +321,27 @@ void deviation_row(const float* HWY_RESTRICT variance, const float* HWY_RESTRICT
       out, texture);
 }
 
+const FlowRows& table() {
+  static constexpr FlowRows kRows = {
+      .derivative_products_row = derivative_products_row,
+      .lucas_kanade_solve_row = lucas_kanade_solve_row,
+      .temporal_sums_row = temporal_sums_row,
+      .subtract_row = subtract_row,
+      .square_row = square_row,
+      .normalize_row = normalize_row,
+      .mean_row = mean_row,
+      .split_row = split_row,
+      .weighted_products_row = weighted_products_row,
+      .add_increment_row = add_increment_row,
+      .gradient_row = gradient_row,
+      .deviation_terms_row = deviation_terms_row,
+      .texture_row = texture_row,
+      .deviation_variance_row = deviation_variance_row,
+      .deviation_row = deviation_row,
+  };
+  return kRows;
+}
+
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -342,81 +349,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ocellus::detail {
 
-HWY_EXPORT(derivative_products_row);
-HWY_EXPORT(lucas_kanade_solve_row);
-HWY_EXPORT(temporal_sums_row);
-HWY_EXPORT(subtract_row);
-HWY_EXPORT(square_row);
-HWY_EXPORT(normalize_row);
-HWY_EXPORT(mean_row);
-HWY_EXPORT(split_row);
-HWY_EXPORT(weighted_products_row);
-HWY_EXPORT(add_increment_row);
-HWY_EXPORT(gradient_row);
-HWY_EXPORT(flow_residual_row);
-HWY_EXPORT(deviation_terms_row);
-HWY_EXPORT(texture_row);
-HWY_EXPORT(squared_gradient_row);
-HWY_EXPORT(deviation_variance_row);
-HWY_EXPORT(deviation_row);
+HWY_EXPORT(table);
 
-void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
-                             int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(derivative_products_row)(ix, iy, it, out, width);
-}
-
-void lucas_kanade_solve_row(const SolveRow& row) noexcept {
-  HWY_DYNAMIC_DISPATCH(lucas_kanade_solve_row)(row);
-}
-void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
-                       const float* const* taps, int sums, float* const* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(temporal_sums_row)(frames, format, nt, taps, sums, out, width);
-}
-void subtract_row(const float* a, const float* b, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(subtract_row)(a, b, out, width);
-}
-void square_row(const float* in, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(square_row)(in, out, width);
-}
-void normalize_row(const float* highpass, const float* variance, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(normalize_row)(highpass, variance, out, width);
-}
-void mean_row(const float* a, const float* b, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(mean_row)(a, b, out, width);
-}
-void split_row(const float* in, float* even, float* odd, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(split_row)(in, even, odd, width);
-}
-void weighted_products_row(const ResidualRow& row, float* const* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(weighted_products_row)(row, out, width);
-}
-void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(add_increment_row)(increment, flow, out, width);
-}
-void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(gradient_row)(rows, ix, iy, width);
-}
-void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
-                       const float* v, float* residual, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(flow_residual_row)(ix, iy, it, u, v, residual, width);
-}
-void deviation_terms_row(const DeviationSamples& of, float gradient_floor, float* const* out,
-                         int samples) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_terms_row)(of, gradient_floor, out, samples);
-}
-void texture_row(const float* const* rows, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(texture_row)(rows, out, width);
-}
-void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(squared_gradient_row)(ix, iy, out, width);
-}
-void deviation_variance_row(const float* const* means, const DeviationModel& model, float* out,
-                            int samples) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_variance_row)(means, model, out, samples);
-}
-void deviation_row(const float* variance, const float* texture, const DeviationModel& model,
-                   float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_row)(variance, texture, model, out, width);
+const FlowRows& flow_rows() noexcept {
+  return HWY_DYNAMIC_DISPATCH(table)();
 }
 
 }  // namespace ocellus::detail

@@ -295,8 +295,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
         rows[tau] =
             kept_row(history_.ring_index(tau), next) + static_cast<std::size_t>(first) * pixel;
       }
-      temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums,
-                        last - first);
+      flow_rows().temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count,
+                                    sums, last - first);
       for (int t = 0; t < uniform_.temporal_count; ++t) {
         replicate_edges(sums[t], last - first, first - (support.x - left_),
                         support.x + support.width + right_ - last);
@@ -336,12 +336,10 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
       derivative_stride_,
       {plan_.support.width, plan_.support.height},
       {plan_.flow.x - plan_.support.x, offset, plan_.flow.width, plan_.flow.height}};
-  if (plan_.deviation)
-    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.sweep, begin, end,
-                 solved_.data());
-  else
-    solve_planes(plan_, planes, invalid_value(plan_), scratch.sweep, begin, end,
-                 frame.out.planes.data());
+  const float invalid =
+      plan_.deviation ? std::numeric_limits<float>::quiet_NaN() : invalid_value(plan_);
+  solve_planes(plan_, planes, invalid, scratch.sweep, begin, end,
+               plan_.deviation ? solved_.data() : frame.out.planes.data());
 }
 
 void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
@@ -368,8 +366,15 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
       deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
       [&](int y, float* ix, float* iy, float* residual) {
         float* const line = scratch.deviation.lines.row(0);
-        flow_residual_row(derivative_row(0, y), derivative_row(1, y), derivative_row(2, y),
-                          solved_row(0, y), solved_row(1, y), line, flow.width);
+        // Equation (3). Flow that is not a number counts as none.
+        const auto known = [](float value) { return std::isnan(value) ? 0.0f : value; };
+        const float* const dx = derivative_row(0, y);
+        const float* const dy = derivative_row(1, y);
+        const float* const dt = derivative_row(2, y);
+        const float* const u = solved_row(0, y);
+        const float* const v = solved_row(1, y);
+        for (int x = 0; x < flow.width; ++x)
+          line[x] = dt[x] + dx[x] * known(u[x]) + dy[x] * known(v[x]);
         scratch.deviation.sample(line, residual, flow.width);
         for (const auto& [plane, to] : {std::pair{0, ix}, {1, iy}}) {
           std::copy_n(derivative_row(plane, y), flow.width, line);
@@ -379,7 +384,9 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
       [&](int y, int component) { return solved_row(component, y); },
       [&](int y) {
         float* const row = scratch.deviation.lines.row(0);
-        squared_gradient_row(derivative_row(0, y), derivative_row(1, y), row, flow.width);
+        const float* const dx = derivative_row(0, y);
+        const float* const dy = derivative_row(1, y);
+        for (int x = 0; x < flow.width; ++x) row[x] = dx[x] * dx[x] + dy[x] * dy[x];
         return row;
       },
       [&](int y, const float* deviation) {

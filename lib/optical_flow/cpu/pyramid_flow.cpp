@@ -31,11 +31,12 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
 PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, int height,
                                            bool with_borders) noexcept {
   Plane plane;
-  plane.stride = row_stride(width + 2 * kMargin);
+  plane.stride = row_stride(width + 2 * Plane::kMargin);
   const int before = with_borders ? kWarpBefore : 0;
   const int after = with_borders ? kWarpAfter : 0;
   float* block = builder.take<float>(floats(before + height + after) * plane.stride);
-  plane.origin = block == nullptr ? nullptr : block + floats(before) * plane.stride + kMargin;
+  plane.origin =
+      block == nullptr ? nullptr : block + floats(before) * plane.stride + Plane::kMargin;
   return plane;
 }
 
@@ -58,7 +59,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   };
   frame_.fill(work_plane());
   if (is_variational(plan_) || plan_.deviation) frame_[1] = work_plane();
-  (is_variational(plan_) ? flow_residual_ : warped_) = work_plane();
+  if (is_variational(plan_)) flow_residual_ = work_plane();
   confidence_ = work_plane();
   const int width = plan_.size.width;
   const int radius = std::max({kContrastRadius, kPresmoothingRadius, kDeviationRadius, plan_.radius,
@@ -66,8 +67,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
     scratch.sweep.layout(builder, width, radius, kMaxSweepPlanes);
-    if (!is_variational(plan_)) scratch.mean.layout(builder, 8, width);
-    scratch.rows.layout(builder, 2, width);
+    if (!is_variational(plan_))
+      for (RowRing* ring : {&scratch.warped, &scratch.mean}) ring->layout(builder, 8, width);
+    scratch.row.layout(builder, 1, width);
     if (plan_.deviation) scratch.deviation.layout(builder, width);
     if (is_variational(plan_)) scratch.variational.layout(builder, width, plan_.pyramid);
   }
@@ -101,9 +103,8 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   static constexpr StepFunction kFunctions[] = {
       &PyramidFlow::ingest,      &PyramidFlow::reduce,      &PyramidFlow::highpass,
       &PyramidFlow::normalize,   &PyramidFlow::presmooth,   &PyramidFlow::expand,
-      &PyramidFlow::smooth,      &PyramidFlow::warp,        &PyramidFlow::solve,
-      &PyramidFlow::variational, &PyramidFlow::variational, &PyramidFlow::variational,
-      &PyramidFlow::finish};
+      &PyramidFlow::smooth,      &PyramidFlow::solve,       &PyramidFlow::variational,
+      &PyramidFlow::variational, &PyramidFlow::variational, &PyramidFlow::finish};
   static_assert(std::size(kFunctions) == static_cast<std::size_t>(StepKind::kFinish) + 1);
   const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
@@ -141,7 +142,7 @@ void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
   const ImageSize below = plan_.level_size[floats(step.level - 1)];
   const Plane& source = raw(step.level - 1);
   for (int y = begin; y < end; ++y) {
-    reduce_row(rows_around<5>(source, 2 * y, below.height).data(), below.width, scratch.rows.row(0),
+    reduce_row(rows_around<5>(source, 2 * y, below.height).data(), below.width, scratch.row.row(0),
                raw_[floats(step.level)].row(y));
   }
 }
@@ -154,7 +155,9 @@ void PyramidFlow::highpass(FrameJob&, const Step& step, int begin, int end,
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
       [&](int y, float* const* row) { std::copy_n(in.row(y), size.width, row[0]); },
-      [&](int y, float* const* mean) { subtract_row(in.row(y), mean[0], out.row(y), size.width); });
+      [&](int y, float* const* mean) {
+        flow_rows().subtract_row(in.row(y), mean[0], out.row(y), size.width);
+      });
 }
 
 void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
@@ -164,9 +167,9 @@ void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
   const Plane& out = normalized_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
-      [&](int y, float* const* row) { square_row(in.row(y), row[0], size.width); },
+      [&](int y, float* const* row) { flow_rows().square_row(in.row(y), row[0], size.width); },
       [&](int y, float* const* variance) {
-        normalize_row(in.row(y), variance[0], out.row(y), size.width);
+        flow_rows().normalize_row(in.row(y), variance[0], out.row(y), size.width);
       });
 }
 
@@ -201,18 +204,13 @@ const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept
   return window_[floats(history_.ring_index(age))][floats(level)];
 }
 
-const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
-  return part(stored(age, level), level).row(y);
-}
-
 PyramidFlow::Plane PyramidFlow::part(Plane plane, int level) const noexcept {
   const Rect& region = pyramid_.region[floats(level)];
   plane.origin = plane.row(region.y) + region.x;
   return plane;
 }
 
-void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
-                         const Scratch& scratch) noexcept {
+void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
@@ -228,20 +226,14 @@ void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
   const Rect& coarse = pyramid_.region[level + 1];
   const FlowPlanes& in = flow_[level + 1][floats(step.from)];
   const int first = region.x / 2 - coarse.x;
-  const int count = (region.width + 1) / 2;
-  const int there = std::min(count + 1, coarse.width - first);
-  // Copied, because the last column must be repeated after it.
-  const auto copy = [&](const Plane& from, int row, float* to) {
-    std::copy_n(from.row(std::min(row - coarse.y, coarse.height - 1)) + first, there, to);
-    std::fill(to + there, to + count + 1, to[there - 1]);
-    return to;
+  const auto row = [&](const Plane& from, int y) {
+    return from.row(std::min(y - coarse.y, coarse.height - 1)) + first;
   };
   for (int y = begin; y < end; ++y) {
     const int fine = region.y + y;
     for (std::size_t c = 0; c < 2; ++c) {
-      const float* const upper = copy(in[c], fine / 2, scratch.rows.row(0));
-      const float* const lower = copy(in[c], (fine + 1) / 2, scratch.rows.row(1));
-      expand_flow_row(upper, lower, out[c].row(y), region.width);
+      expand_flow_row(row(in[c], fine / 2), row(in[c], (fine + 1) / 2), out[c].row(y),
+                      region.width);
       extend_flow_row(out[c].row(y), region.width);
     }
   }
@@ -263,19 +255,6 @@ void PyramidFlow::smooth(FrameJob&, const Step& step, int begin, int end,
       });
 }
 
-void PyramidFlow::warp(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
-  const auto level = floats(step.level);
-  const Rect& region = pyramid_.region[level];
-  const ImageSize size = plan_.level_size[level];
-  const FlowPlanes& flow = flow_[level][floats(step.from)];
-  const Plane& source = stored(kNext, step.level);
-  const WarpSource from = {source.origin, source.stride, size.width, size.height};
-  for (int y = begin; y < end; ++y) {
-    warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, warped_.row(y),
-             region.width);
-  }
-}
-
 void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
                         const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
@@ -283,6 +262,9 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
   const ImageSize size = plan_.level_size[level];
   const FlowPlanes& in = flow_[level][floats(step.from)];
   const FlowPlanes& out = flow_[level][floats(step.to)];
+  const Plane reference = part(stored(kReference, step.level), step.level);
+  const Plane& source = stored(kNext, step.level);
+  const WarpSource from = {source.origin, source.stride, size.width, size.height};
   SolveRow row{};
   row.ridge = plan_.pyramid.ridge;
   int next = std::max(0, begin - plan_.radius - kGradientReach);
@@ -291,24 +273,28 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
       scratch.sweep, row,
       [&](int y, float* const* to) {
         for (; next < std::min(y + kGradientReach + 1, region.height); ++next) {
+          float* const warped = scratch.warped.row(next);
           float* const mean = scratch.mean.row(next);
-          mean_row(stored_row(kReference, step.level, next), warped_.row(next), mean, region.width);
+          warp_row(from, region.x, region.y + next, in[0].row(next), in[1].row(next), true, warped,
+                   region.width);
+          flow_rows().mean_row(reference.row(next), warped, mean, region.width);
           replicate_edges(mean, region.width, kGradientReach, kGradientReach);
         }
         ResidualRow residual;
         residual.mean = rows_around<5>(scratch.mean, y, region.height);
-        residual.reference = stored_row(kReference, step.level, y);
-        residual.warped = warped_.row(y);
+        residual.reference = reference.row(y);
+        residual.warped = scratch.warped.row(y);
         for (std::size_t c = 0; c < 2; ++c) residual.flow[c] = in[c].row(y);
         residual.x = region.x;
         residual.y = region.y + y;
         residual.image_width = size.width;
         residual.image_height = size.height;
-        weighted_products_row(residual, to, region.width);
+        flow_rows().weighted_products_row(residual, to, region.width);
       },
       [&](int y, const SolveRow& solved) {
-        add_increment_row(solved.u, in[0].row(y), out[0].row(y), region.width);
-        add_increment_row(solved.v, in[1].row(y), out[1].row(y), region.width);
+        flow_rows().add_increment_row(solved.u, in[0].row(y), out[0].row(y), region.width);
+        flow_rows().add_increment_row(solved.v, in[1].row(y), out[1].row(y), region.width);
+        for (const Plane& plane : out) extend_flow_row(plane.row(y), region.width);
         std::copy_n(solved.confidence, region.width, confidence_.row(y));
       });
 }
@@ -374,18 +360,19 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
       [&](int y, float* ix, float* iy, float* residual) {
         float* const line = scratch.deviation.lines.row(0);
         float* const other = scratch.deviation.lines.row(1);
-        gradient_row(rows_around<5>(reference, y, region.height).data(), line, other, region.width);
+        flow_rows().gradient_row(rows_around<5>(reference, y, region.height).data(), line, other,
+                                 region.width);
         scratch.deviation.sample(line, ix, region.width);
         scratch.deviation.sample(other, iy, region.width);
         warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, line,
                  region.width);
-        subtract_row(line, reference.row(y), line, region.width);
+        flow_rows().subtract_row(line, reference.row(y), line, region.width);
         scratch.deviation.sample(line, residual, region.width);
       },
       [&](int y, int component) { return flow[floats(component)].row(y); },
       [&](int y) {
         float* const line = scratch.deviation.lines.row(0);
-        texture_row(rows_around<3>(image, y, region.height).data(), line, region.width);
+        flow_rows().texture_row(rows_around<3>(image, y, region.height).data(), line, region.width);
         return line;
       },
       [&](int y, const float* deviation) {

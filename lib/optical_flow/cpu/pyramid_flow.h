@@ -21,8 +21,6 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
-  static constexpr int kMargin = FloatPlane::kMargin;
-
   using Plane = FloatPlane;
   using Step = PyramidStep;
   using StepKind = PyramidStepKind;
@@ -33,8 +31,9 @@ class PyramidFlow final : public FlowOperator {
 
   struct Scratch {
     SweepScratch sweep;
-    RowRing mean;                // Lucas-Kanade: of the reference and the warped frame
-    RowRing rows;                // two rows for any use
+    RowRing warped;              // Lucas-Kanade: the next frame
+    RowRing mean;                // of the reference and the warped frame
+    RowRing row;                 // for any use
     DeviationScratch deviation;  // if the plan has it
     VariationalScratch variational;
   };
@@ -58,7 +57,6 @@ class PyramidFlow final : public FlowOperator {
   void presmooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void expand(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void warp(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void variational(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void finish(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
@@ -67,8 +65,6 @@ class PyramidFlow final : public FlowOperator {
 
   /// Writes `value` to a row of a result where the confidence is below the threshold.
   void mark_invalid(const float* confidence, float value, float* row) const noexcept;
-  /// Row y of a region in a stored frame.
-  const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
   /// The plane with the region's first pixel as its own.
   Plane part(Plane plane, int level) const noexcept;
@@ -91,7 +87,6 @@ class PyramidFlow final : public FlowOperator {
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
   // Shared by all levels, which run one after the other.
   Plane confidence_;
-  Plane warped_;         // Lucas-Kanade
   Plane flow_residual_;  // kVariational
   std::array<Scratch, kMaxWorkers> scratch_;
 };

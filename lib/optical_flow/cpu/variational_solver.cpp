@@ -44,29 +44,16 @@ HWY_INLINE V weight_inverse_root(V value) {
   return inverse_root(value);
 }
 
-/// residual = warped - reference, mean = half of their sum
-void warp_difference_row(const float* HWY_RESTRICT warped, const float* HWY_RESTRICT reference,
-                         float* HWY_RESTRICT residual, float* HWY_RESTRICT mean, int width) {
-  const int lanes = lane_count();
-  const V half = constant(0.5f);
-  for (int x = 0; x < width; x += lanes) {
-    const V w = load(warped + x);
-    const V a = load(reference + x);
-    store(hn::Sub(w, a), residual + x);
-    store(hn::Mul(half, hn::Add(w, a)), mean + x);
-  }
-}
-
 // ---- the smoothness term
 
 /// The weight across one side of a pixel, from the differences of image and flow across it and of
 /// the flow along it.
-HWY_INLINE V smoothness(V image, V u, V v, V along_u, V along_v, V least, V edge) {
+HWY_INLINE V smoothness(V image, const V* across, const V* along, V least, V edge) {
   const V color =
       hn::MulAdd(square(image), constant(1.0f / (kEdgeScale * kEdgeScale)), constant(1.0f));
-  const V across = hn::MulAdd(u, u, square(v));
-  const V along = hn::MulAdd(along_u, along_u, square(along_v));
-  const V s = hn::MulAdd(constant(kCrossShare), along, hn::Add(across, constant(kSmoothnessWidth)));
+  const V here = hn::MulAdd(across[0], across[0], square(across[1]));
+  const V beside = hn::MulAdd(along[0], along[0], square(along[1]));
+  const V s = hn::MulAdd(constant(kCrossShare), beside, hn::Add(here, constant(kSmoothnessWidth)));
   return hn::Mul(hn::MulAdd(edge, inverse(color), least), inverse_root(s));
 }
 
@@ -96,50 +83,7 @@ struct DataTerm {
 
 // ---- red-black sweeps
 
-/// The pixels of both colors, at most kLargestStep from `before`.
-void join_colors_row(const float* HWY_RESTRICT even, const float* HWY_RESTRICT odd,
-                     const float* HWY_RESTRICT before, float* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = lane_count();
-  for (int k = 0; 2 * k < width; k += lanes)
-    hn::StoreInterleaved2(load(even + k), load(odd + k), d, out + 2 * k);
-  const V step = constant(kLargestStep);
-  for (int x = 0; x < width; x += lanes) {
-    const V old = load(before + x);
-    store(hn::Min(hn::Max(load(out + x), hn::Sub(old, step)), hn::Add(old, step)), out + x);
-  }
-}
-
 // ---- candidates
-
-/// out = min(|a - b|, kCandidateCap)
-void match_row(const float* a, const float* b, float* out, int width) {
-  const V cap = constant(kCandidateCap);
-  map_row(
-      width, out, [=](V p, V q) HWY_ATTR { return hn::Min(hn::Abs(hn::Sub(p, q)), cap); }, a, b);
-}
-
-// ---- the guided median
-
-/// The trust in the flow of each pixel. `v` are the rows above and below. Multiplies `confidence`
-/// by the trust, unless it is null.
-void trust_row(const float* HWY_RESTRICT u, const float* const* HWY_RESTRICT v,
-               const float* HWY_RESTRICT residual, float* HWY_RESTRICT trust,
-               float* HWY_RESTRICT confidence, int width) {
-  const int lanes = lane_count();
-  const V one = constant(1.0f);
-  for (int x = 0; x < width; x += lanes) {
-    const V twice =
-        hn::Add(hn::Sub(load(u + x + 1), load(u + x - 1)), hn::Sub(load(v[1] + x), load(v[0] + x)));
-    const V convergence = hn::Mul(hn::Min(twice, hn::Zero(D())), constant(0.5f / kOcclusionScale));
-    const V difference = hn::Mul(load(residual + x), constant(1.0f / kResidualScale));
-    const V q = inverse(hn::Mul(hn::MulAdd(convergence, convergence, one),
-                                hn::MulAdd(difference, difference, one)));
-    // Fused, so that the compiler cannot fuse only one of the branches.
-    store(hn::MulAdd(q, q, constant(kLeastTrust)), trust + x);
-    if (confidence != nullptr) store(hn::Mul(load(confidence + x), square(q)), confidence + x);
-  }
-}
 
 // ---- the steps
 
@@ -158,6 +102,7 @@ void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowP
     return plane.row(clamp_row(y + kOffsets[c][1])) + kOffsets[c][0];
   };
   const int lanes = lane_count();
+  const V cap = constant(kCandidateCap);
   int next = clamp_row(begin - 1);
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + 1); ++next) {
@@ -166,7 +111,10 @@ void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowP
         float* const match = scratch.match[c].row(next);
         warp_row(level.next, region.x, region.y + next, at(in[0], next, c), at(in[1], next, c),
                  false, warped, region.width);
-        match_row(warped, level.reference.row(next), match, region.width);
+        map_row(
+            region.width, match,
+            [=](V p, V q) HWY_ATTR { return hn::Min(hn::Abs(hn::Sub(p, q)), cap); }, warped,
+            level.reference.row(next));
         replicate_edges(match, region.width, 1, 1);
       }
     }
@@ -233,7 +181,7 @@ struct Refinement {
   // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
   // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   void split(const float* from, const ColorRing& to, int y) const {
-    split_row(from, to[0].row(y), to[1].row(y), width);
+    flow_rows().split_row(from, to[0].row(y), to[1].row(y), width);
     for (int color = 0; color < 2; ++color)
       std::memset(to[static_cast<std::size_t>(color)].row(y) + (width + 1 - color) / 2, 0,
                   kRowSlack * sizeof(float));
@@ -246,15 +194,23 @@ struct Refinement {
     float* const residual = scratch.residual.row(y);
     float* const mean = scratch.mean.row(y);
     warp_row(level.next, region.x, region.y + y, in[0].row(y), in[1].row(y), true, warped, width);
-    warp_difference_row(warped, level.reference.row(y), residual, mean, width);
+    const float* const reference = level.reference.row(y);
+    const int lanes = lane_count();
+    const V half = constant(0.5f);
+    for (int x = 0; x < width; x += lanes) {
+      const V w = load(warped + x);
+      const V a = load(reference + x);
+      store(hn::Sub(w, a), residual + x);
+      store(hn::Mul(half, hn::Add(w, a)), mean + x);
+    }
     extend(residual);
     extend(mean);
     if (last && y >= begin && y < end)
       std::memcpy(level.residual.row(y), residual, static_cast<std::size_t>(width) * sizeof(float));
   }
   void derive(int y) const {
-    gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
-                 scratch.iy.row(y), width);
+    flow_rows().gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
+                             scratch.iy.row(y), width);
     extend(scratch.ix.row(y));
     extend(scratch.iy.row(y));
   }
@@ -271,34 +227,24 @@ struct Refinement {
     const V least = constant(level.smoothness * kEdgeShare);
     const V edge = constant(level.smoothness * (1.0f - kEdgeShare));
     for (int x = 0; x < width; x += lanes) {
-      const V image = load(guide[0] + x);
-      const V right_image = hn::Sub(load(guide[0] + x + 1), image);
-      const V down_image = hn::Sub(load(guide[1] + x), image);
-      V across_right[2];
-      V across_down[2];
-      V along_right[2];
-      V along_down[2];
-      for (int c = 0; c < 2; ++c) {
-        const float* const above = flow[c][0] + x;
-        const float* const here = flow[c][1] + x;
-        const float* const below = flow[c][2] + x;
-        const V center = load(here);
-        const V right = load(here + 1);
-        const V down = load(below);
-        const V diagonal = load(below + 1);
-        across_right[c] = hn::Sub(right, center);
-        across_down[c] = hn::Sub(down, center);
-        along_right[c] = hn::Mul(
-            quarter, hn::Sub(hn::Add(down, diagonal), hn::Add(load(above), load(above + 1))));
-        along_down[c] = hn::Mul(
-            quarter, hn::Sub(hn::Add(right, diagonal), hn::Add(load(here - 1), load(below - 1))));
-      }
-      store(smoothness(right_image, across_right[0], across_right[1], along_right[0],
-                       along_right[1], least, edge),
-            right_row + x);
-      store(smoothness(down_image, across_down[0], across_down[1], along_down[0], along_down[1],
-                       least, edge),
-            down_row + x);
+      // The weight between the pixels and their neighbors (i, j), which are the right or the lower
+      // ones.
+      const auto side = [&](int i, int j) HWY_ATTR {
+        V across[2];
+        V along[2];
+        for (int c = 0; c < 2; ++c) {
+          const auto w = [&](int column, int row) HWY_ATTR {
+            return load(flow[c][static_cast<std::size_t>(1 + row)] + x + column);
+          };
+          across[c] = hn::Sub(w(i, j), w(0, 0));
+          along[c] = hn::Mul(
+              quarter, hn::Sub(hn::Add(w(j, i), w(1, 1)), hn::Add(w(-j, -i), w(i - j, j - i))));
+        }
+        const V image = hn::Sub(load(guide[j] + x + i), load(guide[0] + x));
+        return smoothness(image, across, along, least, edge);
+      };
+      store(side(1, 0), right_row + x);
+      store(side(0, 1), down_row + x);
     }
     // Nothing lies beyond the border.
     right_row[-1] = 0.0f;
@@ -429,11 +375,22 @@ struct Refinement {
       for (int c = 0; c < 2; ++c) store(flow[c], row_flow[c] + k);
     }
   }
+  /// Joins the pixels of both colors, at most kLargestStep from the flow before.
   void join(int y) const {
+    const int lanes = lane_count();
+    const V step = constant(kLargestStep);
     for (std::size_t c = 0; c < 2; ++c) {
       float* const to = last ? out[c].row(y) : scratch.joined[c].row(y);
-      join_colors_row(scratch.flow[c][0].row(y), scratch.flow[c][1].row(y), in[c].row(y), to,
-                      width);
+      const float* const even = scratch.flow[c][0].row(y);
+      const float* const odd = scratch.flow[c][1].row(y);
+      for (int k = 0; 2 * k < width; k += lanes)
+        hn::StoreInterleaved2(load(even + k), load(odd + k), D(), to + 2 * k);
+      map_row(
+          width, to,
+          [=](V value, V before) HWY_ATTR {
+            return hn::Min(hn::Max(value, hn::Sub(before, step)), hn::Add(before, step));
+          },
+          to, in[c].row(y));
       extend_flow_row(to, width);
     }
   }
@@ -487,11 +444,27 @@ void guided_median(const VariationalLevel& level, const FlowPlanes& in, const Fl
   int next = clamp_row(begin - kGuidedReach);
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + kGuidedReach); ++next) {
+      // The trust in the flow of each pixel, which the confidence is multiplied by.
+      const float* const u = in[0].row(next);
       const float* const v[2] = {in[1].row(clamp_row(next - 1)), in[1].row(clamp_row(next + 1))};
-      const bool mine = level.confidence.origin != nullptr && next >= begin && next < end;
-      trust_row(in[0].row(next), v, level.residual.row(next), scratch.trust.row(next),
-                mine ? level.confidence.row(next) : nullptr, width);
-      extend_flow_row(scratch.trust.row(next), width);
+      const float* const residual = level.residual.row(next);
+      float* const trust = scratch.trust.row(next);
+      float* const confidence = level.confidence.origin != nullptr && next >= begin && next < end
+                                    ? level.confidence.row(next)
+                                    : nullptr;
+      for (int x = 0; x < width; x += lanes) {
+        const V twice = hn::Add(hn::Sub(load(u + x + 1), load(u + x - 1)),
+                                hn::Sub(load(v[1] + x), load(v[0] + x)));
+        const V convergence =
+            hn::Mul(hn::Min(twice, hn::Zero(D())), constant(0.5f / kOcclusionScale));
+        const V difference = hn::Mul(load(residual + x), constant(1.0f / kResidualScale));
+        const V q = inverse(hn::Mul(hn::MulAdd(convergence, convergence, one),
+                                    hn::MulAdd(difference, difference, one)));
+        // Fused, so that the compiler cannot fuse only one of the branches.
+        store(hn::MulAdd(q, q, constant(kLeastTrust)), trust + x);
+        if (confidence != nullptr) store(hn::Mul(load(confidence + x), square(q)), confidence + x);
+      }
+      extend_flow_row(trust, width);
     }
     // The median over 5x5 samples that have the color of the pixel, by iterated weights.
     const auto guide = rows_around<kSide>(level.guide, y, height, kGuidedStep);
