@@ -1,7 +1,5 @@
 // The standard deviation of the flow, from the residual of the final flow, the structure tensor and
 // the differences of the flow, tile by tile.
-#include "kernels/core/shared_memory.cuh"
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/pyramid.cuh"
 
 namespace ocellus::cuda {
@@ -10,98 +8,56 @@ namespace {
 constexpr int kWidth = kPyramidTileWidth;
 constexpr int kHeight = kDeviationTileHeight;
 constexpr int kRadius = detail::kDeviationRadius;
-constexpr int kReach = detail::kGradientReach;
-constexpr int kColumns = kWidth + 2 * kRadius;  // of the terms
-constexpr int kRows = kHeight + 2 * kRadius;
-constexpr int kStride = kColumns | 1;  // odd, because lanes read along rows and along columns
-constexpr int kFilteredStride = kWidth + 1;
-constexpr int kTermPlane = kRows * kStride;
-constexpr int kFilteredPlane = kRows * kFilteredStride;
-constexpr int kMeanColumns = kColumns + 2 * kReach;
-constexpr int kMeanRows = kRows + 2 * kReach;
 constexpr int kSums = detail::kDeviationSums;
-constexpr int kAcross = 4;  // neighboring sums that a thread computes along a row
-constexpr int kDown = kWidth * kHeight / kPyramidThreads;
-static_assert(kMeanColumns * kMeanRows <= kSums * kFilteredPlane);
+// Samples of a tile, and those around them. Where the first pixel of a tile is none, the tile has
+// one more along that axis.
+constexpr int kSampleColumns = kWidth / 2 + 1;
+constexpr int kSampleRows = kHeight / 2 + 1;
+constexpr int kColumns = kSampleColumns + 2 * kRadius;
+constexpr int kRows = kSampleRows + 2 * kRadius;
 
 /// The flow of a pixel; 0 where it is invalid.
 template <FlowMethod kMethod>
 __device__ inline float2 known_flow(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    return a.pyramid.flow[y * a.pyramid.stride + x];
+    return flow_at(a.source, x, y);
   } else {
-    const float* const at = a.kernels.solved.base + y * a.kernels.solved.stride + x;
+    const float* const at = a.solved.base + y * a.solved.stride + x;
     const float u = at[0];
-    const float v = at[a.kernels.solved.plane];
+    const float v = at[a.solved.plane];
     return make_float2(isnan(u) ? 0.0f : u, isnan(v) ? 0.0f : v);
   }
 }
 
-/// Stores the terms of the means. `x` and `y`: a pixel of the region of the flow.
+/// What the means of a sample are made of.
+struct Sample {
+  float ix;
+  float iy;
+  float residual;
+};
+
+/// The sample at a pixel of the region of the flow.
 template <FlowMethod kMethod>
-__device__ inline void store_terms(const DeviationArguments& a, float ix, float iy, float residual,
-                                   int x, int y, float* to) {
-  const float xx = ix * ix;
-  const float yy = iy * iy;
-  const float q = 1.0f / (xx + yy + a.model.gradient_floor * a.model.gradient_floor);
-  to[0] = q * xx;
-  to[kTermPlane] = q * (ix * iy);
-  to[2 * kTermPlane] = q * yy;
-  to[3 * kTermPlane] = q * (residual * residual);
-  const float2 left = known_flow<kMethod>(a, clamp_to(x - 1, a.flow_size.width), y);
-  const float2 right = known_flow<kMethod>(a, clamp_to(x + 1, a.flow_size.width), y);
-  const float2 above = known_flow<kMethod>(a, x, clamp_to(y - 1, a.flow_size.height));
-  const float2 below = known_flow<kMethod>(a, x, clamp_to(y + 1, a.flow_size.height));
-  const auto squares = [](float2 p, float2 q2) {
-    return (q2.x - p.x) * (q2.x - p.x) + (q2.y - p.y) * (q2.y - p.y);
-  };
-  to[4 * kTermPlane] = 0.25f * (squares(left, right) + squares(above, below));
-}
-
-/// The terms of a tile, from derivatives of the warped and the reference frame. `mean` may be the
-/// memory of the filtered terms.
-__device__ inline void terms_of_pyramid(const DeviationArguments& a, int left, int top,
-                                        float* terms, float* mean) {
-  const References r = references(a.state);
-  const LevelFrames frames(a.pyramid.window, a.pyramid.level, r);
-  for (BlockWalk<> at(kMeanColumns, kMeanRows); at.more(); at.next()) {
-    const int x = clamp_to(left - kReach + at.column(), a.flow_size.width);
-    const int y = clamp_to(top - kReach + at.row(), a.flow_size.height);
-    const float2 flow = a.pyramid.flow[y * a.pyramid.stride + x];
-    const float here = frames.reference(x, y);
-    const float warped = frames.warped<true>(x, y, flow);
-    mean[at.row() * kMeanColumns + at.column()] = 0.5f * (here + warped);
-    const int column = at.column() - kReach;
-    const int row = at.row() - kReach;
-    if (column >= 0 && column < kColumns && row >= 0 && row < kRows)
-      terms[3 * kTermPlane + row * kStride + column] = warped - here;
-  }
-  __syncthreads();
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-    // Outside the region, the terms of its edge are repeated.
-    const int x = clamp_to(left + at.column(), a.flow_size.width);
-    const int y = clamp_to(top + at.row(), a.flow_size.height);
-    const float* const under = mean + (y - top + kReach) * kMeanColumns + (x - left + kReach);
-    float* const to = terms + at.row() * kStride + at.column();
-    store_terms<FlowMethod::kPyramid>(a, derivative_at(under, 1),
-                                      derivative_at(under, kMeanColumns), to[3 * kTermPlane], x, y,
-                                      to);
-  }
-}
-
-__device__ inline void terms_of_kernels(const DeviationArguments& a, int left, int top,
-                                        float* terms) {
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-    const int x = clamp_to(left + at.column(), a.flow_size.width);
-    const int y = clamp_to(top + at.row(), a.flow_size.height);
-    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
+__device__ inline Sample sample_at(const DeviationArguments& a, int x, int y) {
+  if constexpr (kMethod == FlowMethod::kPyramid) {
+    constexpr int kReach = detail::kGradientReach;
+    const LevelFrames frames(a);
+    float row[2 * kReach + 1];
+    float column[2 * kReach + 1];
+#pragma unroll
+    for (int k = -kReach; k <= kReach; ++k) {
+      row[kReach + k] = frames.reference(clamp_to(x + k, a.level.region.width), y);
+      column[kReach + k] = frames.reference(x, clamp_to(y + k, a.level.region.height));
+    }
+    const float warped = frames.warped<true>(x, y, known_flow<kMethod>(a, x, y));
+    return {derivative_at(row + kReach, 1), derivative_at(column + kReach, 1),
+            warped - row[kReach]};
+  } else {
+    const float* const from = a.derivatives.base + y * a.derivatives.stride + x;
     const float ix = from[0];
-    const float iy = from[a.kernels.derivatives.plane];
-    const float2 flow = known_flow<FlowMethod::kKernels>(a, x, y);
-    const float residual =
-        fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.kernels.derivatives.plane]));
-    store_terms<FlowMethod::kKernels>(a, ix, iy, residual, x, y,
-                                      terms + at.row() * kStride + at.column());
+    const float iy = from[a.derivatives.plane];
+    const float2 flow = known_flow<kMethod>(a, x, y);
+    return {ix, iy, fmaf(iy, flow.y, fmaf(ix, flow.x, from[2 * a.derivatives.plane]))};
   }
 }
 
@@ -109,19 +65,30 @@ __device__ inline void terms_of_kernels(const DeviationArguments& a, int left, i
 template <FlowMethod kMethod>
 __device__ inline float texture_at(const DeviationArguments& a, int x, int y) {
   if constexpr (kMethod == FlowMethod::kPyramid) {
-    const References r = references(a.state);
-    const Rect& region = a.pyramid.level.region;
-    return stored(a.pyramid.window, a.pyramid.texture, r,
-                  r.reference_age)[(region.y + y) * a.pyramid.texture.stride + region.x + x];
+    const float* const guide = reference_region(a, a.level.guide);
+    float pixel[3][3];
+#pragma unroll
+    for (int j = 0; j < 3; ++j)
+#pragma unroll
+      for (int i = 0; i < 3; ++i)
+        pixel[j][i] = guide[clamp_to(y + j - 1, a.level.region.height) * a.level.guide.stride +
+                            clamp_to(x + i - 1, a.level.region.width)];
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = 0; k < 3; ++k) {
+      sum += squared(pixel[k][1] - pixel[k][0]) + squared(pixel[k][2] - pixel[k][1]);
+      sum += squared(pixel[1][k] - pixel[0][k]) + squared(pixel[2][k] - pixel[1][k]);
+    }
+    return sum;
   } else {
-    const float* const from = a.kernels.derivatives.base + y * a.kernels.derivatives.stride + x;
-    return fmaf(from[0], from[0],
-                from[a.kernels.derivatives.plane] * from[a.kernels.derivatives.plane]);
+    const float* const from = a.derivatives.base + y * a.derivatives.stride + x;
+    return fmaf(from[0], from[0], from[a.derivatives.plane] * from[a.derivatives.plane]);
   }
 }
 
-__device__ inline float deviation_of(const detail::DeviationModel& model,
-                                     const float (&mean)[kSums], float texture) {
+/// The variance of a sample, without what depends on the pixel itself.
+__device__ inline float variance_of(const detail::DeviationModel& model,
+                                    const float (&mean)[kSums]) {
   const float weight = (1.0f - mean[0] - mean[2]) / (model.gradient_floor * model.gradient_floor);
   const float residual = fmaxf(mean[3], model.rounding * weight);
   const float c = fmaf(-model.gradient_rounding, weight, mean[0]);
@@ -131,87 +98,113 @@ __device__ inline float deviation_of(const detail::DeviationModel& model,
   if (!(trace > 0.0f) || !(determinant > detail::kSingularDeterminant * (trace * trace)))
     return detail::kNoDeviation;
   // The trace of the inverse of a symmetric matrix is trace / determinant.
-  return sqrtf(model.least * model.least + model.noise * residual * trace / determinant +
-               model.bend * mean[4] +
-               model.pixel_rounding / fmaxf(texture - model.texture_noise, 0.0f));
+  return model.least * model.least + model.noise * residual * trace / determinant +
+         model.bend * mean[4];
 }
+
+/// The samples of a tile.
+struct SampleTile {
+  float terms[kSums][kRows][kColumns];
+  float filtered[kSums][kRows][kSampleColumns];  ///< along rows
+  float variance[kSampleRows][kSampleColumns];
+
+  /// Outside the region, the terms of its edge are repeated.
+  template <FlowMethod kMethod>
+  __device__ void take_terms(const DeviationArguments& a, int left, int top) {
+    for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
+      const int x = 2 * clamp_to(left - kRadius + at.column(), (a.level.region.width + 1) / 2);
+      const int y = 2 * clamp_to(top - kRadius + at.row(), (a.level.region.height + 1) / 2);
+      const Sample sample = sample_at<kMethod>(a, x, y);
+      const float xx = sample.ix * sample.ix;
+      const float yy = sample.iy * sample.iy;
+      const float rr = sample.residual * sample.residual;
+      const float squares = xx + yy + a.model.gradient_floor * a.model.gradient_floor;
+      const float q = 1.0f / squares;
+      const auto put = [&](int p, float value) { terms[p][at.row()][at.column()] = value; };
+      put(0, q * xx);
+      put(1, q * (sample.ix * sample.iy));
+      put(2, q * yy);
+      put(3, rr / fmaf(detail::kResidualShare, rr, squares));
+      const auto step = [&](int x0, int y0, int x1, int y1) {
+        const float2 p = known_flow<kMethod>(a, clamp_to(x0, a.level.region.width),
+                                             clamp_to(y0, a.level.region.height));
+        const float2 r = known_flow<kMethod>(a, clamp_to(x1, a.level.region.width),
+                                             clamp_to(y1, a.level.region.height));
+        return (r.x - p.x) * (r.x - p.x) + (r.y - p.y) * (r.y - p.y);
+      };
+      put(4, 0.25f * (step(x - 1, y, x + 1, y) + step(x, y - 1, x, y + 1)));
+    }
+  }
+
+  __device__ void filter(const detail::DeviationModel& model) {
+    constexpr float kShare = 1.0f / (2 * kRadius + 1);
+    for (BlockWalk<> at(kSampleColumns, kRows); at.more(); at.next()) {
+#pragma unroll
+      for (int p = 0; p < kSums; ++p) {
+        float sum = 0.0f;
+        for (int i = 0; i <= 2 * kRadius; ++i) sum += terms[p][at.row()][at.column() + i];
+        filtered[p][at.row()][at.column()] = kShare * sum;
+      }
+    }
+    __syncthreads();
+    for (BlockWalk<> at(kSampleColumns, kSampleRows); at.more(); at.next()) {
+      float mean[kSums];
+#pragma unroll
+      for (int p = 0; p < kSums; ++p) {
+        float sum = 0.0f;
+        for (int j = 0; j <= 2 * kRadius; ++j) sum += filtered[p][at.row() + j][at.column()];
+        mean[p] = kShare * sum;
+      }
+      variance[at.row()][at.column()] = variance_of(model, mean);
+    }
+  }
+};
 
 template <FlowMethod kMethod>
 __global__ void __launch_bounds__(kPyramidThreads)
     deviation(const __grid_constant__ DeviationArguments a) {
-  OCELLUS_DYNAMIC_SHARED(float, shared);
-  float* const terms = shared;                         // [kSums][kRows][kStride]
-  float* const filtered = terms + kSums * kTermPlane;  // [kSums][kRows][kFilteredStride]
-  constexpr float kShare = 1.0f / (2 * kRadius + 1);
+  __shared__ SampleTile tile;
   let_next_begin();
   wait_for_kernels_before();
   const bool wanted = a.frame->out[3] != nullptr;
   const bool bad = a.state->bad != 0;
+  // The first sample of the tile.
+  const int left = (a.target.part.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
+  const int top = (a.target.part.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
   if (wanted && !bad) {
-    const int left = a.roi.x + static_cast<int>(blockIdx.x) * kWidth - kRadius;
-    const int top = a.roi.y + static_cast<int>(blockIdx.y) * kHeight - kRadius;
-    if constexpr (kMethod == FlowMethod::kPyramid) {
-      terms_of_pyramid(a, left, top, terms, filtered);
-    } else {
-      terms_of_kernels(a, left, top, terms);
-    }
+    tile.take_terms<kMethod>(a, left, top);
     __syncthreads();
-    for (BlockWalk<> at(kRows, kWidth / kAcross); at.more(); at.next()) {
-      const int row = at.column();
-      const int column = at.row() * kAcross;
-#pragma unroll
-      for (int p = 0; p < kSums; ++p) {
-        const float* const in = terms + p * kTermPlane + row * kStride + column;
-        float sum[kAcross];
-        box_sums<2 * kRadius>(
-            kRadius, [&](int j) { return in[j]; }, sum);
-#pragma unroll
-        for (int o = 0; o < kAcross; ++o)
-          filtered[p * kFilteredPlane + row * kFilteredStride + column + o] = kShare * sum[o];
-      }
-    }
+    tile.filter(a.model);
     __syncthreads();
   }
-  const int column = static_cast<int>(threadIdx.x) % kWidth;
-  const int x = static_cast<int>(blockIdx.x) * kWidth + column;
-  for (int o = 0; o < kDown; ++o) {
-    const int row = static_cast<int>(threadIdx.x) / kWidth * kDown + o;
-    const int y = static_cast<int>(blockIdx.y) * kHeight + row;
-    if (x >= a.roi.width || y >= a.roi.height) continue;
-    const int flow_x = a.roi.x + x;
-    const int flow_y = a.roi.y + y;
+  for (BlockWalk<> at(kWidth, kHeight); at.more(); at.next()) {
+    const int x = static_cast<int>(blockIdx.x) * kWidth + at.column();
+    const int y = static_cast<int>(blockIdx.y) * kHeight + at.row();
+    if (x >= a.target.part.width || y >= a.target.part.height) continue;
+    const int flow_x = a.target.part.x + x;
+    const int flow_y = a.target.part.y + y;
     float2 flow;
     float confidence;
     bool valid = !bad;
     if constexpr (kMethod == FlowMethod::kPyramid) {
-      const int at = flow_y * a.pyramid.stride + flow_x;
-      flow = a.pyramid.flow[at];
-      confidence = a.pyramid.confidence[at];
-      valid = valid && (a.threshold <= 0.0f || confidence >= a.threshold);
+      flow = flow_at(a.source, flow_x, flow_y);
+      confidence = a.confidence[flow_y * a.level.stride + flow_x];
+      valid = valid && is_valid(a.target, confidence);
     } else {
-      const float* const at = a.kernels.solved.base + flow_y * a.kernels.solved.stride + flow_x;
-      flow = make_float2(at[0], at[a.kernels.solved.plane]);
-      confidence = at[2 * a.kernels.solved.plane];
+      const float* const from = a.solved.base + flow_y * a.solved.stride + flow_x;
+      flow = make_float2(from[0], from[a.solved.plane]);
+      confidence = from[2 * a.solved.plane];
       valid = valid && !isnan(flow.x);
     }
-    const std::int64_t stride = a.frame->out_stride[0];
-    row_at(out_plane<float>(*a.frame, 0), stride, y)[x] = valid ? flow.x : a.invalid;
-    row_at(out_plane<float>(*a.frame, 1), stride, y)[x] = valid ? flow.y : a.invalid;
-    if (a.frame->out[2] != nullptr)
-      row_at(out_plane<float>(*a.frame, 2), stride, y)[x] = bad ? 0.0f : confidence;
+    write_planes(a, bad, valid, x, y, flow, confidence);
     if (!wanted) continue;
     float deviation = detail::kNoDeviation;
     if (valid) {
-      float mean[kSums];
-      for (int p = 0; p < kSums; ++p) {
-        float sum = 0.0f;
-        for (int j = 0; j <= 2 * kRadius; ++j)
-          sum += filtered[p * kFilteredPlane + (row + j) * kFilteredStride + column];
-        mean[p] = kShare * sum;
-      }
-      deviation = deviation_of(a.model, mean, texture_at<kMethod>(a, flow_x, flow_y));
+      const float own = fmaxf(texture_at<kMethod>(a, flow_x, flow_y) - a.model.texture_noise, 0.0f);
+      deviation =
+          sqrtf(tile.variance[flow_y / 2 - top][flow_x / 2 - left] + a.model.pixel_rounding / own);
     }
-    row_at(out_plane<float>(*a.frame, 3), stride, y)[x] = deviation;
+    row_at(out_plane<float>(*a.frame, 3), a.frame->out_stride[0], y)[x] = deviation;
   }
   end_frame(a);
 }
@@ -221,10 +214,6 @@ __global__ void __launch_bounds__(kPyramidThreads)
 Kernel<DeviationArguments> deviation_kernel(FlowMethod method) noexcept {
   return method == FlowMethod::kPyramid ? deviation<FlowMethod::kPyramid>
                                         : deviation<FlowMethod::kKernels>;
-}
-
-std::size_t deviation_shared_bytes() noexcept {
-  return sizeof(float) * static_cast<std::size_t>(kSums) * (kTermPlane + kFilteredPlane);
 }
 
 }  // namespace ocellus::cuda

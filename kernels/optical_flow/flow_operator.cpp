@@ -38,12 +38,12 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   return launch_host(cuda, slot, stream, &FlowOperator::find_objects, &context);
 }
 
-DeviationArguments FlowOperator::deviation_arguments(const Rect& region) const noexcept {
-  DeviationArguments a{};
-  a.invalid = invalid_value(plan_);
-  a.roi = moved_into(plan_.roi, region);
-  a.flow_size = {region.width, region.height};
-  return a;
+FlowTarget FlowOperator::final_target(const Rect& region) const noexcept {
+  FlowTarget target{};
+  target.part = moved_into(plan_.roi, region);
+  target.threshold = plan_.confidence_threshold;
+  target.invalid = invalid_value(plan_);
+  return target;
 }
 
 void FlowOperator::find_objects(void* context) noexcept {

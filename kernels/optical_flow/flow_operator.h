@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/core/cuda_operator.h"
-#include "kernels/optical_flow/deviation_kernels.h"
+#include "kernels/optical_flow/pyramid_kernels.h"
 #include "ocellus/kernel_bank.h"
 #include "optical_flow/moving_objects.h"
 
@@ -28,8 +28,8 @@ class FlowOperator : public CudaOperator {
                                        plan_.frames};
     return a;
   }
-  /// The arguments of the deviation's kernel that follow from the plan. `region`: of the flow.
-  DeviationArguments deviation_arguments(const Rect& region) const noexcept;
+  /// The target of the kernel that ends the frame. `region`: of the flow.
+  FlowTarget final_target(const Rect& region) const noexcept;
 
   OpticalFlowPlan plan_;
 

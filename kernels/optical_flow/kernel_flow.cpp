@@ -53,7 +53,7 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   spatial_.ny = plan.ny;
   // Whole tiles, which are written without checking for the edge of the support.
   derivatives_ = float_planes(ring_.tiles_x * kTileWidth, tiles_y * tile_rows);
-  solved_ = float_planes(plan.flow.width, plan.flow.height);
+  deviation_.solved = float_planes(plan.flow.width, plan.flow.height);
 }
 
 void KernelFlow::layout(LayoutBuilder& device) noexcept {
@@ -80,7 +80,7 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
     take_planes(temporal_.sums, pairs);
   }
   if (!plan_.filter_only) take_planes(derivatives_, plan_.convolutions);
-  if (plan_.deviation) take_planes(solved_, 3);
+  if (plan_.deviation) take_planes(deviation_.solved, 3);
 }
 
 Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels,
@@ -190,15 +190,16 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     OCELLUS_TRY(load_kernel(cuda, spatial_sums_kernel(), spatial_bytes()));
   }
   if (!plan_.deviation) return {};
-  window_.arguments.solved = solved_;
+  window_.arguments.solved = deviation_.solved;
   window_.arguments.invalid = std::numeric_limits<float>::quiet_NaN();
   const Rect& flow = plan_.flow;
-  deviation_ = deviation_arguments(flow);
+  deviation_.level.region = flow;
+  deviation_.target = final_target(flow);
   deviation_.model = detail::kernel_deviation(plan_, noise);
-  deviation_.kernels = {solved_, derivatives_};
-  deviation_.kernels.derivatives.base +=
+  deviation_.derivatives = derivatives_;
+  deviation_.derivatives.base +=
       (flow.y - plan_.support.y) * derivatives_.stride + (flow.x - plan_.support.x);
-  return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), deviation_shared_bytes());
+  return load_kernel(cuda, deviation_kernel(FlowMethod::kKernels), 0);
 }
 
 Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -229,8 +230,7 @@ Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t str
   return launch(cuda, stream, deviation_kernel(FlowMethod::kKernels),
                 dim3(block_count(plan_.roi.width, kPyramidTileWidth),
                      block_count(plan_.roi.height, kDeviationTileHeight)),
-                dim3(kPyramidThreads), deviation_shared_bytes(),
-                with_frame(deviation_, slot, true));
+                dim3(kPyramidThreads), 0, with_frame(deviation_, slot, true));
 }
 
 }  // namespace ocellus::cuda

@@ -42,8 +42,6 @@ class KernelFlow final : public FlowOperator {
   DeviationArguments deviation_{};
 
   FloatPlanes derivatives_{};  // over the support; without memory if the planes are the result
-  // With deviation: u, v and confidence over plan_.flow. u and v are NaN where they are invalid.
-  FloatPlanes solved_{};
 };
 
 }  // namespace ocellus::cuda

@@ -96,29 +96,26 @@ __device__ inline float derivative_at(const float* pixel, int step) {
 
 // ---- frames of the window
 
-/// Position of the two frames in the window. As long as only one frame has come, it is both the
-/// reference frame and the next one.
-struct References {
-  static constexpr int reference_age = 1;
-  int head;
-  int count;
-};
-
-__device__ inline References references(const TemporalState* state) {
-  return {state->head, state->count};
-}
-
-/// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one.
-__device__ inline const float* stored(const Window& window, const StoredLevel& level,
-                                      const References& r, int age) {
-  return window.base +
-         ring_index(r.head, r.count, detail::kPyramidFrames, age) * window.frame_floats +
+/// Pointer to pixel (0, 0) of a level of the frame `age` frames before the newest one. As long as
+/// only one frame has come, it is both the reference frame and the next one.
+__device__ inline const float* stored(const FlowArguments& a, const StoredLevel& level, int age) {
+  return a.window.base +
+         ring_index(a.state->head, a.state->count, detail::kPyramidFrames, age) *
+             a.window.frame_floats +
          level.origin;
 }
 
-/// Approximate division, without the special cases and the last bits of an exact one.
-__device__ inline float quick_ratio(float a, float b) {
-  return __fdividef(a, b);
+/// Pointer to the region's first pixel in a plane of the reference frame.
+__device__ inline const float* reference_region(const FlowArguments& a, const StoredLevel& plane) {
+  return stored(a, plane, 1) + a.level.region.y * plane.stride + a.level.region.x;
+}
+
+__device__ inline float squared(float value) {
+  return value * value;
+}
+/// Approximate, without the special cases and the last bits of an exact division.
+__device__ inline float inverse_of(float value) {
+  return __fdividef(1.0f, value);
 }
 
 /// Samples the frame at (x + u, y + v), with the position clamped to the image. A NaN position
@@ -171,11 +168,10 @@ __device__ inline float warped_pixel(const float* pixels, const StoredLevel& lev
 /// The reference frame and the next one on a level, at pixels (x, y) of its region.
 class LevelFrames {
  public:
-  __device__ LevelFrames(const Window& window, const FlowLevel& level, const References& r)
-      : level_(level),
-        reference_(stored(window, level.stored, r, r.reference_age) +
-                   (level.region.y * level.stored.stride + level.region.x)),
-        next_(stored(window, level.stored, r, 0)) {}
+  __device__ explicit LevelFrames(const FlowArguments& a)
+      : level_(a.level),
+        reference_(reference_region(a, a.level.stored)),
+        next_(stored(a, a.level.stored, 0)) {}
   __device__ float reference(int x, int y) const {
     return reference_[y * level_.stored.stride + x];
   }
@@ -194,14 +190,12 @@ class LevelFrames {
 
 // ---- flow
 
-/// The kind of a flow source, if it is known at compile time.
-enum class SourceKind { kPlane, kCoarse, kEither };
-
-/// The present flow at (x, y) of the region.
-template <SourceKind kKind>
+/// The present flow at (x, y) of the region, from this level.
 __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
-  if (kKind == SourceKind::kPlane || (kKind == SourceKind::kEither && !source.coarse))
-    return source.flow[y * source.stride + x];
+  return source.flow[y * source.stride + x];
+}
+/// The same from the coarser level.
+__device__ inline float2 coarse_flow_at(const FlowSource& source, int x, int y) {
   // The mean of the nearest coarse values, times 2, because one coarse pixel spans two pixels of
   // this level. In odd columns it is the mean of two neighbors; in even columns both are the same
   // pixel.
@@ -218,47 +212,30 @@ __device__ inline float2 flow_at(const FlowSource& source, int x, int y) {
   return make_float2(0.5f * ((a.x + b.x) + (c.x + d.x)), 0.5f * ((a.y + b.y) + (c.y + d.y)));
 }
 
-/// The data of a frame that its last kernel needs.
-struct TargetFrame {
-  FrameParams params;
-  bool bad;
-};
+/// Whether flow of this confidence is valid.
+__device__ inline bool is_valid(const FlowTarget& target, float confidence) {
+  return target.threshold <= 0.0f || confidence >= target.threshold;
+}
 
-__device__ inline TargetFrame target_frame(const FlowTarget& target, const FrameParams* frame,
-                                           const TemporalState* state) {
-  TargetFrame result{};
-  if (target.outcome == nullptr) return result;
-  result.params.out[0] = frame->out[0];
-  result.params.out[1] = frame->out[1];
-  result.params.out[2] = frame->out[2];
-  result.params.out_stride[0] = frame->out_stride[0];
-  result.bad = state->bad != 0;
-  return result;
+/// Writes u, v and confidence at (x, y) of the region of interest.
+__device__ inline void write_planes(const FlowArguments& a, bool bad, bool valid, int x, int y,
+                                    float2 flow, float confidence) {
+  const FrameParams& frame = *a.frame;
+  const std::int64_t stride = frame.out_stride[0];
+  row_at(out_plane<float>(frame, 0), stride, y)[x] = valid ? flow.x : a.target.invalid;
+  row_at(out_plane<float>(frame, 1), stride, y)[x] = valid ? flow.y : a.target.invalid;
+  if (frame.out[2] != nullptr)
+    row_at(out_plane<float>(frame, 2), stride, y)[x] = bad ? 0.0f : confidence;
 }
 
 /// Writes the result at (x, y) of the target's rectangle.
-__device__ inline void write_flow(const FlowTarget& target, const TargetFrame& frame, int x, int y,
-                                  float2 flow, float confidence) {
-  if (target.outcome == nullptr) {
-    target.flow[y * target.stride + x] = flow;
-    if (target.confidence != nullptr) target.confidence[y * target.stride + x] = confidence;
-    return;
-  }
-  const bool valid = !frame.bad && (target.threshold <= 0.0f || confidence >= target.threshold);
-  row_at(out_plane<float>(frame.params, 0), frame.params.out_stride[0], y)[x] =
-      valid ? flow.x : target.invalid;
-  row_at(out_plane<float>(frame.params, 1), frame.params.out_stride[0], y)[x] =
-      valid ? flow.y : target.invalid;
-  if (frame.params.out[2] != nullptr)
-    row_at(out_plane<float>(frame.params, 2), frame.params.out_stride[0], y)[x] =
-        frame.bad ? 0.0f : confidence;
-}
-
-/// Ends the frame if `target` is that of the last kernel. Must be called at the end of the kernel.
-__device__ inline void end_target(const FlowTarget& target, TemporalState* state) {
-  if (target.outcome == nullptr) return;
-  __syncthreads();
-  if (threadIdx.x == 0) finish_frame(state, target.outcome, target.frames, gridDim.x * gridDim.y);
+__device__ inline void write_flow(const FlowArguments& a, bool bad, int x, int y, float2 flow,
+                                  float confidence) {
+  const FlowTarget& target = a.target;
+  if (a.outcome != nullptr)
+    return write_planes(a, bad, !bad && is_valid(target, confidence), x, y, flow, confidence);
+  target.flow[y * a.level.stride + x] = flow;
+  if (target.confidence != nullptr) target.confidence[y * a.level.stride + x] = confidence;
 }
 
 }  // namespace ocellus::cuda

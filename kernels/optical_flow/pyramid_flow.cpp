@@ -24,17 +24,12 @@ int whole_lines(int pixels) {
 dim3 grid_of(int width, int height, int tile_height) {
   return {block_count(width, kPyramidTileWidth), block_count(height, tile_height), 1};
 }
+dim3 grid_of(const Rect& part, int tile_height) {
+  return grid_of(part.width, part.height, tile_height);
+}
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
-}
-
-/// The planes of a target as the source of the next kernel.
-FlowSource source_of(const FlowTarget& target) {
-  FlowSource source{};
-  source.flow = target.flow;
-  source.stride = target.stride;
-  return source;
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     : FlowOperator(plan, kernels), pyramid_(plan) {
   for (int l = 0; l < plan.levels; ++l) {
     const ImageSize size = plan.level_size[at(l)];
-    StoredLevel& level = stored_[at(l)];
+    StoredLevel& level = level_[at(l)].stored;
     level.width = size.width;
     level.height = size.height;
     level.stride = whole_lines(kBefore + size.width + detail::kWarpAfter);
@@ -51,16 +46,14 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
     frame_floats_ +=
         std::int64_t{level.stride} * (detail::kWarpBefore + size.height + detail::kWarpAfter);
     raw_stride_[at(l)] = whole_lines(size.width);
-    flow_[at(l)].stride = whole_lines(pyramid_.region[at(l)].width);
+    const Rect& region = pyramid_.region[at(l)];
+    level_[at(l)] = {level, level, region, whole_lines(region.width)};
   }
-  const auto add_plane = [&] {
-    const StoredLevel plane = {frame_floats_, whole_lines(plan.size.width), plan.size.width,
-                               plan.size.height};
-    frame_floats_ += std::int64_t{plane.stride} * plane.height;
-    return plane;
-  };
-  if (plan.deviation) texture_ = add_plane();
-  if (is_variational(plan_)) guide_ = add_plane();
+  StoredLevel& guide = level_[0].guide = {};
+  if (is_variational(plan) || plan.deviation) {
+    guide = {frame_floats_, whole_lines(plan.size.width), plan.size.width, plan.size.height};
+    frame_floats_ += std::int64_t{guide.stride} * guide.height;
+  }
 }
 
 void PyramidFlow::layout(LayoutBuilder& device) noexcept {
@@ -71,15 +64,14 @@ void PyramidFlow::layout(LayoutBuilder& device) noexcept {
       raw_[at(l)] = device.take<float>(static_cast<std::size_t>(raw_stride_[at(l)]) *
                                        at(plan_.level_size[at(l)].height));
     }
-    const std::size_t pixels =
-        static_cast<std::size_t>(flow_[at(l)].stride) * at(pyramid_.region[at(l)].height);
-    for (float2*& plane : flow_[at(l)].planes) plane = device.take<float2>(pixels);
+    const std::size_t pixels = at(level_[at(l)].stride) * at(level_[at(l)].region.height);
+    for (float2*& plane : flow_[at(l)]) plane = device.take<float2>(pixels);
     most = std::max(most, pixels);
   }
   confidence_ = device.take<float>(most);
-  zeros_ = device.take<float2>(at(flow_[at(plan_.levels - 1)].stride));
+  zeros_ = device.take<float2>(at(level_[at(plan_.levels - 1)].stride));
   if (is_variational(plan_)) {
-    system_ = {device.take<float4>(most), device.take<float4>(most), 0};
+    system_ = {device.take<float4>(most), device.take<float4>(most)};
     for (float2*& plane : swept_) plane = device.take<float2>(most);
     residual_ = device.take<float>(most);
   }
@@ -114,38 +106,48 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
   OCELLUS_TRY(record_frame(frame));
   for (int s = 0; s < pyramid_.step_count; ++s) {
     const PyramidStep& step = pyramid_.steps[s];
-    const bool finish = s + 1 < pyramid_.step_count && pyramid_.steps[s + 1].kind == Kind::kFinish;
+    // Without deviation, the kernel before the last step writes the output planes.
+    const bool finish = !plan_.deviation && s + 2 == pyramid_.step_count;
     Expected<void> done;
     switch (step.kind) {
-      case Kind::kIngest:
-      case Kind::kReduce:
-      case Kind::kHighpass:
-      case Kind::kNormalize:
-      case Kind::kPresmooth:
-        break;  // done by record_frame
       case Kind::kExpand:
         frame.source = expanded(step.level, frame.source);
         frame.plane = 0;
         break;
-      case Kind::kSmooth:
-        done = record_smooth(frame, step.level);
+      case Kind::kSmooth: {
+        auto a = flow_arguments<SmoothArguments>(frame, step.level);
+        a.target = next_target(frame, step.level, false);
+        a.radius = plan_.pyramid.smoothing_size / 2;
+        done = add(frame, smooth_kernel(a), grid_of(a.target.part, kSmoothTileHeight),
+                   smooth_shared_bytes(a.radius), a);
         break;
-      case Kind::kWarp:  // done by the kernel after it
-        break;
+      }
       case Kind::kSolve:
         done = record_solve(frame, step.level, finish);
         break;
-      case Kind::kCandidates:
-        done = record_candidates(frame, step.level);
+      case Kind::kCandidates: {
+        auto a = flow_arguments<FlowArguments>(frame, step.level);
+        a.target = next_target(frame, step.level, false);
+        done = add(frame, candidate_kernel(), grid_of(a.target.part, kCandidateTileHeight), 0, a);
         break;
+      }
       case Kind::kRefine:
         done = record_warp_and_sweeps(frame, step);
         break;
       case Kind::kGuidedMedian:
         done = record_guided_median(frame, step.level, finish);
         break;
-      case Kind::kFinish:  // without deviation, the previous kernel does it
-        if (plan_.deviation) done = record_deviation(frame);
+      case Kind::kFinish: {
+        if (!plan_.deviation) break;
+        auto a = flow_arguments<DeviationArguments>(frame, 0, true);
+        a.target = final_target(a.level.region);
+        a.model = detail::pyramid_deviation(plan_, pyramid_);
+        a.confidence = confidence_;
+        done = add(frame, deviation_kernel(FlowMethod::kPyramid),
+                   grid_of(a.target.part, kDeviationTileHeight), 0, a);
+        break;
+      }
+      default:  // done by record_frame
         break;
     }
     if (!done) return done;
@@ -173,21 +175,18 @@ Expected<void> PyramidFlow::record_frame(Recording& frame) noexcept {
     OCELLUS_TRY(
         add(frame, reduce_kernel(format), grid_of(a.width, a.height, kReduceTileHeight), 0, a));
   }
-  PrepareArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
+  PrepareArguments a = with_frame(PrepareArguments{}, frame.slot, false);
   a.window = window();
   a.levels = plan_.levels;
   unsigned blocks = 0;
   for (int l = 0; l < plan_.levels; ++l) {
-    const StoredLevel& stored = stored_[at(l)];
+    const StoredLevel& stored = level_[at(l)].stored;
     const dim3 grid = grid_of(stored.width, stored.height, kPrepareTileHeight);
     a.level[l] = {raw_[at(l)], raw_stride_[at(l)], stored, static_cast<int>(grid.x),
                   static_cast<int>(blocks)};
     blocks += grid.x * grid.y;
   }
-  a.texture = texture_;
-  a.guide = guide_;
+  a.guide = level_[0].guide;
   a.scale = detail::gray_scale(plan_.format);
   std::copy(pyramid_.presmoothing.begin(), pyramid_.presmoothing.end(), a.presmoothing);
   return add(frame, prepare_kernel(plan_.format, !is_variational(plan_)), dim3(blocks), 0, a);
@@ -213,97 +212,55 @@ FlowSource PyramidFlow::expanded(int level, const FlowSource& above) const noexc
 }
 
 FlowTarget PyramidFlow::next_target(Recording& frame, int level, bool finish) noexcept {
-  const Rect& region = pyramid_.region[at(level)];
-  const LevelFlow& flow = flow_[at(level)];
+  const Rect& region = level_[at(level)].region;
+  if (finish) return final_target(region);
   FlowTarget target{};
-  if (finish) {
-    target.x = plan_.roi.x - region.x;
-    target.y = plan_.roi.y - region.y;
-    target.width = plan_.roi.width;
-    target.height = plan_.roi.height;
-    target.outcome = outcome(frame.slot);
-    target.frames = plan_.frames;
-    target.threshold = plan_.confidence_threshold;
-    target.invalid = invalid_value(plan_);
-    return target;
-  }
-  target.width = region.width;
-  target.height = region.height;
-  target.stride = flow.stride;
-  target.flow = flow.planes[frame.plane];
+  target.part = {0, 0, region.width, region.height};
+  target.flow = flow_[at(level)][at(frame.plane)];
   frame.plane = 1 - frame.plane;
-  frame.source = source_of(target);
+  frame.source = {target.flow, level_[at(level)].stride};
   return target;
 }
 
-FlowLevel PyramidFlow::flow_level(int level) const noexcept {
-  return {stored_[at(level)], pyramid_.region[at(level)]};
-}
-
-Expected<void> PyramidFlow::record_smooth(Recording& frame, int level) noexcept {
-  SmoothArguments a{};
-  a.region = pyramid_.region[at(level)];
+template <typename Arguments>
+Arguments PyramidFlow::flow_arguments(const Recording& frame, int level, bool finish) noexcept {
+  Arguments a = with_frame(Arguments{}, frame.slot, finish);
+  a.window = window();
+  a.level = level_[at(level)];
   a.source = frame.source;
-  a.target = next_target(frame, level, false);
-  a.radius = plan_.pyramid.smoothing_size / 2;
-  return add(frame, smooth_kernel(a), grid_of(a.region.width, a.region.height, kSmoothTileHeight),
-             smooth_shared_bytes(a.radius), a);
+  return a;
 }
 
 Expected<void> PyramidFlow::record_solve(Recording& frame, int level, bool finish) noexcept {
-  SolveArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.source = frame.source;
+  auto a = flow_arguments<SolveArguments>(frame, level, finish);
   a.target = next_target(frame, level, finish);
   a.target.confidence = finish ? nullptr : confidence_;
   a.radius = plan_.radius;
   for (int k = -a.radius; k <= a.radius; ++k)
     a.weight[3 + a.radius + k] = plan_.weight[at(std::abs(k))];
   a.ridge = plan_.pyramid.ridge;
-  const dim3 grid = grid_of(a.target.width, a.target.height, solve_tile_height(a.radius));
+  const dim3 grid = grid_of(a.target.part, solve_tile_height(a.radius));
   const int threads =
       solve_threads(a.radius, static_cast<int>(grid.x * grid.y), device().traits().multiprocessors);
   return add(frame, solve_kernel(a.radius, threads), grid, solve_shared_bytes(a.radius, threads), a,
              threads);
 }
 
-Expected<void> PyramidFlow::record_candidates(Recording& frame, int level) noexcept {
-  CandidateArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.source = frame.source;
-  a.target = next_target(frame, level, false);
-  return add(frame, candidate_kernel(),
-             grid_of(a.target.width, a.target.height, kCandidateTileHeight), 0, a);
-}
-
 Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
                                                    const PyramidStep& step) noexcept {
   const int level = step.level;
-  SystemArguments a{};
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.guide = guide_of(level);
-  a.source = frame.source;
+  auto a = flow_arguments<SystemArguments>(frame, level);
   a.system = system_;
-  a.stride = a.system.stride = flow_[at(level)].stride;
   if (step.last) a.residual = residual_;
   if (step.last && level == 0) a.confidence = confidence_;
   a.smoothness = detail::smoothness_of(plan_.pyramid, level);
   const Rect& region = pyramid_.region[at(level)];
-  OCELLUS_TRY(add(frame, system_kernel(), grid_of(region.width, region.height, kSystemTileHeight),
-                  0, a, kSystemThreads));
+  OCELLUS_TRY(
+      add(frame, system_kernel(), grid_of(region, kSystemTileHeight), 0, a, kSystemThreads));
   const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
-  SweepArguments sweep{};
+  auto sweep = flow_arguments<SweepArguments>(frame, level);
   sweep.system = a.system;
-  sweep.source = sweep.before = a.source;
-  sweep.width = region.width;
-  sweep.height = region.height;
+  sweep.before = a.source;
   const auto grid_for = [&](int most) {
     const int around = 2 * sweep_halo(most);
     return dim3(block_count(region.width, kSweepTileWidth - around),
@@ -322,14 +279,10 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
     sweep.count = (half_sweeps - sweep.first) / (launches - launch);
     sweep.last = sweep.first + sweep.count == half_sweeps;
     sweep.median = sweep.last && !step.last;
-    if (sweep.last) {
-      sweep.target = next_target(frame, level, false);
-    } else {
-      sweep.target.flow = swept_[launch % 2];
-      sweep.target.stride = a.stride;
-    }
+    sweep.target.flow = swept_[launch % 2];
+    if (sweep.last) sweep.target = next_target(frame, level, false);
     OCELLUS_TRY(add(frame, sweep_kernel(most), grid_for(most), 0, sweep, kSweepThreads));
-    sweep.source = source_of(sweep.target);
+    sweep.source = {sweep.target.flow, a.level.stride};
     sweep.first += sweep.count;
   }
   return {};
@@ -337,32 +290,15 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
 
 Expected<void> PyramidFlow::record_guided_median(Recording& frame, int level,
                                                  bool finish) noexcept {
-  GuidedMedianArguments a{};
-  a.frame = params(frame.slot);
-  a.state = state();
-  a.window = window();
-  a.level = flow_level(level);
-  a.guide = guide_of(level);
-  a.source = frame.source;
+  auto a = flow_arguments<GuidedMedianArguments>(frame, level, finish);
   a.target = next_target(frame, level, finish);
   a.residual = residual_;
   if (level == 0) {
     a.confidence = confidence_;
     if (!finish) a.target.confidence = confidence_;
   }
-  a.stride = flow_[at(level)].stride;
   a.reweightings = plan_.pyramid.reweightings;
-  return add(frame, guided_median_kernel(),
-             grid_of(a.target.width, a.target.height, kGuidedTileHeight), 0, a);
-}
-
-Expected<void> PyramidFlow::record_deviation(Recording& frame) noexcept {
-  DeviationArguments a = with_frame(deviation_arguments(pyramid_.region[0]), frame.slot, true);
-  a.threshold = plan_.confidence_threshold;
-  a.model = detail::pyramid_deviation(plan_, pyramid_);
-  a.pyramid = {window(), flow_level(0), texture_, frame.source.flow, confidence_, flow_[0].stride};
-  return add(frame, deviation_kernel(FlowMethod::kPyramid),
-             grid_of(a.roi.width, a.roi.height, kDeviationTileHeight), deviation_shared_bytes(), a);
+  return add(frame, guided_median_kernel(), grid_of(a.target.part, kGuidedTileHeight), 0, a);
 }
 
 }  // namespace ocellus::cuda

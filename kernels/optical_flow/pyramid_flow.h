@@ -14,11 +14,6 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
-  /// The two flow planes of a level. A kernel reads one and writes the other.
-  struct LevelFlow {
-    float2* planes[2] = {};
-    int stride = 0;  // float2 from row to row
-  };
   /// The state of recording or loading the kernels of a frame.
   struct Recording {
     Scope& cuda;
@@ -40,34 +35,29 @@ class PyramidFlow final : public FlowOperator {
   /// Records or loads all kernels of a frame in order.
   Expected<void> walk(Recording& frame) noexcept;
   Expected<void> record_frame(Recording& frame) noexcept;
-  Expected<void> record_smooth(Recording& frame, int level) noexcept;
   Expected<void> record_solve(Recording& frame, int level, bool finish) noexcept;
-  Expected<void> record_candidates(Recording& frame, int level) noexcept;
   Expected<void> record_warp_and_sweeps(Recording& frame, const detail::PyramidStep& step) noexcept;
   Expected<void> record_guided_median(Recording& frame, int level, bool finish) noexcept;
-  Expected<void> record_deviation(Recording& frame) noexcept;
 
   /// The source that expands the flow of the next coarser level, or zeros on the coarsest level.
   FlowSource expanded(int level, const FlowSource& above) const noexcept;
   /// The target of the next kernel of a level. Its output becomes the source of the kernel after
   /// it.
   FlowTarget next_target(Recording& frame, int level, bool finish) noexcept;
-  FlowLevel flow_level(int level) const noexcept;
-  /// The reference frame before it was smoothed.
-  const StoredLevel& guide_of(int level) const noexcept {
-    return level == 0 ? guide_ : stored_[static_cast<std::size_t>(level)];
-  }
+  /// All arguments but the target.
+  template <typename Arguments>
+  Arguments flow_arguments(const Recording& frame, int level, bool finish = false) noexcept;
   Window window() const noexcept { return {window_, frame_floats_}; }
 
   detail::PyramidPlan pyramid_;
-  std::array<StoredLevel, detail::kMaxPyramidLevels> stored_{};
-  StoredLevel texture_{};  // without pixels if the plan has no deviation
-  StoredLevel guide_{};    // without pixels unless the solver is kVariational
+  // That of the finest one has no guide unless the solver or the deviation reads it.
+  std::array<FlowLevel, detail::kMaxPyramidLevels> level_{};
   std::int64_t frame_floats_ = 0;
   float* window_ = nullptr;
   std::array<float*, detail::kMaxPyramidLevels> raw_{};  // except level 0
   std::array<int, detail::kMaxPyramidLevels> raw_stride_{};
-  std::array<LevelFlow, detail::kMaxPyramidLevels> flow_{};
+  /// The two flow planes of a level. A kernel reads one and writes the other.
+  std::array<std::array<float2*, 2>, detail::kMaxPyramidLevels> flow_{};
   float* confidence_ = nullptr;  // shared by all levels; its stride is that of their flow
   float2* zeros_ = nullptr;      // one row, the initial flow of the coarsest level
   // kVariational: shared by all levels, with the stride of level 0.

@@ -161,36 +161,6 @@ __device__ void presmooth(const float* taps, const Load& load, float (&sum)[kOut
   }
 }
 
-/// Stores value(row, column) for each pixel of the tile, in a plane of the newest frame that may
-/// have no pixels.
-template <typename Value>
-__device__ void store_plane(const PrepareArguments& a, const StoredLevel& plane, int x0, int y0,
-                            int head, const Value& value) {
-  if (plane.width == 0) return;
-  float* const out = a.window.base + head * a.window.frame_floats + plane.origin;
-  for (BlockWalk<> at(min(kWidth, plane.width - x0), min(kHeight, plane.height - y0)); at.more();
-       at.next())
-    out[(y0 + at.row()) * plane.stride + x0 + at.column()] =
-        value(at.row() + kReachImage, at.column() + kReachImage);
-}
-
-/// The texture of a pixel: the sum of the squares of the 12 differences between neighbors in 3x3
-/// pixels of the image.
-__device__ float texture_of(const Tile& tile, int row, int column) {
-  const auto squared = [&](int y, int x, int down, int right) {
-    const float difference =
-        tile.plane[row + y + down][column + x + right] - tile.plane[row + y][column + x];
-    return difference * difference;
-  };
-  float sum = 0.0f;
-#pragma unroll
-  for (int k = -1; k <= 1; ++k) {
-    sum += squared(k, -1, 0, 1) + squared(k, 0, 0, 1);
-    sum += squared(-1, k, 1, 0) + squared(0, k, 1, 0);
-  }
-  return sum;
-}
-
 /// Without kNormalize, only level 0 is smoothed.
 template <typename Pixel, bool kNormalize>
 __global__ void __launch_bounds__(kPyramidThreads)
@@ -228,11 +198,11 @@ __global__ void __launch_bounds__(kPyramidThreads)
     fill([&](int x, int y) { return level.raw[y * level.raw_stride + x]; });
   }
   __syncthreads();
-  if (level.raw == nullptr) {
-    store_plane(a, a.texture, x0, y0, head,
-                [&](int row, int column) { return texture_of(tile, row, column); });
-    store_plane(a, a.guide, x0, y0, head,
-                [&](int row, int column) { return tile.plane[row][column]; });
+  if (level.raw == nullptr && a.guide.width > 0) {
+    float* const guide = a.window.base + head * a.window.frame_floats + a.guide.origin;
+    for (BlockWalk<> at(min(kWidth, width - x0), min(kHeight, height - y0)); at.more(); at.next())
+      guide[(y0 + at.row()) * a.guide.stride + x0 + at.column()] =
+          tile.plane[at.row() + kReachImage][at.column() + kReachImage];
   }
   float taps[kPresmoothingRadius + 1];
 #pragma unroll
@@ -274,13 +244,6 @@ __global__ void __launch_bounds__(kPyramidThreads)
   }
 }
 
-template <bool kNormalize>
-Kernel<PrepareArguments> prepare_of(PixelFormat format) noexcept {
-  return kernel_for<PrepareArguments>(format, prepare<std::uint8_t, kNormalize>,
-                                      prepare<std::uint16_t, kNormalize>,
-                                      prepare<float, kNormalize>);
-}
-
 }  // namespace
 
 Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept {
@@ -289,7 +252,11 @@ Kernel<ReduceArguments> reduce_kernel(PixelFormat format) noexcept {
 }
 
 Kernel<PrepareArguments> prepare_kernel(PixelFormat format, bool normalize) noexcept {
-  return normalize ? prepare_of<true>(format) : prepare_of<false>(format);
+  return normalize
+             ? kernel_for<PrepareArguments>(format, prepare<std::uint8_t, true>,
+                                            prepare<std::uint16_t, true>, prepare<float, true>)
+             : kernel_for<PrepareArguments>(format, prepare<std::uint8_t, false>,
+                                            prepare<std::uint16_t, false>, prepare<float, false>);
 }
 
 }  // namespace ocellus::cuda

@@ -6,9 +6,7 @@
 
 #include "kernels/core/frame_params.h"
 #include "kernels/optical_flow/kernels.h"
-#include "ocellus/frame.h"
-#include "ocellus/optical_flow.h"
-#include "optical_flow/pyramid_plan.h"
+#include "optical_flow/deviation.h"
 
 namespace ocellus::cuda {
 
@@ -46,17 +44,14 @@ struct StoredLevel {
   int height;
 };
 
-/// All levels of both stored frames, and their textures: `frame_floats` floats each.
+/// All levels of both stored frames, and their guides: `frame_floats` floats each.
 struct Window {
   float* base;
   std::int64_t frame_floats;
 };
 
-/// Normalizes and smooths all levels, and stores them in the window of frames. For the deviation
-/// of the flow, it also stores the texture of level 0.
-struct PrepareArguments {
-  const FrameParams* frame;
-  const TemporalState* state;
+/// Normalizes and smooths all levels, and stores them in the window of frames.
+struct PrepareArguments : FrameArguments {
   Window window;
   int levels;
   struct Level {
@@ -66,8 +61,8 @@ struct PrepareArguments {
     int tiles_x;
     int first_tile;  ///< index of the level's first tile in the launch
   } level[detail::kMaxPyramidLevels];
-  StoredLevel texture;  ///< of level 0, in the window; without pixels if it is not wanted
-  StoredLevel guide;    ///< level 0 before it is smoothed, likewise
+  /// Level 0 before it is normalized or smoothed, in the window; without pixels if it is not wanted
+  StoredLevel guide;
   float scale;
   float presmoothing[detail::kPresmoothingRadius + 1];
 };
@@ -84,28 +79,22 @@ struct FlowSource {
   const float2* flow;
   int stride;  ///< float2 from row to row; 0 repeats one row
   /// True: flow of the next coarser level, which is doubled; false: flow of this level.
-  bool coarse;
+  bool coarse = false;
   // for `coarse`
-  int region_y;  ///< position of this level's region in its image
-  int first_x;   ///< column of the coarse plane that corresponds to the region's first pixel
-  int coarse_y;  ///< position of the coarse region in its image
-  int coarse_width;
-  int coarse_height;
+  int region_y = 0;  ///< position of this level's region in its image
+  int first_x = 0;   ///< column of the coarse plane that corresponds to the region's first pixel
+  int coarse_y = 0;  ///< position of the coarse region in its image
+  int coarse_width = 0;
+  int coarse_height = 0;
 };
 
-/// Destination of results: planes of this level for the whole region or, in the frame's last
-/// kernel, the output planes for the region of interest.
+/// Destination of results: planes of this level for the whole region or, in the kernel that ends
+/// the frame, the output planes for the region of interest.
 struct FlowTarget {
   float2* flow;
   float* confidence;  ///< null: confidence is not written
-  int stride;         ///< elements from row to row, for `flow` and `confidence`
-  int x;              ///< position in the region of the pixels to write
-  int y;
-  int width;
-  int height;
-  // For the last kernel only.
-  FrameOutcome* outcome;  ///< null: not the last kernel
-  int frames;
+  Rect part;          ///< the pixels to write, in the region
+  // For the output planes.
   float threshold;
   float invalid;
 };
@@ -113,17 +102,21 @@ struct FlowTarget {
 /// The parameters of a level for the flow kernels.
 struct FlowLevel {
   StoredLevel stored;
+  StoredLevel guide;  ///< the same before it was normalized or smoothed
   Rect region;
+  int stride;  ///< elements from row to row, of all planes of the region
 };
 
-/// Warps the next frame and solves for the remaining motion.
-struct SolveArguments {
-  const FrameParams* frame;
-  TemporalState* state;
+/// What the kernels of a level have in common.
+struct FlowArguments : FrameArguments {
   Window window;
   FlowLevel level;
   FlowSource source;
   FlowTarget target;
+};
+
+/// Warps the next frame and solves for the remaining motion.
+struct SolveArguments : FlowArguments {
   int radius;
   /// Weights of the window along one axis, with three zeros before and after them, because four
   /// neighboring pixels read the same values.
@@ -145,15 +138,28 @@ Kernel<SolveArguments> solve_kernel(int radius, int threads) noexcept;
 std::size_t solve_shared_bytes(int radius, int threads) noexcept;
 
 /// Computes the box mean of the flow.
-struct SmoothArguments {
-  Rect region;
-  FlowSource source;
-  FlowTarget target;
+struct SmoothArguments : FlowArguments {
   int radius;  ///< of the box
 };
 inline constexpr int kSmoothTileHeight = 16;
 /// Of `arguments`, it uses the radius and whether the source is coarse.
 Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& arguments) noexcept;
 std::size_t smooth_shared_bytes(int radius) noexcept;
+
+// ---- the standard deviation of the flow, of both methods
+
+/// Computes the deviation, writes all planes and ends the frame.
+struct DeviationArguments : FlowArguments {
+  detail::DeviationModel model;
+  const float* confidence;  // kPyramid: of level 0
+  // kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from the
+  // same pixel on
+  FloatPlanes solved;
+  FloatPlanes derivatives;
+};
+
+inline constexpr int kDeviationTileHeight = 16;
+
+Kernel<DeviationArguments> deviation_kernel(FlowMethod method) noexcept;
 
 }  // namespace ocellus::cuda

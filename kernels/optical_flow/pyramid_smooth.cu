@@ -18,11 +18,12 @@ __host__ __device__ constexpr int source_stride(int radius) {
 static_assert(kWidth % kAcross == 0 && kHeight % kDown == 0);
 
 /// If kRadius is 0, the radius of the box is an argument.
-template <int kRadius, SourceKind kSource>
+template <int kRadius, bool kCoarse>
 __global__ void __launch_bounds__(kPyramidThreads)
     smooth(const __grid_constant__ SmoothArguments a) {
   OCELLUS_DYNAMIC_SHARED(float, flat);
   constexpr int kPlanes = 2;
+  const Rect& region = a.level.region;
   const int radius = kRadius > 0 ? kRadius : a.radius;
   const int columns = kWidth + 2 * radius;
   const int rows = kHeight + 2 * radius;
@@ -41,8 +42,9 @@ __global__ void __launch_bounds__(kPyramidThreads)
   copy_block<kBatch>(
       columns, rows,
       [&](int column, int row) {
-        return flow_at<kSource>(a.source, clamp_to(x0 - radius + column, a.region.width),
-                                clamp_to(y0 - radius + row, a.region.height));
+        const int x = clamp_to(x0 - radius + column, region.width);
+        const int y = clamp_to(y0 - radius + row, region.height);
+        return kCoarse ? coarse_flow_at(a.source, x, y) : flow_at(a.source, x, y);
       },
       [&](int column, int row, float2 flow) {
         float* const to = source + row * stride + column;
@@ -80,22 +82,18 @@ __global__ void __launch_bounds__(kPyramidThreads)
 #pragma unroll
     for (int o = 0; o < kDown; ++o) {
       const int y = y0 + row + o;
-      if (x < a.region.width && y < a.region.height)
-        a.target.flow[y * a.target.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
+      if (x < region.width && y < region.height)
+        a.target.flow[y * a.level.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
     }
   }
-}
-
-template <int kRadius>
-Kernel<SmoothArguments> smooth_of(bool coarse) noexcept {
-  return coarse ? smooth<kRadius, SourceKind::kCoarse> : smooth<kRadius, SourceKind::kPlane>;
 }
 
 }  // namespace
 
 Kernel<SmoothArguments> smooth_kernel(const SmoothArguments& a) noexcept {
   // Specialized kernels for the box of the preset `fast`.
-  return a.radius == 7 ? smooth_of<7>(a.source.coarse) : smooth_of<0>(a.source.coarse);
+  if (a.radius == 7) return a.source.coarse ? smooth<7, true> : smooth<7, false>;
+  return a.source.coarse ? smooth<0, true> : smooth<0, false>;
 }
 
 std::size_t smooth_shared_bytes(int radius) noexcept {

@@ -59,8 +59,8 @@ struct Solver {
   const int plane = filtered_rows(kHeight, radius, kThreads) * kFilteredStride;
   const int mean_columns = columns + 2 * kReach;
   /// Position in the region of the first pixel of `mean`.
-  const int left = a.target.x + static_cast<int>(blockIdx.x) * kWidth - radius - kReach;
-  const int top = a.target.y + static_cast<int>(blockIdx.y) * kHeight - radius - kReach;
+  const int left = a.target.part.x + static_cast<int>(blockIdx.x) * kWidth - radius - kReach;
+  const int top = a.target.part.y + static_cast<int>(blockIdx.y) * kHeight - radius - kReach;
   float4* const data;  ///< x and y derivatives, weight and weighted residual, [rows][stride]
   float* const filtered = reinterpret_cast<float*>(data + rows * stride);  ///< [kProducts][plane]
   /// The image of both frames, [rows + 2 kReach][mean_columns], in `filtered`.
@@ -73,9 +73,8 @@ struct Solver {
   /// and the last one nearly full. A thread thus waits once per batch for their flow and once for
   /// the neighbors of their warped positions.
   __device__ __forceinline__ void load() {
-    const References r = references(a.state);
     const Rect& region = a.level.region;
-    const LevelFrames frames(a.window, a.level, r);
+    const LevelFrames frames(a);
     wait_for_kernels_before();
 
     for (BlockWalk<kThreads> at(mean_columns, rows + 2 * kReach); at.more();) {
@@ -97,7 +96,7 @@ struct Solver {
         const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(rows) &&
                             static_cast<unsigned>(column) < static_cast<unsigned>(columns);
         at_data[b] = inside ? row * stride + column : -1;
-        flow[b] = flow_at<SourceKind::kPlane>(a.source, x[b], y[b]);
+        flow[b] = flow_at(a.source, x[b], y[b]);
         here[b] = frames.reference(x[b], y[b]);
       }
 #pragma unroll
@@ -194,7 +193,7 @@ struct Solver {
     const float larger = middle + spread;
     const float c = xx + a.ridge;
     const float d = yy + a.ridge;
-    const float inverse = quick_ratio(1.0f, fmaf(c, d, -xy * xy));
+    const float inverse = inverse_of(fmaf(c, d, -xy * xy));
     // Two comparisons, so that NaN sums are not solvable.
     const float least = smaller + a.ridge;
     const bool solvable =
@@ -225,18 +224,18 @@ __global__ void __launch_bounds__(kThreads) solve(const __grid_constant__ SolveA
   const int row = threadIdx.x / kWidth * kDown;
   float sum[kDown][kProducts] = {};
   solver.sum_columns(column, row, sum);
-  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+  const bool bad = a.state->bad != 0;
 #pragma unroll
   for (int o = 0; o < kDown; ++o) {
     const int x = static_cast<int>(blockIdx.x) * kWidth + column;
     const int y = static_cast<int>(blockIdx.y) * kHeight + row + o;
-    if (row + o >= kHeight || x >= a.target.width || y >= a.target.height) continue;
-    float2 flow = flow_at<SourceKind::kPlane>(a.source, a.target.x + x, a.target.y + y);
+    if (row + o >= kHeight || x >= a.target.part.width || y >= a.target.part.height) continue;
+    float2 flow = flow_at(a.source, a.target.part.x + x, a.target.part.y + y);
     float smaller;
     solver.refine(sum[o], flow, smaller);
-    write_flow(a.target, frame, x, y, flow, smaller);
+    write_flow(a, bad, x, y, flow, smaller);
   }
-  end_target(a.target, a.state);
+  end_frame(a);
 }
 
 }  // namespace

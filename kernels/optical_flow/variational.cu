@@ -8,23 +8,10 @@ namespace {
 
 constexpr int kWidth = kPyramidTileWidth;
 
-__device__ inline float squared(float value) {
-  return value * value;
-}
-__device__ inline float inverse_of(float value) {
-  return quick_ratio(1.0f, value);
-}
-
-/// Pointer to the region's first pixel in a plane of the reference frame.
-__device__ inline const float* region_of(const Window& window, const StoredLevel& plane,
-                                         const References& r, const Rect& region) {
-  return stored(window, plane, r, r.reference_age) + region.y * plane.stride + region.x;
-}
-
 // ---- candidates
 
 __global__ void __launch_bounds__(kPyramidThreads)
-    candidates(const __grid_constant__ CandidateArguments a) {
+    candidates(const __grid_constant__ FlowArguments a) {
   constexpr int kHeight = kCandidateTileHeight;
   constexpr int kCandidates = 5;
   constexpr int kColumns = kWidth + 2;
@@ -36,15 +23,14 @@ __global__ void __launch_bounds__(kPyramidThreads)
                                             {0, -detail::kCandidateDistance}};
   __shared__ float match[kCandidates][kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state);
+  const LevelFrames frames(a);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const LevelFrames frames(a.window, a.level, r);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * kHeight;
   const auto flow_of = [&](int x, int y, int c) {
-    return flow_at<SourceKind::kEither>(a.source, clamp_to(x + kOffsets[c][0], region.width),
-                                        clamp_to(y + kOffsets[c][1], region.height));
+    return coarse_flow_at(a.source, clamp_to(x + kOffsets[c][0], region.width),
+                          clamp_to(y + kOffsets[c][1], region.height));
   };
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - 1 + at.column(), region.width);
@@ -78,7 +64,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
       chosen = c;
     }
   }
-  a.target.flow[y * a.target.stride + x] = flow_of(x, y, chosen);
+  a.target.flow[y * a.level.stride + x] = flow_of(x, y, chosen);
 }
 static_assert(kPyramidThreads == kWidth * kCandidateTileHeight);
 
@@ -140,7 +126,7 @@ struct SystemTile {
     for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
       const int x = clamp_to(x0 - 2 * kReach + at.column(), a.level.region.width);
       const int y = clamp_to(y0 - 2 * kReach + at.row(), a.level.region.height);
-      const float2 w = flow_at<SourceKind::kEither>(a.source, x, y);
+      const float2 w = flow_at(a.source, x, y);
       const float there = frames.warped<true>(x, y, w);
       const float here = frames.reference(x, y);
       flow[at.row()][at.column()] = w;
@@ -166,27 +152,22 @@ struct SystemTile {
       const int column = at.column() + 2 * kReach - 1;
       const int row = at.row() + 2 * kReach - 1;
       const auto image = [&](int to_x, int to_y) {
-        return guide[clamp_to(to_y, region.height) * a.guide.stride + clamp_to(to_x, region.width)];
+        return guide[clamp_to(to_y, region.height) * a.level.guide.stride +
+                     clamp_to(to_x, region.width)];
       };
       const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
       const float2 here = w(0, 0);
-      float to_right = 0.0f;
-      float to_down = 0.0f;
+      // The weight between the pixel and its neighbor (i, j), which is the right or the lower one.
+      const auto side = [&](int i, int j) {
+        const float2 across = make_float2(w(i, j).x - here.x, w(i, j).y - here.y);
+        const float2 along =
+            make_float2(0.25f * ((w(j, i).x + w(1, 1).x) - (w(-j, -i).x + w(i - j, j - i).x)),
+                        0.25f * ((w(j, i).y + w(1, 1).y) - (w(-j, -i).y + w(i - j, j - i).y)));
+        return smoothness(a.smoothness, image(x + i, y + j) - image(x, y), across, along);
+      };
       // Nothing lies beyond the border.
-      if (x >= 0 && x < region.width - 1) {
-        const float2 across = make_float2(w(1, 0).x - here.x, w(1, 0).y - here.y);
-        const float2 along =
-            make_float2(0.25f * ((w(0, 1).x + w(1, 1).x) - (w(0, -1).x + w(1, -1).x)),
-                        0.25f * ((w(0, 1).y + w(1, 1).y) - (w(0, -1).y + w(1, -1).y)));
-        to_right = smoothness(a.smoothness, image(x + 1, y) - image(x, y), across, along);
-      }
-      if (y >= 0 && y < region.height - 1) {
-        const float2 across = make_float2(w(0, 1).x - here.x, w(0, 1).y - here.y);
-        const float2 along =
-            make_float2(0.25f * ((w(1, 0).x + w(1, 1).x) - (w(-1, 0).x + w(-1, 1).x)),
-                        0.25f * ((w(1, 0).y + w(1, 1).y) - (w(-1, 0).y + w(-1, 1).y)));
-        to_down = smoothness(a.smoothness, image(x, y + 1) - image(x, y), across, along);
-      }
+      const float to_right = x >= 0 && x < region.width - 1 ? side(1, 0) : 0.0f;
+      const float to_down = y >= 0 && y < region.height - 1 ? side(0, 1) : 0.0f;
       right[at.row()][at.column()] = to_right;
       down[at.row()][at.column()] = to_down;
     }
@@ -222,16 +203,16 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
   __shared__ SystemTile tile;
   let_next_begin();
-  const References r = references(a.state);
+  const LevelFrames frames(a);
+  const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const LevelFrames frames(a.window, a.level, r);
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * SystemTile::kHeight;
   tile.warp(a, frames, x0, y0);
   __syncthreads();
   tile.derive(region, x0, y0);
-  tile.weigh(a, region_of(a.window, a.guide, r, region), x0, y0);
+  tile.weigh(a, guide, x0, y0);
   __syncthreads();
 
   static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
@@ -252,17 +233,17 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   const float p = data.xx + sum;
   const float q = data.yy + sum;
   const float determinant = 1.0f / (p * q - data.xy * data.xy);
-  const int index = y * a.system.stride + x;
+  const int index = y * a.level.stride + x;
   a.system.inverse[index] =
       make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
   a.system.constant[index] = make_float4(
       (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
       data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
-  if (a.residual != nullptr) a.residual[y * a.stride + x] = tile.residual[ry][rx];
+  if (a.residual != nullptr) a.residual[y * a.level.stride + x] = tile.residual[ry][rx];
   if (a.confidence != nullptr) {
     const float half = 0.5f * (data.xx + data.yy);
     const float spread = sqrtf(squared(0.5f * (data.xx - data.yy)) + squared(data.xy));
-    a.confidence[y * a.stride + x] = fmaxf(half - spread, 0.0f);
+    a.confidence[y * a.level.stride + x] = fmaxf(half - spread, 0.0f);
   }
 }
 
@@ -322,27 +303,12 @@ struct SweepPixels {
       for (int c = 0; c < 2; ++c) use(r, c);
     }
   }
-  /// Calls use(row, column, flow of the source); `left` and `top` are those of the first pixel.
-  template <typename Use>
-  static __device__ void each_flow(const FlowSource& source, const SweepArguments& a, int left,
-                                   int top, const Use& use) {
-    const auto walk = [&](const auto& at) {
-      each([&](int r, int c) {
-        use(r, c, at(clamp_to(left + c, a.width), clamp_to(top + r, a.height)));
-      });
-    };
-    if (source.coarse)
-      walk([&](int x, int y) { return flow_at<SourceKind::kCoarse>(source, x, y); });
-    else
-      walk([&](int x, int y) { return flow_at<SourceKind::kPlane>(source, x, y); });
-  }
-
   /// All addresses are valid, so that many loads are on their way at once.
   __device__ void load(const SweepArguments& a, int left, int top) {
     each([&](int r, int c) {
-      const int x = clamp_to(left + c, a.width);
-      const int y = clamp_to(top + r, a.height);
-      const int index = y * a.system.stride + x;
+      const int x = clamp_to(left + c, a.level.region.width);
+      const int y = clamp_to(top + r, a.level.region.height);
+      const int index = y * a.level.stride + x;
       const float4 inverse = a.system.inverse[index];
       const float4 rest = a.system.constant[index];
       const float inside = x == left + c && y == top + r ? 1.0f : 0.0f;
@@ -352,10 +318,10 @@ struct SweepPixels {
       constant[r][c] = make_float2(rest.x, rest.y);
       if (c == 0) beside[r][0] = rest.w;
       beside[r][c + 1] = inside * inverse.w;
-      if (r == 0) between[0][c] = y > 0 ? a.system.constant[index - a.system.stride].z : 0.0f;
+      if (r == 0) between[0][c] = y > 0 ? a.system.constant[index - a.level.stride].z : 0.0f;
       between[r + 1][c] = inside * rest.z;
+      flow[r][c] = flow_at(a.source, x, y);
     });
-    each_flow(a.source, a, left, top, [&](int r, int c, float2 w) { flow[r][c] = w; });
   }
 
   /// The pixel of a color in the first and in the last row.
@@ -419,6 +385,7 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   // The sum of both is even, so that the color of a register does not depend on the block.
   const int left = static_cast<int>(blockIdx.x) * (kSweepTileWidth - 2 * kHalo) - kHalo;
   const int top = static_cast<int>(blockIdx.y) * (kSweepTileHeight - 2 * kHalo) - kHalo;
+  const Rect& region = a.level.region;
   SweepPixels pixels;
   pixels.load(a, left + column, top + row);
   const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
@@ -444,7 +411,9 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
     }
   }
   if (a.last) {
-    SweepPixels::each_flow(a.before, a, left + column, top + row, [&](int r, int c, float2 before) {
+    SweepPixels::each([&](int r, int c) {
+      const float2 before = flow_at(a.before, clamp_to(left + column + c, region.width),
+                                    clamp_to(top + row + r, region.height));
       constexpr float kStep = detail::kLargestStep;
       float2& w = pixels.flow[r][c];
       w = make_float2(fminf(fmaxf(w.x, before.x - kStep), before.x + kStep),
@@ -457,16 +426,17 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
        at.more(); at.next()) {
     const int x = left + kHalo + at.column();
     const int y = top + kHalo + at.row();
-    if (x >= a.width || y >= a.height) continue;
+    if (x >= region.width || y >= region.height) continue;
     float2 w = tile[y - top][x - left];
     if (a.median) {
       const auto near = [&](int j, int i) {
-        return tile[clamp_to(y + j - 1, a.height) - top][clamp_to(x + i - 1, a.width) - left];
+        return tile[clamp_to(y + j - 1, region.height) - top]
+                   [clamp_to(x + i - 1, region.width) - left];
       };
       w = make_float2(median_of([&](int j, int i) { return near(j, i).x; }),
                       median_of([&](int j, int i) { return near(j, i).y; }));
     }
-    a.target.flow[y * a.target.stride + x] = w;
+    a.target.flow[y * a.level.stride + x] = w;
   }
 }
 
@@ -483,17 +453,16 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   __shared__ float color[kRows][kColumns];
   __shared__ float trust[kRows][kColumns];
   let_next_begin();
-  const References r = references(a.state);
+  const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
-  const TargetFrame frame = target_frame(a.target, a.frame, a.state);
+  const bool bad = a.state->bad != 0;
   const Rect& region = a.level.region;
-  const float* const guide = region_of(a.window, a.guide, r, region);
-  const int x0 = a.target.x + blockIdx.x * kWidth;
-  const int y0 = a.target.y + blockIdx.y * kHeight;
+  const int x0 = a.target.part.x + blockIdx.x * kWidth;
+  const int y0 = a.target.part.y + blockIdx.y * kHeight;
   for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
     flow[at.row()][at.column()] =
-        flow_at<SourceKind::kPlane>(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
-                                    clamp_to(y0 - kReach - 1 + at.row(), region.height));
+        flow_at(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
+                clamp_to(y0 - kReach - 1 + at.row(), region.height));
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
@@ -503,13 +472,13 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     const float twice = (flow[row][column + 1].x - flow[row][column - 1].x) +
                         (flow[row + 1][column].y - flow[row - 1][column].y);
     const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
-    const float difference = a.residual[y * a.stride + x] * (1.0f / detail::kResidualScale);
+    const float difference = a.residual[y * a.level.stride + x] * (1.0f / detail::kResidualScale);
     return squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference))));
   };
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - kReach + at.column(), region.width);
     const int y = clamp_to(y0 - kReach + at.row(), region.height);
-    color[at.row()][at.column()] = guide[y * a.guide.stride + x];
+    color[at.row()][at.column()] = guide[y * a.level.guide.stride + x];
     trust[at.row()][at.column()] = trust_of(x, y) + detail::kLeastTrust;
   }
   __syncthreads();
@@ -517,7 +486,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   const int row = threadIdx.x / kWidth;
   const int to_x = blockIdx.x * kWidth + column;
   const int to_y = blockIdx.y * kHeight + row;
-  if (to_x < a.target.width && to_y < a.target.height) {
+  if (to_x < a.target.part.width && to_y < a.target.part.height) {
     const auto sample = [&](int j, int i) {
       return flow[row + 1 + j * detail::kGuidedStep][column + 1 + i * detail::kGuidedStep];
     };
@@ -564,19 +533,19 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     }
     float confidence = 0.0f;
     if (a.confidence != nullptr) {
-      const int x = a.target.x + to_x;
-      const int y = a.target.y + to_y;
-      confidence = a.confidence[y * a.stride + x] * trust_of(x, y);
+      const int x = a.target.part.x + to_x;
+      const int y = a.target.part.y + to_y;
+      confidence = a.confidence[y * a.level.stride + x] * trust_of(x, y);
     }
-    write_flow(a.target, frame, to_x, to_y, mean, confidence);
+    write_flow(a, bad, to_x, to_y, mean, confidence);
   }
-  end_target(a.target, a.state);
+  end_frame(a);
 }
 static_assert(kPyramidThreads == kWidth * kGuidedTileHeight);
 
 }  // namespace
 
-Kernel<CandidateArguments> candidate_kernel() noexcept {
+Kernel<FlowArguments> candidate_kernel() noexcept {
   return candidates;
 }
 Kernel<SystemArguments> system_kernel() noexcept {

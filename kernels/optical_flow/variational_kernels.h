@@ -7,16 +7,9 @@
 
 namespace ocellus::cuda {
 
-/// Gives pixels the flow of a neighbor that fits better.
-struct CandidateArguments {
-  const TemporalState* state;
-  Window window;
-  FlowLevel level;
-  FlowSource source;
-  FlowTarget target;
-};
+/// Gives pixels the flow of a neighbor that fits better. The source is the coarser level.
 inline constexpr int kCandidateTileHeight = 8;
-Kernel<CandidateArguments> candidate_kernel() noexcept;
+Kernel<FlowArguments> candidate_kernel() noexcept;
 
 /// The linear system of a warp, two float4 for each pixel: xx, xy and yy of the inverse of its
 /// block with the weight of the right neighbor; the constant with the weights of the lower and of
@@ -24,20 +17,13 @@ Kernel<CandidateArguments> candidate_kernel() noexcept;
 struct SystemPlanes {
   float4* inverse;
   float4* constant;
-  int stride;  ///< float4 from row to row
 };
 
 /// Warps the next frame and sets up the system.
-struct SystemArguments {
-  const TemporalState* state;
-  Window window;
-  FlowLevel level;
-  StoredLevel guide;  ///< the reference frame before it was smoothed
-  FlowSource source;
+struct SystemArguments : FlowArguments {
   SystemPlanes system;
   float* residual;    ///< null, or the plane for W - A
   float* confidence;  ///< null, or that for the smaller eigenvalue of the data term
-  int stride;         ///< floats from row to row, for both
   float smoothness;
 };
 inline constexpr int kSystemTileHeight = 16;
@@ -45,17 +31,13 @@ inline constexpr int kSystemThreads = kPyramidTileWidth * kSystemTileHeight;
 Kernel<SystemArguments> system_kernel() noexcept;
 
 /// Half sweeps of the relaxation.
-struct SweepArguments {
+struct SweepArguments : FlowArguments {
   SystemPlanes system;
-  FlowSource source;
   FlowSource before;  ///< the flow before the warp, for the last launch
-  FlowTarget target;
-  int width;  ///< of the region
-  int height;
-  int first;    ///< number of the first half sweep of the launch
-  int count;    ///< at most the `most` of the kernel
-  bool last;    ///< limits the step of the warp
-  bool median;  ///< takes the median of 3x3 pixels, too
+  int first;          ///< number of the first half sweep of the launch
+  int count;          ///< at most the `most` of the kernel
+  bool last;          ///< limits the step of the warp
+  bool median;        ///< takes the median of 3x3 pixels, too
 };
 /// The most half sweeps of a launch, for each variant of the kernel. A block has a tile with as
 /// many pixels around what it writes, so that it needs no other block.
@@ -71,17 +53,9 @@ constexpr int sweep_halo(int most) noexcept {
 Kernel<SweepArguments> sweep_kernel(int most) noexcept;
 
 /// The guided median.
-struct GuidedMedianArguments {
-  const FrameParams* frame;
-  TemporalState* state;
-  Window window;
-  FlowLevel level;
-  StoredLevel guide;
-  FlowSource source;
-  FlowTarget target;
+struct GuidedMedianArguments : FlowArguments {
   const float* residual;
   const float* confidence;  ///< null, or what the target's confidence is a part of
-  int stride;               ///< floats from row to row, for both
   int reweightings;
 };
 inline constexpr int kGuidedTileHeight = 8;

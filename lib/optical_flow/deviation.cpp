@@ -23,7 +23,7 @@ DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan&
   DeviationModel model{};
   const bool variational = is_variational(plan);
   model.gradient_floor = 10.0f;
-  model.least = variational ? 0.05f : 0.047f;
+  model.least = variational ? 0.052f : 0.047f;
   model.noise = variational ? 0.02f : 0.008f;
   model.bend = variational ? 1.0f : 4.0f;
   const float variance = rounding_variance(plan.format);
@@ -34,9 +34,8 @@ DeviationModel pyramid_deviation(const OpticalFlowPlan& plan, const PyramidPlan&
   // Two frames have it. Where the contrast is low, which is where it matters, the normalization
   // has its largest gain.
   model.rounding = 2.0f * variance * contrast * contrast * smoothing * smoothing;
-  // Of noise, the derivative of the mean of both frames has 0.14 times the variance of their
-  // difference.
-  model.gradient_rounding = 0.3f * model.rounding;
+  // Of noise, the derivative of a frame has 0.28 times the variance of the difference of two.
+  model.gradient_rounding = 0.6f * model.rounding;
   model.pixel_rounding = variance;
   model.texture_noise = 12.0f * 2.0f * variance;
   return model;
@@ -46,8 +45,8 @@ DeviationModel kernel_deviation(const OpticalFlowPlan& plan, const KernelNoise& 
   DeviationModel model{};
   model.gradient_floor = 1.0f;
   model.least = 0.22f;
-  model.noise = 0.0013f;
-  model.bend = 35.0f;
+  model.noise = 0.0014f;
+  model.bend = 37.0f;
   const float variance = rounding_variance(plan.format);
   model.rounding = variance * noise.residual;
   model.gradient_rounding = 2.0f * variance * noise.gradient;

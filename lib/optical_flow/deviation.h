@@ -1,20 +1,22 @@
-// The standard deviation of the flow, for all backends. The sums over the window are box means of
-// 15x15 pixels; docs/optical_flow_method.md derives the model.
+// The standard deviation of the flow, for all backends. docs/optical_flow_method.md derives the
+// model. The means are those of 7x7 samples, which are the pixels of the image with even x and even
+// y. A pixel has the means of the sample above and to the left of it, or of its own.
 //
 //     q        = 1 / (Ix^2 + Iy^2 + gradient_floor^2)
 //     T        = mean of q (Ix, Iy)^T (Ix, Iy)
 //     p        = mean of q = (1 - trace(T)) / gradient_floor^2
-//     s^2      = mean of q r^2, where r is the residual under the flow of each pixel, but at least
-//                rounding p
+//     s^2      = mean of r^2 / (1 / q + kResidualShare r^2), where r is the residual under the flow
+//                of each pixel, but at least rounding p
 //     M        = T - gradient_rounding p 1
 //     b^2      = mean of |du/dx|^2 + |du/dy|^2 + |dv/dx|^2 + |dv/dy|^2, by central differences
 //     t        = texture of the pixel itself
 //     deviation^2 = least^2 + noise s^2 trace(M^-1) + bend b^2
 //                   + pixel_rounding / max(0, t - texture_noise)
 //
-// Where M is not positive definite, the deviation is infinite. The pyramid takes the texture from
-// the frames before they are normalized: the sum of the squares of the 12 differences between
-// neighbors in 3x3 pixels. That of the kernels is Ix^2 + Iy^2.
+// Where M is not positive definite, the deviation is infinite. The derivatives of the pyramid are
+// those of the reference frame. It takes the texture from the frames before they are normalized:
+// the sum of the squares of the 12 differences between neighbors in 3x3 pixels. That of the kernels
+// is Ix^2 + Iy^2.
 #pragma once
 
 #include <limits>
@@ -25,13 +27,13 @@
 
 namespace ocellus::detail {
 
-inline constexpr int kDeviationRadius = 7;  ///< of the box, pixels
-/// Pixels around a result whose flow it depends on: the box and the differences of the flow.
-inline constexpr int kDeviationFlowReach = kDeviationRadius + 1;
-/// Pixels around a result whose images it depends on: the box and the derivative filter, which the
-/// flow at these pixels moves.
-inline constexpr int kDeviationReach = kDeviationRadius + 2;
+inline constexpr int kDeviationRadius = 3;  ///< of the box, samples
+/// Pixels around a result whose flow it depends on: the distance of its sample, the box and the
+/// differences of the flow.
+inline constexpr int kDeviationReach = 1 + 2 * kDeviationRadius + 1;
 inline constexpr int kDeviationSums = 5;  ///< three of T, s^2 and b^2
+/// Limits what one large residual adds, as of a part that is hidden in the next frame.
+inline constexpr float kResidualShare = 0.05f;
 /// M is singular, too, if its determinant is at most this fraction of its squared trace. Below it,
 /// single precision cannot represent the smaller eigenvalue.
 inline constexpr float kSingularDeterminant = 1e-6f;

@@ -39,17 +39,11 @@ constexpr RecordInfo kRecord = {"moving objects", sizeof(MovingObjectsRecord),
 static_assert(sizeof(MovingObjectsRecord) <= kMaxRecordBytes);
 
 const char* kernels_word(const OpticalFlowPlan& plan) {
-  switch (plan.origin) {
-    case KernelOrigin::kFile:
-      return "of a file";
-    case KernelOrigin::kCallback:
-      return "of a callback";
-    case KernelOrigin::kFoveated:
-      return "foveated";
-    case KernelOrigin::kGaussian:
-      break;
-  }
-  return plan.form == KernelForm::kUniform ? "uniform" : "per-pixel";
+  return plan.origin == KernelOrigin::kFile       ? "of a file"
+         : plan.origin == KernelOrigin::kCallback ? "of a callback"
+         : plan.origin == KernelOrigin::kFoveated ? "foveated"
+         : plan.form == KernelForm::kUniform      ? "uniform"
+                                                  : "per-pixel";
 }
 
 /// Writes the summary and the least cost of a frame.

@@ -111,19 +111,12 @@ class CallbackSource final : public KernelSource {
   KernelConfig kernels_;
 };
 
-class FileSource final : public KernelSource {
- public:
-  Expected<void> open(const KernelConfig& kernels, ImageSize size) noexcept {
-    OCELLUS_TRY(file_.open(kernels.path.c_str()));
-    return file_.match(kernels, size);
-  }
-
+struct FileSource final : KernelSource {
   Expected<void> read(int, int, int, int, float* wx, float* wy, float* wt) noexcept override {
-    return file_.next(wx, wy, wt);
+    return file.next(wx, wy, wt);
   }
 
- private:
-  KernelBankFile file_;
+  KernelBankFile file;
 };
 
 }  // namespace
@@ -155,9 +148,11 @@ Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& k
                                                            ImageSize size) noexcept {
   std::unique_ptr<KernelSource> source;
   if (kernels.origin == KernelOrigin::kFile) {
-    auto* const file = new (std::nothrow) FileSource;
-    source.reset(file);
-    if (file != nullptr) OCELLUS_TRY(file->open(kernels, size));
+    auto* const opened = new (std::nothrow) FileSource;
+    source.reset(opened);
+    if (opened == nullptr) return no_memory_for_kernels();
+    OCELLUS_TRY(opened->file.open(kernels.path.c_str()));
+    OCELLUS_TRY(opened->file.match(kernels, size));
   } else if (kernels.origin == KernelOrigin::kCallback) {
     source.reset(new (std::nothrow) CallbackSource(kernels));
   } else {

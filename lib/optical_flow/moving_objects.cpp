@@ -110,12 +110,6 @@ int MovingObjects::root_of(int run) noexcept {
   return run;
 }
 
-/// Above the first row, no cell moves.
-void MovingObjects::begin() noexcept {
-  runs_ = 0;
-  for (const CellRow& row : vectors_) std::fill_n(row.u - kCellReach, row_length_, kNan);
-}
-
 /// Takes the vectors of the next row. Returns whether one of its cells moves.
 bool MovingObjects::take_row(int row) noexcept {
   std::rotate(vectors_.begin(), vectors_.begin() + 1, vectors_.end());
@@ -136,12 +130,6 @@ bool MovingObjects::take_row(int row) noexcept {
     any = any || moves;
   }
   return any;
-}
-
-/// Of the newest row. Rows in which no cell moves keep old links, which no other cell uses.
-void MovingObjects::link() noexcept {
-  link_cells(vectors_, grid_.columns, links_.back());
-  needed_links(links_, grid_.columns, needed_);
 }
 
 /// Makes one object of those with these first runs, and returns its first run.
@@ -166,9 +154,8 @@ void MovingObjects::connect(int row) noexcept {
     const int run = runs_++;
     parents_[run] = run;
     Component sum;
-    sum.left = column;
+    sum.left = sum.right = column;
     sum.top = sum.bottom = row;
-    sum.right = column;
     components_[run] = sum;
     int root = run;
     do {
@@ -218,10 +205,14 @@ void MovingObjects::select(MovingObjectsRecord& record) noexcept {
 }
 
 void MovingObjects::find(MovingObjectsRecord& record) noexcept {
-  begin();
+  runs_ = 0;
+  // Above the first row, no cell moves.
+  for (const CellRow& row : vectors_) std::fill_n(row.u - kCellReach, row_length_, kNan);
   for (int row = 0; row < grid_.rows; ++row) {
+    // Rows in which no cell moves keep old links, which no other cell uses.
     if (!take_row(row)) continue;
-    link();
+    link_cells(vectors_, grid_.columns, links_.back());
+    needed_links(links_, grid_.columns, needed_);
     connect(row);
   }
   select(record);

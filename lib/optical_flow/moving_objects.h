@@ -74,9 +74,7 @@ class MovingObjects {
   static std::size_t at(int index) noexcept { return static_cast<std::size_t>(index); }
   /// The first run of the object.
   int root_of(int run) noexcept;
-  void begin() noexcept;
   bool take_row(int row) noexcept;
-  void link() noexcept;
   int join(int root, int other) noexcept;
   void connect(int row) noexcept;
   void select(MovingObjectsRecord& record) noexcept;

@@ -8,20 +8,29 @@
 namespace ocellus {
 namespace detail {
 
-/// The traits of flow and of the filter, whose convolutions are the result.
 template <typename Config>
 struct FlowTraits {
+  static constexpr bool kWindow = std::is_same_v<Config, WindowFlowConfig>;
+
   static Expected<OpticalFlowPlan> make_plan_for(const Config& config) noexcept {
     return make_plan(config);
   }
-  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return info_of(plan); }
+  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept {
+    return kWindow ? window_info_of(plan) : info_of(plan);
+  }
   static std::unique_ptr<OperatorInstance> cpu(const OpticalFlowPlan& plan, int workers,
                                                const Config& config) noexcept {
-    return make_flow_cpu(plan, workers, &config.kernels);
+    if constexpr (kWindow)
+      return make_window_flow_cpu(plan, workers);
+    else
+      return make_flow_cpu(plan, workers, &config.kernels);
   }
   static std::unique_ptr<OperatorInstance> cuda(const OpticalFlowPlan& plan,
                                                 const Config& config) noexcept {
-    return make_flow_cuda(plan, &config.kernels);
+    if constexpr (kWindow)
+      return make_window_flow_cuda(plan);
+    else
+      return make_flow_cuda(plan, &config.kernels);
   }
 };
 
@@ -29,22 +38,8 @@ template <>
 struct OperatorTraits<OpticalFlowConfig> : FlowTraits<OpticalFlowConfig> {};
 template <>
 struct OperatorTraits<SpatioTemporalFilterConfig> : FlowTraits<SpatioTemporalFilterConfig> {};
-
 template <>
-struct OperatorTraits<WindowFlowConfig> {
-  static Expected<OpticalFlowPlan> make_plan_for(const WindowFlowConfig& config) noexcept {
-    return make_plan(config);
-  }
-  static OperatorInfo info(const OpticalFlowPlan& plan) noexcept { return window_info_of(plan); }
-  static std::unique_ptr<OperatorInstance> cpu(const OpticalFlowPlan& plan, int workers,
-                                               const WindowFlowConfig&) noexcept {
-    return make_window_flow_cpu(plan, workers);
-  }
-  static std::unique_ptr<OperatorInstance> cuda(const OpticalFlowPlan& plan,
-                                                const WindowFlowConfig&) noexcept {
-    return make_window_flow_cuda(plan);
-  }
-};
+struct OperatorTraits<WindowFlowConfig> : FlowTraits<WindowFlowConfig> {};
 
 }  // namespace detail
 

@@ -150,7 +150,16 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   plan.objects = config.objects;
   plan.motion = {config.min_motion, config.min_deviations};
   plan.min_area = config.min_area;
-  plan.flow = plan.deviation ? grow(plan.roi, kDeviationFlowReach, plan.size) : plan.roi;
+  plan.flow = plan.roi;
+  if (plan.deviation) {
+    plan.flow = grow(plan.roi, kDeviationReach, plan.size);
+    // The first pixel must be a sample.
+    for (const auto& [at, length] :
+         {std::pair{&Rect::x, &Rect::width}, {&Rect::y, &Rect::height}}) {
+      plan.flow.*length += plan.flow.*at % 2;
+      plan.flow.*at -= plan.flow.*at % 2;
+    }
+  }
   plan.support = grow(plan.flow, plan.radius, plan.size);
   switch (config.method) {
     case FlowMethod::kKernels:

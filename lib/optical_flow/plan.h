@@ -36,8 +36,7 @@ struct OpticalFlowPlan {
   PixelFormat input_format = PixelFormat::kGray8;  ///< of the frames
   PixelFormat format = PixelFormat::kGray8;        ///< of their luma
   Rect roi;                                        ///< never empty
-  /// kKernels: region in which flow is computed. With `deviation`, it is larger than the region of
-  /// interest.
+  /// Region in which flow is needed. With `deviation`, it is larger than the region of interest.
   Rect flow;
   /// Region in which derivatives are needed: `flow`, extended by the window's radius and clipped to
   /// the image.

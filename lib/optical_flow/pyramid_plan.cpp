@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "optical_flow/deviation.h"
 #include "optical_flow/variational.h"
 
 namespace ocellus::detail {
@@ -66,11 +65,6 @@ void PyramidPlan::plan_steps(const OpticalFlowPlan& plan) noexcept {
     add_step(Kind::kExpand, l).from = from_above;
     from_above = is_variational(plan) ? plan_variational(plan, l) : plan_lucas_kanade(plan, l);
   }
-  if (plan.deviation) {
-    PyramidStep& warp = add_step(Kind::kWarp, 0);
-    warp.from = from_above;
-    warp.for_deviation = true;
-  }
   add_step(Kind::kFinish, 0).from = from_above;
 }
 
@@ -88,7 +82,6 @@ int PyramidPlan::plan_lucas_kanade(const OpticalFlowPlan& plan, int level) noexc
   int now = 0;
   for (int w = 0; w < warps_of(plan, level); ++w) {
     add_flip(Kind::kSmooth, level, now);
-    add_step(Kind::kWarp, level).from = now;
     add_flip(Kind::kSolve, level, now);
   }
   return now;
@@ -108,7 +101,7 @@ void PyramidPlan::plan_regions(const OpticalFlowPlan& plan) noexcept {
   // A step that reads neighbors repeats the edge of the region. This is correct only at the edges
   // of the image. Each region is therefore so much larger than the required part that such errors
   // do not reach this part.
-  Rect wanted = plan.deviation ? grow(plan.roi, kDeviationReach, plan.size) : plan.roi;
+  Rect wanted = plan.flow;
   for (int l = 0; l < plan.levels; ++l) {
     const auto level = static_cast<std::size_t>(l);
     const ImageSize size = plan.level_size[level];

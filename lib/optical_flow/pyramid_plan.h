@@ -29,8 +29,7 @@ enum class PyramidStepKind : std::uint8_t {
   kPresmooth,     ///< all levels: smooths into the window of frames
   kExpand,        ///< expands the flow of level + 1, or sets it to zero on the coarsest level
   kSmooth,        ///< box mean of the flow
-  kWarp,          ///< warps the next frame back to the reference frame
-  kSolve,         ///< solves equation (3) for the remaining motion
+  kSolve,         ///< one warp, and the solution of equation (3) for the remaining motion
   kCandidates,    ///< variational: takes the flow of neighbors that fit better
   kRefine,        ///< variational: one warp and its solution
   kGuidedMedian,  ///< variational
@@ -40,14 +39,13 @@ enum class PyramidStepKind : std::uint8_t {
 struct PyramidStep {
   PyramidStepKind kind = PyramidStepKind::kIngest;
   int level = 0;
-  int from = 0;                ///< index of the flow buffer that is read, 0 or 1
-  int to = 0;                  ///< index of the flow buffer that is written
-  bool last = false;           ///< kRefine: the last one of the level
-  bool for_deviation = false;  ///< kWarp: only the deviation needs the result
+  int from = 0;       ///< index of the flow buffer that is read, 0 or 1
+  int to = 0;         ///< index of the flow buffer that is written
+  bool last = false;  ///< kRefine: the last one of the level
 };
 
 struct PyramidPlan {
-  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 3 * kMaxPyramidWarps);
+  static constexpr int kMaxSteps = 9 + kMaxPyramidLevels * (3 + 2 * kMaxPyramidWarps);
 
   /// `plan.method` must be kPyramid.
   explicit PyramidPlan(const OpticalFlowPlan& plan) noexcept;

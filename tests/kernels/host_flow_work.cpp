@@ -2,7 +2,6 @@
 
 #include "kernels/simt.h"
 // Must come after simt.h.
-#include "kernels/optical_flow/deviation_kernels.h"
 #include "kernels/optical_flow/kernels.h"
 #include "kernels/optical_flow/pyramid_kernels.h"
 #include "kernels/optical_flow/variational_kernels.h"

@@ -28,6 +28,19 @@ double squares(const std::vector<double>& taps) {
   return sum;
 }
 
+/// The means of 7x7 samples, which are the pixels with even x and y, for all pixels.
+PlaneD means_of_samples(const PlaneD& plane) {
+  PlaneD samples((plane.width + 1) / 2, (plane.height + 1) / 2);
+  for (int y = 0; y < samples.height; ++y)
+    for (int x = 0; x < samples.width; ++x) samples.at(x, y) = plane.at(2 * x, 2 * y);
+  const std::vector<double> box(7, 1.0 / 7.0);
+  samples = filter(samples, box, 3, box, 3);
+  PlaneD result(plane.width, plane.height);
+  for (int y = 0; y < plane.height; ++y)
+    for (int x = 0; x < plane.width; ++x) result.at(x, y) = samples.at(x / 2, y / 2);
+  return result;
+}
+
 }  // namespace
 
 DeviationConstants pyramid_constants(PixelFormat format, FlowSolver solver) {
@@ -37,9 +50,9 @@ DeviationConstants pyramid_constants(PixelFormat format, FlowSolver solver) {
   const double smoothing = std::pow(squares(window_weights(5, normalized ? 0.8 : 0.65)), 2.0);
   const double rounding = 2.0 * variance * contrast * contrast * smoothing;
   DeviationConstants constants = {10.0,     0.047,          0.008,    4.0,
-                                  rounding, 0.3 * rounding, variance, 24.0 * variance};
+                                  rounding, 0.6 * rounding, variance, 24.0 * variance};
   if (!normalized) {
-    constants.least = 0.05;
+    constants.least = 0.052;
     constants.noise = 0.02;
     constants.bend = 1.0;
   }
@@ -57,7 +70,7 @@ DeviationConstants kernel_constants(PixelFormat format, const KernelAt& kernels)
   }
   const double rounding = variance * gain[2];
   const double of_gradient = 2.0 * variance * std::max(gain[0], gain[1]);
-  return {1.0, 0.22, 0.0013, 35.0, rounding, of_gradient, rounding, std::max(of_gradient, 1e-7)};
+  return {1.0, 0.22, 0.0014, 37.0, rounding, of_gradient, rounding, std::max(of_gradient, 1e-7)};
 }
 
 PlaneD texture_of(const PlaneD& frame) {
@@ -94,20 +107,21 @@ DeviationRange deviation(const DeviationConstants& constants, const PlaneD& ix, 
     for (int x = 0; x < width; ++x) {
       const double gx = ix.at(x, y);
       const double gy = iy.at(x, y);
-      const double q =
-          1.0 / (gx * gx + gy * gy + constants.gradient_floor * constants.gradient_floor);
+      const double squares =
+          gx * gx + gy * gy + constants.gradient_floor * constants.gradient_floor;
+      const double q = 1.0 / squares;
+      const double r2 = residual.at(x, y) * residual.at(x, y);
       xx.at(x, y) = q * gx * gx;
       xy.at(x, y) = q * gx * gy;
       yy.at(x, y) = q * gy * gy;
-      rr.at(x, y) = q * residual.at(x, y) * residual.at(x, y);
+      rr.at(x, y) = r2 / (squares + 0.05 * r2);
       for (const PlaneD* flow : {&u, &v}) {
         bend.at(x, y) += std::pow(0.5 * (known(*flow, x + 1, y) - known(*flow, x - 1, y)), 2.0) +
                          std::pow(0.5 * (known(*flow, x, y + 1) - known(*flow, x, y - 1)), 2.0);
       }
     }
   }
-  const std::vector<double> box(15, 1.0 / 15.0);
-  for (PlaneD* plane : {&xx, &xy, &yy, &rr, &bend}) *plane = filter(*plane, box, 7, box, 7);
+  for (PlaneD* plane : {&xx, &xy, &yy, &rr, &bend}) *plane = means_of_samples(*plane);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double floor2 = constants.gradient_floor * constants.gradient_floor;
   DeviationRange result{PlaneD(width, height), PlaneD(width, height)};

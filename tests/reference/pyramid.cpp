@@ -132,11 +132,9 @@ DeviationRange pyramid_deviation(const std::vector<PlaneD>& frames, const Optica
   };
   const PlaneD here = image(reference_of(frames));
   const PlaneD there = warped(image(newest(frames)), u, v);
-  const PlaneD mean =
-      make(u.width, u.height, [&](int x, int y) { return 0.5 * (here.at(x, y) + there.at(x, y)); });
   const PlaneD residual =
       make(u.width, u.height, [&](int x, int y) { return there.at(x, y) - here.at(x, y); });
-  return deviation(pyramid_constants(config.format, solver), derivative_x(mean), derivative_y(mean),
+  return deviation(pyramid_constants(config.format, solver), derivative_x(here), derivative_y(here),
                    residual, texture_of(reference_of(frames)), u, v);
 }
 

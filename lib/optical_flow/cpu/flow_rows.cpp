@@ -155,6 +155,18 @@ void mean_row(const float* a, const float* b, float* out, int width) {
       width, out, [=](V p, V q) HWY_ATTR { return hn::Mul(half, hn::Add(p, q)); }, a, b);
 }
 
+void split_row(const float* HWY_RESTRICT in, float* HWY_RESTRICT even, float* HWY_RESTRICT odd,
+               int width) {
+  const int lanes = lane_count();
+  for (int k = 0; 2 * k < width; k += lanes) {
+    V a;
+    V b;
+    hn::LoadInterleaved2(D(), in + 2 * k, a, b);
+    store(a, even + k);
+    store(b, odd + k);
+  }
+}
+
 void weighted_products_row(const ResidualRow& row, float* const* HWY_RESTRICT out, int width) {
   const int lanes = lane_count();
   const V right = constant(static_cast<float>(row.image_width - 1));
@@ -211,42 +223,29 @@ void gradient_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT ix,
   }
 }
 
-void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
-                       const float* v, float* residual, int width) {
-  map_row(
-      width, residual,
-      [](V dx, V dy, V dt, V p, V q)
-          HWY_ATTR { return hn::MulAdd(dy, known(q), hn::MulAdd(dx, known(p), dt)); },
-      ix, iy, it, u, v);
-}
-
-void known_flow_row(const float* in, float* out, int width) {
-  map_row(
-      width, out, [](V p) HWY_ATTR { return known(p); }, in);
-}
-
-void deviation_terms_row(const float* HWY_RESTRICT ix, const float* HWY_RESTRICT iy,
-                         const float* HWY_RESTRICT residual, const FlowRows& flow,
-                         float gradient_floor, float* const* HWY_RESTRICT out, int width) {
+void deviation_terms_row(const DeviationSamples& of, float gradient_floor,
+                         float* const* HWY_RESTRICT out, int samples) {
   const int lanes = lane_count();
   const V floor2 = constant(gradient_floor * gradient_floor);
   const V one = constant(1.0f);
   const V quarter = constant(0.25f);
-  for (int x = 0; x < width; x += lanes) {
-    const V gx = load(ix + x);
-    const V gy = load(iy + x);
-    const V r = load(residual + x);
+  for (int x = 0; x < samples; x += lanes) {
+    const V gx = load(of.image[0] + x);
+    const V gy = load(of.image[1] + x);
+    const V r = load(of.image[2] + x);
     const V xx = hn::Mul(gx, gx);
     const V yy = hn::Mul(gy, gy);
-    const V q = hn::Div(one, hn::Add(hn::Add(xx, yy), floor2));
+    const V squares = hn::Add(hn::Add(xx, yy), floor2);
+    const V q = hn::Div(one, squares);
+    const V rr = hn::Mul(r, r);
     store(hn::Mul(q, xx), out[0] + x);
     store(hn::Mul(q, hn::Mul(gx, gy)), out[1] + x);
     store(hn::Mul(q, yy), out[2] + x);
-    store(hn::Mul(q, hn::Mul(r, r)), out[3] + x);
+    store(hn::Div(rr, hn::MulAdd(constant(kResidualShare), rr, squares)), out[3] + x);
     V sum = hn::Zero(D());
-    for (const auto& plane : flow) {
-      const V across = hn::Sub(load(plane[1] + x + 1), load(plane[1] + x - 1));
-      const V down = hn::Sub(load(plane[2] + x), load(plane[0] + x));
+    for (const auto& [left, right, above, below] : of.flow) {
+      const V across = hn::Sub(known(load(right + x)), known(load(left + x)));
+      const V down = hn::Sub(known(load(below + x)), known(load(above + x)));
       sum = hn::MulAdd(across, across, hn::MulAdd(down, down, sum));
     }
     store(hn::Mul(quarter, sum), out[4] + x);
@@ -271,13 +270,8 @@ void texture_row(const float* const* HWY_RESTRICT rows, float* HWY_RESTRICT out,
   }
 }
 
-void squared_gradient_row(const float* ix, const float* iy, float* out, int width) {
-  map_row(
-      width, out, [](V gx, V gy) HWY_ATTR { return hn::MulAdd(gx, gx, hn::Mul(gy, gy)); }, ix, iy);
-}
-
-void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_RESTRICT texture,
-                   const DeviationModel& model, float* HWY_RESTRICT out, int width) {
+void deviation_variance_row(const float* const* HWY_RESTRICT means, const DeviationModel& model,
+                            float* HWY_RESTRICT out, int samples) {
   const int lanes = lane_count();
   const V zero = hn::Zero(D());
   const V one = constant(1.0f);
@@ -289,9 +283,7 @@ void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_REST
   const V gradient_rounding =
       constant(model.gradient_rounding / (model.gradient_floor * model.gradient_floor));
   const V singular = constant(kSingularDeterminant);
-  const V pixel_rounding = constant(model.pixel_rounding);
-  const V texture_noise = constant(model.texture_noise);
-  for (int x = 0; x < width; x += lanes) {
+  for (int x = 0; x < samples; x += lanes) {
     const V xx = load(means[0] + x);
     const V b = load(means[1] + x);
     const V yy = load(means[2] + x);
@@ -305,11 +297,49 @@ void deviation_row(const float* const* HWY_RESTRICT means, const float* HWY_REST
         hn::And(hn::Gt(trace, zero), hn::Gt(determinant, hn::Mul(singular, hn::Mul(trace, trace))));
     // The trace of the inverse of a symmetric matrix is trace / determinant.
     const V covariance = hn::Div(hn::Mul(hn::Mul(noise, residual), trace), determinant);
-    const V own = hn::Div(pixel_rounding, hn::Max(hn::Sub(load(texture + x), texture_noise), zero));
-    const V variance =
-        hn::Add(hn::Add(hn::Add(least, covariance), own), hn::Mul(bend, load(means[4] + x)));
-    store(hn::IfThenElse(definite, hn::Sqrt(variance), none), out + x);
+    const V variance = hn::MulAdd(bend, load(means[4] + x), hn::Add(least, covariance));
+    store(hn::IfThenElse(definite, variance, none), out + x);
   }
+}
+
+void deviation_row(const float* HWY_RESTRICT variance, const float* HWY_RESTRICT texture,
+                   const DeviationModel& model, float* HWY_RESTRICT out, int width) {
+  const int lanes = lane_count();
+  for (int k = 0; 2 * k < width; k += lanes) {
+    const V both = load(variance + k);
+    hn::StoreInterleaved2(both, both, D(), out + 2 * k);
+  }
+  const V zero = hn::Zero(D());
+  const V pixel_rounding = constant(model.pixel_rounding);
+  const V texture_noise = constant(model.texture_noise);
+  map_row(
+      width, out,
+      [=](V of_sample, V own) HWY_ATTR {
+        const V rest = hn::Div(pixel_rounding, hn::Max(hn::Sub(own, texture_noise), zero));
+        return hn::Sqrt(hn::Add(of_sample, rest));
+      },
+      out, texture);
+}
+
+const FlowRows& table() {
+  static constexpr FlowRows kRows = {
+      .derivative_products_row = derivative_products_row,
+      .lucas_kanade_solve_row = lucas_kanade_solve_row,
+      .temporal_sums_row = temporal_sums_row,
+      .subtract_row = subtract_row,
+      .square_row = square_row,
+      .normalize_row = normalize_row,
+      .mean_row = mean_row,
+      .split_row = split_row,
+      .weighted_products_row = weighted_products_row,
+      .add_increment_row = add_increment_row,
+      .gradient_row = gradient_row,
+      .deviation_terms_row = deviation_terms_row,
+      .texture_row = texture_row,
+      .deviation_variance_row = deviation_variance_row,
+      .deviation_row = deviation_row,
+  };
+  return kRows;
 }
 
 }  // namespace
@@ -319,77 +349,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace ocellus::detail {
 
-HWY_EXPORT(derivative_products_row);
-HWY_EXPORT(lucas_kanade_solve_row);
-HWY_EXPORT(temporal_sums_row);
-HWY_EXPORT(subtract_row);
-HWY_EXPORT(square_row);
-HWY_EXPORT(normalize_row);
-HWY_EXPORT(mean_row);
-HWY_EXPORT(weighted_products_row);
-HWY_EXPORT(add_increment_row);
-HWY_EXPORT(gradient_row);
-HWY_EXPORT(flow_residual_row);
-HWY_EXPORT(known_flow_row);
-HWY_EXPORT(deviation_terms_row);
-HWY_EXPORT(texture_row);
-HWY_EXPORT(squared_gradient_row);
-HWY_EXPORT(deviation_row);
+HWY_EXPORT(table);
 
-void derivative_products_row(const float* ix, const float* iy, const float* it, float* const* out,
-                             int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(derivative_products_row)(ix, iy, it, out, width);
-}
-
-void lucas_kanade_solve_row(const SolveRow& row) noexcept {
-  HWY_DYNAMIC_DISPATCH(lucas_kanade_solve_row)(row);
-}
-void temporal_sums_row(const void* const* frames, PixelFormat format, int nt,
-                       const float* const* taps, int sums, float* const* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(temporal_sums_row)(frames, format, nt, taps, sums, out, width);
-}
-void subtract_row(const float* a, const float* b, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(subtract_row)(a, b, out, width);
-}
-void square_row(const float* in, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(square_row)(in, out, width);
-}
-void normalize_row(const float* highpass, const float* variance, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(normalize_row)(highpass, variance, out, width);
-}
-void mean_row(const float* a, const float* b, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(mean_row)(a, b, out, width);
-}
-void weighted_products_row(const ResidualRow& row, float* const* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(weighted_products_row)(row, out, width);
-}
-void add_increment_row(const float* increment, const float* flow, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(add_increment_row)(increment, flow, out, width);
-}
-void gradient_row(const float* const* rows, float* ix, float* iy, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(gradient_row)(rows, ix, iy, width);
-}
-void flow_residual_row(const float* ix, const float* iy, const float* it, const float* u,
-                       const float* v, float* residual, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(flow_residual_row)(ix, iy, it, u, v, residual, width);
-}
-void known_flow_row(const float* in, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(known_flow_row)(in, out, width);
-}
-void deviation_terms_row(const float* ix, const float* iy, const float* residual,
-                         const FlowRows& flow, float gradient_floor, float* const* out,
-                         int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_terms_row)(ix, iy, residual, flow, gradient_floor, out, width);
-}
-void texture_row(const float* const* rows, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(texture_row)(rows, out, width);
-}
-void squared_gradient_row(const float* ix, const float* iy, float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(squared_gradient_row)(ix, iy, out, width);
-}
-void deviation_row(const float* const* means, const float* texture, const DeviationModel& model,
-                   float* out, int width) noexcept {
-  HWY_DYNAMIC_DISPATCH(deviation_row)(means, texture, model, out, width);
+const FlowRows& flow_rows() noexcept {
+  return HWY_DYNAMIC_DISPATCH(table)();
 }
 
 }  // namespace ocellus::detail

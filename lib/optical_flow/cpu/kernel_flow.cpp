@@ -66,7 +66,8 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
       plane = {builder.take<float>(rows * derivative_stride_), derivative_stride_};
   }
   if (plan_.deviation) {
-    const std::size_t stride = row_stride(plan_.flow.width);
+    const std::size_t stride =
+        row_stride(plan_.flow.width + kRowSlack);  // as sweep_deviation reads
     for (ImageView& plane : solved_) {
       plane.data = builder.take<float>(static_cast<std::size_t>(plan_.flow.height) * stride);
       plane.stride = static_cast<std::ptrdiff_t>(stride * sizeof(float));
@@ -294,8 +295,8 @@ void KernelFlow::convolve_uniform(FrameJob& frame, int begin, int end,
         rows[tau] =
             kept_row(history_.ring_index(tau), next) + static_cast<std::size_t>(first) * pixel;
       }
-      temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count, sums,
-                        last - first);
+      flow_rows().temporal_sums_row(rows, plan_.format, plan_.nt, taps, uniform_.temporal_count,
+                                    sums, last - first);
       for (int t = 0; t < uniform_.temporal_count; ++t) {
         replicate_edges(sums[t], last - first, first - (support.x - left_),
                         support.x + support.width + right_ - last);
@@ -335,12 +336,10 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
       derivative_stride_,
       {plan_.support.width, plan_.support.height},
       {plan_.flow.x - plan_.support.x, offset, plan_.flow.width, plan_.flow.height}};
-  if (plan_.deviation)
-    solve_planes(plan_, planes, std::numeric_limits<float>::quiet_NaN(), scratch.sweep, begin, end,
-                 solved_.data());
-  else
-    solve_planes(plan_, planes, invalid_value(plan_), scratch.sweep, begin, end,
-                 frame.out.planes.data());
+  const float invalid =
+      plan_.deviation ? std::numeric_limits<float>::quiet_NaN() : invalid_value(plan_);
+  solve_planes(plan_, planes, invalid, scratch.sweep, begin, end,
+               plan_.deviation ? solved_.data() : frame.out.planes.data());
 }
 
 void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
@@ -349,34 +348,46 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
   const int top = plan_.roi.y - flow.y;
   for (int y = begin; y < end; ++y) {
     for (int p = 0; p < 2; ++p) {
-      const float* row = solved_row(p, top + y) + left;
-      if (plan_.invalid == InvalidFlow::kZero) {
-        known_flow_row(row, scratch.deviation.deviation, plan_.roi.width);
-        row = scratch.deviation.deviation;
-      }
-      std::copy_n(row, plan_.roi.width, frame.out_row<float>(p, y));
+      const float* const row = solved_row(p, top + y) + left;
+      std::replace_copy_if(
+          row, row + plan_.roi.width, frame.out_row<float>(p, y),
+          [](float value) { return std::isnan(value); }, invalid_value(plan_));
     }
     if (frame.wants(2))
       std::copy_n(solved_row(2, top + y) + left, plan_.roi.width, frame.out_row<float>(2, y));
   }
   if (!frame.wants(3)) return;
 
-  const auto derivative_row = [&](std::size_t plane, int y) {
-    return derivatives_[plane].row(flow.y - plan_.support.y + y) + flow.x - plan_.support.x;
+  const auto derivative_row = [&](int plane, int y) {
+    return derivatives_[static_cast<std::size_t>(plane)].row(flow.y - plan_.support.y + y) +
+           flow.x - plan_.support.x;
   };
   sweep_deviation(
       deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
       [&](int y, float* ix, float* iy, float* residual) {
-        std::copy_n(derivative_row(0, y), flow.width, ix);
-        std::copy_n(derivative_row(1, y), flow.width, iy);
-        flow_residual_row(ix, iy, derivative_row(2, y), solved_row(0, y), solved_row(1, y),
-                          residual, flow.width);
+        float* const line = scratch.deviation.lines.row(0);
+        // Equation (3). Flow that is not a number counts as none.
+        const auto known = [](float value) { return std::isnan(value) ? 0.0f : value; };
+        const float* const dx = derivative_row(0, y);
+        const float* const dy = derivative_row(1, y);
+        const float* const dt = derivative_row(2, y);
+        const float* const u = solved_row(0, y);
+        const float* const v = solved_row(1, y);
+        for (int x = 0; x < flow.width; ++x)
+          line[x] = dt[x] + dx[x] * known(u[x]) + dy[x] * known(v[x]);
+        scratch.deviation.sample(line, residual, flow.width);
+        for (const auto& [plane, to] : {std::pair{0, ix}, {1, iy}}) {
+          std::copy_n(derivative_row(plane, y), flow.width, line);
+          scratch.deviation.sample(line, to, flow.width);
+        }
       },
       [&](int y, int component) { return solved_row(component, y); },
       [&](int y) {
-        squared_gradient_row(derivative_row(0, y), derivative_row(1, y), scratch.deviation.texture,
-                             flow.width);
-        return scratch.deviation.texture;
+        float* const row = scratch.deviation.lines.row(0);
+        const float* const dx = derivative_row(0, y);
+        const float* const dy = derivative_row(1, y);
+        for (int x = 0; x < flow.width; ++x) row[x] = dx[x] * dx[x] + dy[x] * dy[x];
+        return row;
       },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);

@@ -31,11 +31,12 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, int workers,
 PyramidFlow::Plane PyramidFlow::take_plane(LayoutBuilder& builder, int width, int height,
                                            bool with_borders) noexcept {
   Plane plane;
-  plane.stride = row_stride(width + 2 * kMargin);
+  plane.stride = row_stride(width + 2 * Plane::kMargin);
   const int before = with_borders ? kWarpBefore : 0;
   const int after = with_borders ? kWarpAfter : 0;
   float* block = builder.take<float>(floats(before + height + after) * plane.stride);
-  plane.origin = block == nullptr ? nullptr : block + floats(before) * plane.stride + kMargin;
+  plane.origin =
+      block == nullptr ? nullptr : block + floats(before) * plane.stride + Plane::kMargin;
   return plane;
 }
 
@@ -43,7 +44,7 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int l = 0; l < plan_.levels; ++l) {
     const auto i = floats(l);
     const ImageSize size = plan_.level_size[i];
-    raw_[i] = take_plane(builder, size.width, size.height, false);
+    if (l > 0) raw_[i] = take_plane(builder, size.width, size.height, false);
     if (!is_variational(plan_)) {
       highpass_[i] = take_plane(builder, size.width, size.height, false);
       normalized_[i] = take_plane(builder, size.width, size.height, false);
@@ -56,13 +57,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   const auto work_plane = [&] {
     return take_plane(builder, plan_.size.width, plan_.size.height, false);
   };
-  if (is_variational(plan_)) {
-    for (Plane& guide : guide_) guide = work_plane();
-    flow_residual_ = work_plane();
-  }
-  if (plan_.deviation)
-    for (Plane& texture : texture_) texture = work_plane();
-  warped_ = work_plane();
+  frame_.fill(work_plane());
+  if (is_variational(plan_) || plan_.deviation) frame_[1] = work_plane();
+  if (is_variational(plan_)) flow_residual_ = work_plane();
   confidence_ = work_plane();
   const int width = plan_.size.width;
   const int radius = std::max({kContrastRadius, kPresmoothingRadius, kDeviationRadius, plan_.radius,
@@ -70,8 +67,9 @@ void PyramidFlow::layout_method(LayoutBuilder& builder) noexcept {
   for (int w = 0; w < workers_; ++w) {
     Scratch& scratch = scratch_[floats(w)];
     scratch.sweep.layout(builder, width, radius, kMaxSweepPlanes);
-    scratch.mean.layout(builder, 8, width);
-    scratch.rows.layout(builder, 2, width);
+    if (!is_variational(plan_))
+      for (RowRing* ring : {&scratch.warped, &scratch.mean}) ring->layout(builder, 8, width);
+    scratch.row.layout(builder, 1, width);
     if (plan_.deviation) scratch.deviation.layout(builder, width);
     if (is_variational(plan_)) scratch.variational.layout(builder, width, plan_.pyramid);
   }
@@ -105,9 +103,8 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
   static constexpr StepFunction kFunctions[] = {
       &PyramidFlow::ingest,      &PyramidFlow::reduce,      &PyramidFlow::highpass,
       &PyramidFlow::normalize,   &PyramidFlow::presmooth,   &PyramidFlow::expand,
-      &PyramidFlow::smooth,      &PyramidFlow::warp,        &PyramidFlow::solve,
-      &PyramidFlow::variational, &PyramidFlow::variational, &PyramidFlow::variational,
-      &PyramidFlow::finish};
+      &PyramidFlow::smooth,      &PyramidFlow::solve,       &PyramidFlow::variational,
+      &PyramidFlow::variational, &PyramidFlow::variational, &PyramidFlow::finish};
   static_assert(std::size(kFunctions) == static_cast<std::size_t>(StepKind::kFinish) + 1);
   const StepContext& at = *static_cast<StepContext*>(context);
   FrameJob& frame = *at.frame;
@@ -125,18 +122,17 @@ void PyramidFlow::run(void* context, int part, int worker) noexcept {
 
 // ---- a new frame
 
+const PyramidFlow::Plane& PyramidFlow::raw(int level) const noexcept {
+  return level == 0 ? frame_[floats(history_.head())] : raw_[floats(level)];
+}
+
 void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
                          const Scratch&) noexcept {
   bool finite = true;
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
-    finite &= convert_row(in, plan_.format, raw_[0].row(y), plan_.size.width);
-    if (plan_.deviation) replicate_edges(raw_[0].row(y), plan_.size.width, 1, 1);
-    if (is_variational(plan_)) {
-      float* const guide = guide_[floats(history_.head())].row(y);
-      std::copy_n(raw_[0].row(y), plan_.size.width, guide);
-      extend_flow_row(guide, plan_.size.width);
-    }
+    finite &= convert_row(in, plan_.format, raw(0).row(y), plan_.size.width);
+    extend_flow_row(raw(0).row(y), plan_.size.width);
   }
   if (!finite) mark_bad(frame);
 }
@@ -144,9 +140,9 @@ void PyramidFlow::ingest(FrameJob& frame, const Step&, int begin, int end,
 void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
                          const Scratch& scratch) noexcept {
   const ImageSize below = plan_.level_size[floats(step.level - 1)];
-  const Plane& source = raw_[floats(step.level - 1)];
+  const Plane& source = raw(step.level - 1);
   for (int y = begin; y < end; ++y) {
-    reduce_row(rows_around<5>(source, 2 * y, below.height).data(), below.width, scratch.rows.row(0),
+    reduce_row(rows_around<5>(source, 2 * y, below.height).data(), below.width, scratch.row.row(0),
                raw_[floats(step.level)].row(y));
   }
 }
@@ -154,13 +150,13 @@ void PyramidFlow::reduce(FrameJob&, const Step& step, int begin, int end,
 void PyramidFlow::highpass(FrameJob&, const Step& step, int begin, int end,
                            const Scratch& scratch) noexcept {
   const ImageSize size = plan_.level_size[floats(step.level)];
-  const Plane& raw = raw_[floats(step.level)];
+  const Plane& in = raw(step.level);
   const Plane& out = highpass_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
-      [&](int y, float* const* row) { std::copy_n(raw.row(y), size.width, row[0]); },
+      [&](int y, float* const* row) { std::copy_n(in.row(y), size.width, row[0]); },
       [&](int y, float* const* mean) {
-        subtract_row(raw.row(y), mean[0], out.row(y), size.width);
+        flow_rows().subtract_row(in.row(y), mean[0], out.row(y), size.width);
       });
 }
 
@@ -171,17 +167,16 @@ void PyramidFlow::normalize(FrameJob&, const Step& step, int begin, int end,
   const Plane& out = normalized_[floats(step.level)];
   sweep_separable(
       size.width, size.height, begin, end, 1, contrast_box_, scratch.sweep,
-      [&](int y, float* const* row) { square_row(in.row(y), row[0], size.width); },
+      [&](int y, float* const* row) { flow_rows().square_row(in.row(y), row[0], size.width); },
       [&](int y, float* const* variance) {
-        normalize_row(in.row(y), variance[0], out.row(y), size.width);
+        flow_rows().normalize_row(in.row(y), variance[0], out.row(y), size.width);
       });
 }
 
 void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
                             const Scratch& scratch) noexcept {
   const ImageSize size = plan_.level_size[floats(step.level)];
-  const Plane& in =
-      is_variational(plan_) ? raw_[floats(step.level)] : normalized_[floats(step.level)];
+  const Plane& in = is_variational(plan_) ? raw(step.level) : normalized_[floats(step.level)];
   const Plane& out = window_[floats(history_.head())][floats(step.level)];
   const auto keep = [&](int y, const float* row) {
     std::copy_n(row, size.width, out.row(y));
@@ -201,10 +196,6 @@ void PyramidFlow::presmooth(FrameJob&, const Step& step, int begin, int end,
       size.width, size.height, begin, end, 1, presmoothing_, scratch.sweep,
       [&](int y, float* const* row) { std::copy_n(in.row(y), size.width, row[0]); },
       [&](int y, float* const* row) { keep_row(y, row[0]); });
-  if (!plan_.deviation || step.level > 0) return;
-  const Plane& texture = texture_[floats(history_.head())];
-  for (int y = begin; y < end; ++y)
-    texture_row(rows_around<3>(raw_[0], y, size.height).data(), texture.row(y), size.width);
 }
 
 // ---- the flow of the reference frame
@@ -213,13 +204,13 @@ const PyramidFlow::Plane& PyramidFlow::stored(int age, int level) const noexcept
   return window_[floats(history_.ring_index(age))][floats(level)];
 }
 
-const float* PyramidFlow::stored_row(int age, int level, int y) const noexcept {
+PyramidFlow::Plane PyramidFlow::part(Plane plane, int level) const noexcept {
   const Rect& region = pyramid_.region[floats(level)];
-  return stored(age, level).row(region.y + y) + region.x;
+  plane.origin = plane.row(region.y) + region.x;
+  return plane;
 }
 
-void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
-                         const Scratch& scratch) noexcept {
+void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end, const Scratch&) noexcept {
   const auto level = floats(step.level);
   const Rect& region = pyramid_.region[level];
   const FlowPlanes& out = flow_[level][floats(step.to)];
@@ -235,20 +226,14 @@ void PyramidFlow::expand(FrameJob&, const Step& step, int begin, int end,
   const Rect& coarse = pyramid_.region[level + 1];
   const FlowPlanes& in = flow_[level + 1][floats(step.from)];
   const int first = region.x / 2 - coarse.x;
-  const int count = (region.width + 1) / 2;
-  const int there = std::min(count + 1, coarse.width - first);
-  // Copied, because the last column must be repeated after it.
-  const auto copy = [&](const Plane& from, int row, float* to) {
-    std::copy_n(from.row(std::min(row - coarse.y, coarse.height - 1)) + first, there, to);
-    std::fill(to + there, to + count + 1, to[there - 1]);
-    return to;
+  const auto row = [&](const Plane& from, int y) {
+    return from.row(std::min(y - coarse.y, coarse.height - 1)) + first;
   };
   for (int y = begin; y < end; ++y) {
     const int fine = region.y + y;
     for (std::size_t c = 0; c < 2; ++c) {
-      const float* const upper = copy(in[c], fine / 2, scratch.rows.row(0));
-      const float* const lower = copy(in[c], (fine + 1) / 2, scratch.rows.row(1));
-      expand_flow_row(upper, lower, out[c].row(y), region.width);
+      expand_flow_row(row(in[c], fine / 2), row(in[c], (fine + 1) / 2), out[c].row(y),
+                      region.width);
       extend_flow_row(out[c].row(y), region.width);
     }
   }
@@ -270,21 +255,6 @@ void PyramidFlow::smooth(FrameJob&, const Step& step, int begin, int end,
       });
 }
 
-void PyramidFlow::warp(FrameJob& frame, const Step& step, int begin, int end,
-                       const Scratch&) noexcept {
-  if (step.for_deviation && !frame.wants(3)) return;
-  const auto level = floats(step.level);
-  const Rect& region = pyramid_.region[level];
-  const ImageSize size = plan_.level_size[level];
-  const FlowPlanes& flow = flow_[level][floats(step.from)];
-  const Plane& source = stored(kNext, step.level);
-  const WarpSource from = {source.origin, source.stride, size.width, size.height};
-  for (int y = begin; y < end; ++y) {
-    warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, warped_.row(y),
-             region.width);
-  }
-}
-
 void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
                         const Scratch& scratch) noexcept {
   const auto level = floats(step.level);
@@ -292,6 +262,9 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
   const ImageSize size = plan_.level_size[level];
   const FlowPlanes& in = flow_[level][floats(step.from)];
   const FlowPlanes& out = flow_[level][floats(step.to)];
+  const Plane reference = part(stored(kReference, step.level), step.level);
+  const Plane& source = stored(kNext, step.level);
+  const WarpSource from = {source.origin, source.stride, size.width, size.height};
   SolveRow row{};
   row.ridge = plan_.pyramid.ridge;
   int next = std::max(0, begin - plan_.radius - kGradientReach);
@@ -299,31 +272,31 @@ void PyramidFlow::solve(FrameJob&, const Step& step, int begin, int end,
       plan_, {region.width, region.height}, {0, 0, region.width, region.height}, begin, end,
       scratch.sweep, row,
       [&](int y, float* const* to) {
-        add_means(step.level, next, std::min(y + kGradientReach + 1, region.height), scratch.mean);
+        for (; next < std::min(y + kGradientReach + 1, region.height); ++next) {
+          float* const warped = scratch.warped.row(next);
+          float* const mean = scratch.mean.row(next);
+          warp_row(from, region.x, region.y + next, in[0].row(next), in[1].row(next), true, warped,
+                   region.width);
+          flow_rows().mean_row(reference.row(next), warped, mean, region.width);
+          replicate_edges(mean, region.width, kGradientReach, kGradientReach);
+        }
         ResidualRow residual;
         residual.mean = rows_around<5>(scratch.mean, y, region.height);
-        residual.reference = stored_row(kReference, step.level, y);
-        residual.warped = warped_.row(y);
+        residual.reference = reference.row(y);
+        residual.warped = scratch.warped.row(y);
         for (std::size_t c = 0; c < 2; ++c) residual.flow[c] = in[c].row(y);
         residual.x = region.x;
         residual.y = region.y + y;
         residual.image_width = size.width;
         residual.image_height = size.height;
-        weighted_products_row(residual, to, region.width);
+        flow_rows().weighted_products_row(residual, to, region.width);
       },
       [&](int y, const SolveRow& solved) {
-        add_increment_row(solved.u, in[0].row(y), out[0].row(y), region.width);
-        add_increment_row(solved.v, in[1].row(y), out[1].row(y), region.width);
+        flow_rows().add_increment_row(solved.u, in[0].row(y), out[0].row(y), region.width);
+        flow_rows().add_increment_row(solved.v, in[1].row(y), out[1].row(y), region.width);
+        for (const Plane& plane : out) extend_flow_row(plane.row(y), region.width);
         std::copy_n(solved.confidence, region.width, confidence_.row(y));
       });
-}
-
-void PyramidFlow::add_means(int level, int& next, int end, const RowRing& mean) const noexcept {
-  const int width = pyramid_.region[floats(level)].width;
-  for (; next < end; ++next) {
-    mean_row(stored_row(kReference, level, next), warped_.row(next), mean.row(next), width);
-    replicate_edges(mean.row(next), width, kGradientReach, kGradientReach);
-  }
 }
 
 void PyramidFlow::variational(FrameJob&, const Step& step, int begin, int end,
@@ -332,15 +305,11 @@ void PyramidFlow::variational(FrameJob&, const Step& step, int begin, int end,
   const Rect& region = pyramid_.region[l];
   const ImageSize size = plan_.level_size[l];
   const Plane& next = stored(kNext, step.level);
-  const auto part = [&](Plane plane) {
-    plane.origin = plane.row(region.y) + region.x;
-    return plane;
-  };
   VariationalLevel level;
   level.next = {next.origin, next.stride, size.width, size.height};
-  level.reference = part(stored(kReference, step.level));
+  level.reference = part(stored(kReference, step.level), step.level);
   level.guide =
-      step.level == 0 ? part(guide_[floats(history_.ring_index(kReference))]) : level.reference;
+      step.level == 0 ? part(frame_[floats(history_.ring_index(kReference))], 0) : level.reference;
   level.residual = flow_residual_;
   if (step.level == 0) level.confidence = confidence_;
   level.region = region;
@@ -381,18 +350,31 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
   const FlowPlanes& flow = flow_[0][floats(step.from)];
   const int left = plan_.roi.x - region.x;
   const int top = plan_.roi.y - region.y;
-  const Plane& texture = texture_[floats(history_.ring_index(kReference))];
-  int next = std::max(0, top + begin - kDeviationReach);
+  const Plane image = part(frame_[floats(history_.ring_index(kReference))], 0);
+  const Plane reference = part(stored(kReference, 0), 0);
+  const Plane& next = stored(kNext, 0);
+  const WarpSource from = {next.origin, next.stride, plan_.size.width, plan_.size.height};
   sweep_deviation(
       deviation_, region.width, region.height, top + begin, top + end, scratch.sweep,
       scratch.deviation,
       [&](int y, float* ix, float* iy, float* residual) {
-        add_means(0, next, std::min(y + kGradientReach + 1, region.height), scratch.mean);
-        gradient_row(rows_around<5>(scratch.mean, y, region.height).data(), ix, iy, region.width);
-        subtract_row(warped_.row(y), stored_row(kReference, 0, y), residual, region.width);
+        float* const line = scratch.deviation.lines.row(0);
+        float* const other = scratch.deviation.lines.row(1);
+        flow_rows().gradient_row(rows_around<5>(reference, y, region.height).data(), line, other,
+                                 region.width);
+        scratch.deviation.sample(line, ix, region.width);
+        scratch.deviation.sample(other, iy, region.width);
+        warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, line,
+                 region.width);
+        flow_rows().subtract_row(line, reference.row(y), line, region.width);
+        scratch.deviation.sample(line, residual, region.width);
       },
       [&](int y, int component) { return flow[floats(component)].row(y); },
-      [&](int y) { return texture.row(region.y + y) + region.x; },
+      [&](int y) {
+        float* const line = scratch.deviation.lines.row(0);
+        flow_rows().texture_row(rows_around<3>(image, y, region.height).data(), line, region.width);
+        return line;
+      },
       [&](int y, const float* deviation) {
         float* const out = frame.out_row<float>(3, y - top);
         std::copy_n(deviation + left, plan_.roi.width, out);

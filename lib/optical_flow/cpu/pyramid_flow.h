@@ -21,8 +21,6 @@ class PyramidFlow final : public FlowOperator {
   PyramidFlow(const OpticalFlowPlan& plan, int workers, const KernelConfig* kernels) noexcept;
 
  private:
-  static constexpr int kMargin = FloatPlane::kMargin;
-
   using Plane = FloatPlane;
   using Step = PyramidStep;
   using StepKind = PyramidStepKind;
@@ -33,8 +31,9 @@ class PyramidFlow final : public FlowOperator {
 
   struct Scratch {
     SweepScratch sweep;
+    RowRing warped;              // Lucas-Kanade: the next frame
     RowRing mean;                // of the reference and the warped frame
-    RowRing rows;                // two rows for any use
+    RowRing row;                 // for any use
     DeviationScratch deviation;  // if the plan has it
     VariationalScratch variational;
   };
@@ -58,22 +57,17 @@ class PyramidFlow final : public FlowOperator {
   void presmooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void expand(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void smooth(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  void warp(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void solve(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void variational(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
   void finish(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
-  /// Parts of steps.
-  void texture(int begin, int end) noexcept;
+  /// A part of `finish`.
   void deviation(FrameJob&, const Step&, int begin, int end, const Scratch&) noexcept;
 
   /// Writes `value` to a row of a result where the confidence is below the threshold.
   void mark_invalid(const float* confidence, float value, float* row) const noexcept;
-  /// Row y of a region in a stored frame.
-  const float* stored_row(int age, int level, int y) const noexcept;
   const Plane& stored(int age, int level) const noexcept;
-  /// Computes rows `next` to `end` - 1 of the mean of the reference and the warped frame, with
-  /// their ends repeated.
-  void add_means(int level, int& next, int end, const RowRing& mean) const noexcept;
+  /// The plane with the region's first pixel as its own.
+  Plane part(Plane plane, int level) const noexcept;
 
   PyramidPlan pyramid_;
 
@@ -81,20 +75,19 @@ class PyramidFlow final : public FlowOperator {
   SymmetricTaps presmoothing_;
   SymmetricTaps smoothing_;
 
-  std::array<Plane, kMaxPyramidLevels> raw_{};
+  /// The newest frame on a level before it is normalized or smoothed.
+  const Plane& raw(int level) const noexcept;
+
+  std::array<Plane, kPyramidFrames> frame_{};   // level 0
+  std::array<Plane, kMaxPyramidLevels> raw_{};  // the other levels
   std::array<Plane, kMaxPyramidLevels> highpass_{};
   std::array<Plane, kMaxPyramidLevels> normalized_{};
   std::array<std::array<Plane, kMaxPyramidLevels>, kPyramidFrames> window_{};
-  // If the plan has the deviation.
-  DeviationModel deviation_{};
-  std::array<Plane, kPyramidFrames> texture_{};
+  DeviationModel deviation_{};  // if the plan has it
   std::array<std::array<FlowPlanes, 2>, kMaxPyramidLevels> flow_{};
   // Shared by all levels, which run one after the other.
-  Plane warped_;
   Plane confidence_;
-  // kVariational
-  std::array<Plane, kPyramidFrames> guide_{};  // the frames before they are smoothed
-  Plane flow_residual_;
+  Plane flow_residual_;  // kVariational
   std::array<Scratch, kMaxWorkers> scratch_;
 };
 

@@ -44,76 +44,17 @@ HWY_INLINE V weight_inverse_root(V value) {
   return inverse_root(value);
 }
 
-/// residual = warped - reference, mean = half of their sum
-void warp_difference_row(const float* HWY_RESTRICT warped, const float* HWY_RESTRICT reference,
-                         float* HWY_RESTRICT residual, float* HWY_RESTRICT mean, int width) {
-  const int lanes = lane_count();
-  const V half = constant(0.5f);
-  for (int x = 0; x < width; x += lanes) {
-    const V w = load(warped + x);
-    const V a = load(reference + x);
-    store(hn::Sub(w, a), residual + x);
-    store(hn::Mul(half, hn::Add(w, a)), mean + x);
-  }
-}
-
 // ---- the smoothness term
 
 /// The weight across one side of a pixel, from the differences of image and flow across it and of
 /// the flow along it.
-HWY_INLINE V smoothness(V image, V u, V v, V along_u, V along_v, V least, V edge) {
+HWY_INLINE V smoothness(V image, const V* across, const V* along, V least, V edge) {
   const V color =
       hn::MulAdd(square(image), constant(1.0f / (kEdgeScale * kEdgeScale)), constant(1.0f));
-  const V across = hn::MulAdd(u, u, square(v));
-  const V along = hn::MulAdd(along_u, along_u, square(along_v));
-  const V s = hn::MulAdd(constant(kCrossShare), along, hn::Add(across, constant(kSmoothnessWidth)));
+  const V here = hn::MulAdd(across[0], across[0], square(across[1]));
+  const V beside = hn::MulAdd(along[0], along[0], square(along[1]));
+  const V s = hn::MulAdd(constant(kCrossShare), beside, hn::Add(here, constant(kSmoothnessWidth)));
   return hn::Mul(hn::MulAdd(edge, inverse(color), least), inverse_root(s));
-}
-
-/// The weights between the pixels of a row and their right and lower neighbors.
-struct SmoothnessRow {
-  // All readable one pixel beyond both ends.
-  const float* guide[2];                // the row and the one below it
-  std::array<const float*, 3> flow[2];  // from the row above to the one below
-  float weight;
-  float* right;
-  float* down;
-};
-void smoothness_row(const SmoothnessRow& row, int width) {
-  const int lanes = lane_count();
-  const V quarter = constant(0.25f);
-  const V least = constant(row.weight * kEdgeShare);
-  const V edge = constant(row.weight * (1.0f - kEdgeShare));
-  for (int x = 0; x < width; x += lanes) {
-    const V image = load(row.guide[0] + x);
-    const V right_image = hn::Sub(load(row.guide[0] + x + 1), image);
-    const V down_image = hn::Sub(load(row.guide[1] + x), image);
-    V across_right[2];
-    V across_down[2];
-    V along_right[2];
-    V along_down[2];
-    for (int c = 0; c < 2; ++c) {
-      const float* const above = row.flow[c][0] + x;
-      const float* const here = row.flow[c][1] + x;
-      const float* const below = row.flow[c][2] + x;
-      const V center = load(here);
-      const V right = load(here + 1);
-      const V down = load(below);
-      const V diagonal = load(below + 1);
-      across_right[c] = hn::Sub(right, center);
-      across_down[c] = hn::Sub(down, center);
-      along_right[c] =
-          hn::Mul(quarter, hn::Sub(hn::Add(down, diagonal), hn::Add(load(above), load(above + 1))));
-      along_down[c] = hn::Mul(
-          quarter, hn::Sub(hn::Add(right, diagonal), hn::Add(load(here - 1), load(below - 1))));
-    }
-    store(smoothness(right_image, across_right[0], across_right[1], along_right[0], along_right[1],
-                     least, edge),
-          row.right + x);
-    store(smoothness(down_image, across_down[0], across_down[1], along_down[0], along_down[1],
-                     least, edge),
-          row.down + x);
-  }
 }
 
 // ---- the data term and the system
@@ -140,270 +81,9 @@ struct DataTerm {
   }
 };
 
-/// The linear system of the pixels of a row.
-struct SystemRow {
-  // Five rows, readable two pixels beyond both ends.
-  std::array<const float*, 5> ix;
-  std::array<const float*, 5> iy;
-  std::array<const float*, 5> residual;
-  const float* flow[2];
-  const float* right;  // smoothness weights of the row, readable one pixel before it
-  const float* down;
-  const float* up;  // the weights `down` of the row above
-  int x;            // position of the row's first pixel in the image
-  int y;
-  int image_width;
-  int image_height;
-  float* inverse[3];  // xx, xy and yy of the inverse of the diagonal block
-  float* constant[2];
-  float* confidence;  // smaller eigenvalue of the matrix of the data term, or null
-};
-void system_row(const SystemRow& row, int width) {
-  const D d;
-  const int lanes = lane_count();
-  const V one = constant(1.0f);
-  const V half = constant(0.5f);
-  const V least = constant(kLeastDiagonal);
-  const V right_end = constant(static_cast<float>(row.image_width - 1));
-  const V bottom_end = constant(static_cast<float>(row.image_height - 1));
-  const V image_y = constant(static_cast<float>(row.y));
-  for (int x = 0; x < width; x += lanes) {
-    const V gxy = derivative_y(row.ix.data(), x);
-    const V zero = hn::Zero(d);
-    DataTerm data{zero, zero, zero, zero, zero};
-    data.add(derivative_x(row.ix.data(), x), gxy, derivative_x(row.residual.data(), x));
-    data.add(gxy, derivative_y(row.iy.data(), x), derivative_y(row.residual.data(), x));
-
-    const V u = load(row.flow[0] + x);
-    const V v = load(row.flow[1] + x);
-    // Distance of the warped position from the nearest edge; negative outside the image.
-    const V there_x = hn::Add(hn::Iota(d, static_cast<float>(row.x + x)), u);
-    const V there_y = hn::Add(image_y, v);
-    const V distance = hn::Min(hn::Min(there_x, hn::Sub(right_end, there_x)),
-                               hn::Min(there_y, hn::Sub(bottom_end, there_y)));
-    data.scale(hn::Min(one, hn::Max(constant(kLeastDataRamp), hn::Add(distance, half))));
-
-    const V sum = hn::Add(hn::Add(load(row.right + x), load(row.right + x - 1)),
-                          hn::Add(hn::Add(load(row.down + x), load(row.up + x)), least));
-    const V p = hn::Add(data.xx, sum);
-    const V q = hn::Add(data.yy, sum);
-    const V determinant = inverse(hn::NegMulAdd(data.xy, data.xy, hn::Mul(p, q)));
-    store(hn::Mul(q, determinant), row.inverse[0] + x);
-    store(hn::Neg(hn::Mul(data.xy, determinant)), row.inverse[1] + x);
-    store(hn::Mul(p, determinant), row.inverse[2] + x);
-    store(hn::MulAdd(hn::Add(data.xx, least), u, hn::MulSub(data.xy, v, data.xt)),
-          row.constant[0] + x);
-    store(hn::MulAdd(hn::Add(data.yy, least), v, hn::MulSub(data.xy, u, data.yt)),
-          row.constant[1] + x);
-    if (row.confidence != nullptr) {
-      const V mean = hn::Mul(half, hn::Add(data.xx, data.yy));
-      const V difference = hn::Mul(half, hn::Sub(data.xx, data.yy));
-      const V spread = hn::Sqrt(hn::MulAdd(difference, difference, square(data.xy)));
-      store(hn::Max(hn::Sub(mean, spread), zero), row.confidence + x);
-    }
-  }
-  // The pixels after the row are neighbors with the weight 0. Their values must be finite.
-  for (float* const out :
-       {row.inverse[0], row.inverse[1], row.inverse[2], row.constant[0], row.constant[1]})
-    std::memset(out + width, 0, kRowSlack * sizeof(float));
-}
-
 // ---- red-black sweeps
 
-void split_colors_row(const float* HWY_RESTRICT in, float* HWY_RESTRICT even,
-                      float* HWY_RESTRICT odd, int width) {
-  const D d;
-  const int lanes = lane_count();
-  for (int k = 0; 2 * k < width; k += lanes) {
-    V a;
-    V b;
-    hn::LoadInterleaved2(d, in + 2 * k, a, b);
-    store(a, even + k);
-    store(b, odd + k);
-  }
-}
-
-/// One half sweep over the pixels of one color in a row.
-struct HalfSweepRow {
-  float* flow[2];
-  // The neighbors of the first pixel and those that follow.
-  const float* left[2];
-  const float* right[2];
-  const float* up[2];
-  const float* down[2];
-  const float* left_weight;
-  const float* right_weight;
-  const float* up_weight;
-  const float* down_weight;
-  const float* inverse[3];
-  const float* constant[2];
-};
-void half_sweep_row(const HalfSweepRow& row, int count) {
-  const int lanes = lane_count();
-  const V relaxation = constant(kRelaxation);
-  for (int k = 0; k < count; k += lanes) {
-    const V left = load(row.left_weight + k);
-    const V right = load(row.right_weight + k);
-    const V up = load(row.up_weight + k);
-    const V down = load(row.down_weight + k);
-    V sum[2];
-    for (int c = 0; c < 2; ++c) {
-      sum[c] = hn::MulAdd(right, load(row.right[c] + k), load(row.constant[c] + k));
-      sum[c] = hn::MulAdd(left, load(row.left[c] + k), sum[c]);
-      sum[c] = hn::MulAdd(down, load(row.down[c] + k), sum[c]);
-      sum[c] = hn::MulAdd(up, load(row.up[c] + k), sum[c]);
-    }
-    const V xy = load(row.inverse[1] + k);
-    V flow[2];
-    for (int c = 0; c < 2; ++c) {
-      const V old = load(row.flow[c] + k);
-      const V solved = hn::MulAdd(load(row.inverse[2 * c] + k), sum[c], hn::Mul(xy, sum[1 - c]));
-      flow[c] = hn::MulAdd(relaxation, hn::Sub(solved, old), old);
-    }
-    for (int c = 0; c < 2; ++c) store(flow[c], row.flow[c] + k);
-  }
-}
-
-/// The pixels of both colors, at most kLargestStep from `before`.
-void join_colors_row(const float* HWY_RESTRICT even, const float* HWY_RESTRICT odd,
-                     const float* HWY_RESTRICT before, float* HWY_RESTRICT out, int width) {
-  const D d;
-  const int lanes = lane_count();
-  for (int k = 0; 2 * k < width; k += lanes)
-    hn::StoreInterleaved2(load(even + k), load(odd + k), d, out + 2 * k);
-  const V step = constant(kLargestStep);
-  for (int x = 0; x < width; x += lanes) {
-    const V old = load(before + x);
-    store(hn::Min(hn::Max(load(out + x), hn::Sub(old, step)), hn::Add(old, step)), out + x);
-  }
-}
-
 // ---- candidates
-
-/// out = min(|a - b|, kCandidateCap)
-void match_row(const float* a, const float* b, float* out, int width) {
-  const V cap = constant(kCandidateCap);
-  map_row(
-      width, out, [=](V p, V q) HWY_ATTR { return hn::Min(hn::Abs(hn::Sub(p, q)), cap); }, a, b);
-}
-
-/// Takes the flow of a neighbor where it matches clearly better over 3x3 pixels.
-struct CandidateRow {
-  std::array<const float*, 3> match[kCandidates];  // readable one pixel beyond both ends
-  const float* flow[kCandidates][2];
-  float* out[2];
-};
-void candidate_row(const CandidateRow& row, int width) {
-  const int lanes = lane_count();
-  for (int x = 0; x < width; x += lanes) {
-    V best = hn::Zero(D());
-    V u = load(row.flow[0][0] + x);
-    V v = load(row.flow[0][1] + x);
-    for (int c = 0; c < kCandidates; ++c) {
-      V match = hn::Zero(D());
-      for (const float* const line : row.match[c])
-        match = hn::Add(match,
-                        hn::Add(hn::Add(load(line + x - 1), load(line + x)), load(line + x + 1)));
-      if (c == 0) {
-        best = hn::MulSub(constant(kCandidateFactor), match, constant(kCandidateMargin));
-        continue;
-      }
-      const auto better = hn::Lt(match, best);
-      best = hn::IfThenElse(better, match, best);
-      u = hn::IfThenElse(better, load(row.flow[c][0] + x), u);
-      v = hn::IfThenElse(better, load(row.flow[c][1] + x), v);
-    }
-    store(u, row.out[0] + x);
-    store(v, row.out[1] + x);
-  }
-}
-
-// ---- the guided median
-
-/// The trust in the flow of each pixel. `v` are the rows above and below. Multiplies `confidence`
-/// by the trust, unless it is null.
-void trust_row(const float* HWY_RESTRICT u, const float* const* HWY_RESTRICT v,
-               const float* HWY_RESTRICT residual, float* HWY_RESTRICT trust,
-               float* HWY_RESTRICT confidence, int width) {
-  const int lanes = lane_count();
-  const V one = constant(1.0f);
-  for (int x = 0; x < width; x += lanes) {
-    const V twice =
-        hn::Add(hn::Sub(load(u + x + 1), load(u + x - 1)), hn::Sub(load(v[1] + x), load(v[0] + x)));
-    const V convergence = hn::Mul(hn::Min(twice, hn::Zero(D())), constant(0.5f / kOcclusionScale));
-    const V difference = hn::Mul(load(residual + x), constant(1.0f / kResidualScale));
-    const V q = inverse(hn::Mul(hn::MulAdd(convergence, convergence, one),
-                                hn::MulAdd(difference, difference, one)));
-    // Fused, so that the compiler cannot fuse only one of the branches.
-    store(hn::MulAdd(q, q, constant(kLeastTrust)), trust + x);
-    if (confidence != nullptr) store(hn::Mul(load(confidence + x), square(q)), confidence + x);
-  }
-}
-
-/// The median of the flow over 5x5 samples that have the color of the pixel, by iterated weights.
-struct GuidedMedianRow {
-  // Rows y - 4, y - 2, ..., y + 4, readable kGuidedReach pixels beyond both ends.
-  std::array<const float*, 5> guide;
-  std::array<const float*, 5> trust;
-  std::array<const float*, 5> flow[2];
-  int reweightings;
-  float* out[2];
-};
-void guided_median_row(const GuidedMedianRow& row, int width) {
-  constexpr int kSide = 5;
-  const int lanes = lane_count();
-  const V one = constant(1.0f);
-  const V contrast = constant(1.0f / (kGuidedContrast * kGuidedContrast));
-  const V flow_width = constant(kGuidedWidth);
-  for (int x = 0; x < width; x += lanes) {
-    V weight[kSide * kSide];
-    V sum = constant(1e-20f);
-    V u = hn::Zero(D());
-    V v = hn::Zero(D());
-    const V center = load(row.guide[2] + x);
-    for (int j = 0; j < kSide; ++j) {
-      for (int i = 0; i < kSide; ++i) {
-        const int at = x + (i - 2) * kGuidedStep;
-        const V color = hn::Sub(load(row.guide[j] + at), center);
-        const V q = weight_inverse(hn::MulAdd(square(color), contrast, one));
-        const float distance = guided_share(i - 2) * guided_share(j - 2);
-        const V t = hn::Mul(square(q), hn::Mul(constant(distance), load(row.trust[j] + at)));
-        weight[j * kSide + i] = t;
-        sum = hn::Add(sum, t);
-        u = hn::MulAdd(t, load(row.flow[0][j] + at), u);
-        v = hn::MulAdd(t, load(row.flow[1][j] + at), v);
-      }
-    }
-    V scale = inverse(sum);
-    u = hn::Mul(u, scale);
-    v = hn::Mul(v, scale);
-    for (int k = 0; k < row.reweightings; ++k) {
-      const V mean_u = u;
-      const V mean_v = v;
-      sum = constant(1e-20f);
-      u = hn::Zero(D());
-      v = hn::Zero(D());
-      for (int j = 0; j < kSide; ++j) {
-        for (int i = 0; i < kSide; ++i) {
-          const int at = x + (i - 2) * kGuidedStep;
-          const V there_u = load(row.flow[0][j] + at);
-          const V there_v = load(row.flow[1][j] + at);
-          const V far = hn::MulAdd(hn::Sub(there_u, mean_u), hn::Sub(there_u, mean_u),
-                                   hn::Add(square(hn::Sub(there_v, mean_v)), flow_width));
-          const V t = hn::Mul(weight[j * kSide + i], weight_inverse_root(far));
-          sum = hn::Add(sum, t);
-          u = hn::MulAdd(t, there_u, u);
-          v = hn::MulAdd(t, there_v, v);
-        }
-      }
-      scale = inverse(sum);
-      u = hn::Mul(u, scale);
-      v = hn::Mul(v, scale);
-    }
-    store(u, row.out[0] + x);
-    store(v, row.out[1] + x);
-  }
-}
 
 // ---- the steps
 
@@ -421,6 +101,8 @@ void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowP
   const auto at = [&](const FloatPlane& plane, int y, int c) {
     return plane.row(clamp_row(y + kOffsets[c][1])) + kOffsets[c][0];
   };
+  const int lanes = lane_count();
+  const V cap = constant(kCandidateCap);
   int next = clamp_row(begin - 1);
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + 1); ++next) {
@@ -429,18 +111,43 @@ void candidates(const VariationalLevel& level, const FlowPlanes& in, const FlowP
         float* const match = scratch.match[c].row(next);
         warp_row(level.next, region.x, region.y + next, at(in[0], next, c), at(in[1], next, c),
                  false, warped, region.width);
-        match_row(warped, level.reference.row(next), match, region.width);
+        map_row(
+            region.width, match,
+            [=](V p, V q) HWY_ATTR { return hn::Min(hn::Abs(hn::Sub(p, q)), cap); }, warped,
+            level.reference.row(next));
         replicate_edges(match, region.width, 1, 1);
       }
     }
-    CandidateRow row;
+    // Takes the flow of a neighbor where it matches clearly better over 3x3 pixels.
+    std::array<const float*, 3> match[kCandidates];
+    const float* flow[kCandidates][2];
     for (int c = 0; c < kCandidates; ++c) {
-      row.match[c] = rows_around<3>(scratch.match[c], y, region.height);
-      for (int k = 0; k < 2; ++k) row.flow[c][k] = at(in[k], y, c);
+      match[c] = rows_around<3>(scratch.match[c], y, region.height);
+      for (int k = 0; k < 2; ++k) flow[c][k] = at(in[k], y, c);
     }
-    for (int k = 0; k < 2; ++k) row.out[k] = out[k].row(y);
-    candidate_row(row, region.width);
-    for (float* const to : row.out) extend_flow_row(to, region.width);
+    float* const to[2] = {out[0].row(y), out[1].row(y)};
+    for (int x = 0; x < region.width; x += lanes) {
+      V best = hn::Zero(D());
+      V u = load(flow[0][0] + x);
+      V v = load(flow[0][1] + x);
+      for (int c = 0; c < kCandidates; ++c) {
+        V sum = hn::Zero(D());
+        for (const float* const line : match[c])
+          sum = hn::Add(sum,
+                        hn::Add(hn::Add(load(line + x - 1), load(line + x)), load(line + x + 1)));
+        if (c == 0) {
+          best = hn::MulSub(constant(kCandidateFactor), sum, constant(kCandidateMargin));
+          continue;
+        }
+        const auto better = hn::Lt(sum, best);
+        best = hn::IfThenElse(better, sum, best);
+        u = hn::IfThenElse(better, load(flow[c][0] + x), u);
+        v = hn::IfThenElse(better, load(flow[c][1] + x), v);
+      }
+      store(u, to[0] + x);
+      store(v, to[1] + x);
+    }
+    for (float* const row : to) extend_flow_row(row, region.width);
   }
 }
 
@@ -474,7 +181,7 @@ struct Refinement {
   // The half sweeps compute kRowSlack pixels beyond the ends, too. With zeros there, what earlier
   // frames left cannot grow until it is infinite, which a weight of 0 does not remove.
   void split(const float* from, const ColorRing& to, int y) const {
-    split_colors_row(from, to[0].row(y), to[1].row(y), width);
+    flow_rows().split_row(from, to[0].row(y), to[1].row(y), width);
     for (int color = 0; color < 2; ++color)
       std::memset(to[static_cast<std::size_t>(color)].row(y) + (width + 1 - color) / 2, 0,
                   kRowSlack * sizeof(float));
@@ -487,58 +194,134 @@ struct Refinement {
     float* const residual = scratch.residual.row(y);
     float* const mean = scratch.mean.row(y);
     warp_row(level.next, region.x, region.y + y, in[0].row(y), in[1].row(y), true, warped, width);
-    warp_difference_row(warped, level.reference.row(y), residual, mean, width);
+    const float* const reference = level.reference.row(y);
+    const int lanes = lane_count();
+    const V half = constant(0.5f);
+    for (int x = 0; x < width; x += lanes) {
+      const V w = load(warped + x);
+      const V a = load(reference + x);
+      store(hn::Sub(w, a), residual + x);
+      store(hn::Mul(half, hn::Add(w, a)), mean + x);
+    }
     extend(residual);
     extend(mean);
     if (last && y >= begin && y < end)
       std::memcpy(level.residual.row(y), residual, static_cast<std::size_t>(width) * sizeof(float));
   }
   void derive(int y) const {
-    gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
-                 scratch.iy.row(y), width);
+    flow_rows().gradient_row(rows_around<5>(scratch.mean, y, height).data(), scratch.ix.row(y),
+                             scratch.iy.row(y), width);
     extend(scratch.ix.row(y));
     extend(scratch.iy.row(y));
   }
+  /// The weights between the pixels of a row and their right and lower neighbors.
   void weigh(int y) const {
-    SmoothnessRow row;
-    row.guide[0] = level.guide.row(y);
-    row.guide[1] = level.guide.row(std::min(y + 1, height - 1));
-    for (std::size_t c = 0; c < 2; ++c) row.flow[c] = rows_around<3>(in[c], y, height);
-    row.weight = level.smoothness;
-    row.right = scratch.right.row(y);
-    row.down = scratch.down.row(y);
-    smoothness_row(row, width);
+    const float* const guide[2] = {level.guide.row(y),
+                                   level.guide.row(std::min(y + 1, height - 1))};
+    const std::array<const float*, 3> flow[2] = {rows_around<3>(in[0], y, height),
+                                                 rows_around<3>(in[1], y, height)};
+    float* const right_row = scratch.right.row(y);
+    float* const down_row = scratch.down.row(y);
+    const int lanes = lane_count();
+    const V quarter = constant(0.25f);
+    const V least = constant(level.smoothness * kEdgeShare);
+    const V edge = constant(level.smoothness * (1.0f - kEdgeShare));
+    for (int x = 0; x < width; x += lanes) {
+      // The weight between the pixels and their neighbors (i, j), which are the right or the lower
+      // ones.
+      const auto side = [&](int i, int j) HWY_ATTR {
+        V across[2];
+        V along[2];
+        for (int c = 0; c < 2; ++c) {
+          const auto w = [&](int column, int row) HWY_ATTR {
+            return load(flow[c][static_cast<std::size_t>(1 + row)] + x + column);
+          };
+          across[c] = hn::Sub(w(i, j), w(0, 0));
+          along[c] = hn::Mul(
+              quarter, hn::Sub(hn::Add(w(j, i), w(1, 1)), hn::Add(w(-j, -i), w(i - j, j - i))));
+        }
+        const V image = hn::Sub(load(guide[j] + x + i), load(guide[0] + x));
+        return smoothness(image, across, along, least, edge);
+      };
+      store(side(1, 0), right_row + x);
+      store(side(0, 1), down_row + x);
+    }
     // Nothing lies beyond the border.
-    row.right[-1] = 0.0f;
-    std::memset(row.right + width - 1, 0, (kRowSlack + 1) * sizeof(float));
-    std::memset(row.down + width, 0, kRowSlack * sizeof(float));
-    if (y == height - 1) std::memset(row.down, 0, static_cast<std::size_t>(width) * sizeof(float));
-    split(row.right, scratch.right_color, y);
-    split(row.down, scratch.down_color, y);
+    right_row[-1] = 0.0f;
+    std::memset(right_row + width - 1, 0, (kRowSlack + 1) * sizeof(float));
+    std::memset(down_row + width, 0, kRowSlack * sizeof(float));
+    if (y == height - 1) std::memset(down_row, 0, static_cast<std::size_t>(width) * sizeof(float));
+    split(right_row, scratch.right_color, y);
+    split(down_row, scratch.down_color, y);
     scratch.right_color[1].row(y)[-1] = 0.0f;
   }
+  /// The linear system of the pixels of a row.
   void assemble(int y) const {
-    SystemRow row;
-    row.ix = rows_around<5>(scratch.ix, y, height);
-    row.iy = rows_around<5>(scratch.iy, y, height);
-    row.residual = rows_around<5>(scratch.residual, y, height);
-    for (std::size_t c = 0; c < 2; ++c) row.flow[c] = in[c].row(y);
-    row.right = scratch.right.row(y);
-    row.down = scratch.down.row(y);
-    row.up = y > 0 ? scratch.down.row(y - 1) : scratch.zeros.row(0);
-    row.x = region.x;
-    row.y = region.y + y;
-    row.image_width = level.next.width;
-    row.image_height = level.next.height;
-    for (int k = 0; k < 3; ++k) row.inverse[k] = scratch.lines.row(k);
-    for (int k = 0; k < 2; ++k) row.constant[k] = scratch.lines.row(3 + k);
-    row.confidence = last && level.confidence.origin != nullptr && y >= begin && y < end
-                         ? level.confidence.row(y)
-                         : nullptr;
-    system_row(row, width);
-    for (int k = 0; k < 3; ++k) split(row.inverse[k], scratch.inverse[k], y);
-    for (int k = 0; k < 2; ++k) split(row.constant[k], scratch.constant[k], y);
+    const auto ix = rows_around<5>(scratch.ix, y, height);
+    const auto iy = rows_around<5>(scratch.iy, y, height);
+    const auto residual = rows_around<5>(scratch.residual, y, height);
+    const float* const flow_u = in[0].row(y);
+    const float* const flow_v = in[1].row(y);
+    const float* const right_row = scratch.right.row(y);
+    const float* const down_row = scratch.down.row(y);
+    const float* const up_row = y > 0 ? scratch.down.row(y - 1) : scratch.zeros.row(0);
+    // xx, xy and yy of the inverse of the diagonal block, and the constant
+    float* system_of[5];
+    for (int k = 0; k < 5; ++k) system_of[k] = scratch.lines.row(k);
+    // The smaller eigenvalue of the matrix of the data term.
+    float* const confidence = last && level.confidence.origin != nullptr && y >= begin && y < end
+                                  ? level.confidence.row(y)
+                                  : nullptr;
+    const D d;
+    const int lanes = lane_count();
+    const V one = constant(1.0f);
+    const V half = constant(0.5f);
+    const V least = constant(kLeastDiagonal);
+    const V right_end = constant(static_cast<float>(level.next.width - 1));
+    const V bottom_end = constant(static_cast<float>(level.next.height - 1));
+    const V image_y = constant(static_cast<float>(region.y + y));
+    for (int x = 0; x < width; x += lanes) {
+      const V gxy = derivative_y(ix.data(), x);
+      const V zero = hn::Zero(d);
+      DataTerm data{zero, zero, zero, zero, zero};
+      data.add(derivative_x(ix.data(), x), gxy, derivative_x(residual.data(), x));
+      data.add(gxy, derivative_y(iy.data(), x), derivative_y(residual.data(), x));
+
+      const V u = load(flow_u + x);
+      const V v = load(flow_v + x);
+      // Distance of the warped position from the nearest edge; negative outside the image.
+      const V there_x = hn::Add(hn::Iota(d, static_cast<float>(region.x + x)), u);
+      const V there_y = hn::Add(image_y, v);
+      const V distance = hn::Min(hn::Min(there_x, hn::Sub(right_end, there_x)),
+                                 hn::Min(there_y, hn::Sub(bottom_end, there_y)));
+      data.scale(hn::Min(one, hn::Max(constant(kLeastDataRamp), hn::Add(distance, half))));
+
+      const V sum = hn::Add(hn::Add(load(right_row + x), load(right_row + x - 1)),
+                            hn::Add(hn::Add(load(down_row + x), load(up_row + x)), least));
+      const V p = hn::Add(data.xx, sum);
+      const V q = hn::Add(data.yy, sum);
+      const V determinant = inverse(hn::NegMulAdd(data.xy, data.xy, hn::Mul(p, q)));
+      store(hn::Mul(q, determinant), system_of[0] + x);
+      store(hn::Neg(hn::Mul(data.xy, determinant)), system_of[1] + x);
+      store(hn::Mul(p, determinant), system_of[2] + x);
+      store(hn::MulAdd(hn::Add(data.xx, least), u, hn::MulSub(data.xy, v, data.xt)),
+            system_of[3] + x);
+      store(hn::MulAdd(hn::Add(data.yy, least), v, hn::MulSub(data.xy, u, data.yt)),
+            system_of[4] + x);
+      if (confidence != nullptr) {
+        const V mean = hn::Mul(half, hn::Add(data.xx, data.yy));
+        const V difference = hn::Mul(half, hn::Sub(data.xx, data.yy));
+        const V spread = hn::Sqrt(hn::MulAdd(difference, difference, square(data.xy)));
+        store(hn::Max(hn::Sub(mean, spread), zero), confidence + x);
+      }
+    }
+    for (std::size_t k = 0; k < 5; ++k) {
+      // The pixels after the row are neighbors with the weight 0. Their values must be finite.
+      std::memset(system_of[k] + width, 0, kRowSlack * sizeof(float));
+      split(system_of[k], k < 3 ? scratch.inverse[k] : scratch.constant[k - 3], y);
+    }
   }
+  /// A half sweep over the pixels of one color in a row.
   void sweep(int y, int s) const {
     const auto color = static_cast<std::size_t>((y + s) & 1);
     const std::size_t other = 1 - color;
@@ -547,28 +330,67 @@ struct Refinement {
     // The pixel before the first odd one is the first even one; that before the first even one does
     // not exist.
     const std::ptrdiff_t left = color == 0 ? -1 : 0;
-    HalfSweepRow row;
-    for (int c = 0; c < 2; ++c) {
+    float* row_flow[2];
+    const float* beside[2];  // the neighbor before the first pixel, and those that follow
+    const float* up_flow[2];
+    const float* down_flow[2];
+    const float* row_constant[2];
+    for (std::size_t c = 0; c < 2; ++c) {
       const ColorRing& flow = scratch.flow[c];
-      row.flow[c] = flow[color].row(y);
-      row.left[c] = flow[other].row(y) + left;
-      row.right[c] = row.left[c] + 1;
-      row.up[c] = flow[color].row(above);
-      row.down[c] = flow[color].row(below);
-      row.constant[c] = scratch.constant[c][color].row(y);
+      row_flow[c] = flow[color].row(y);
+      beside[c] = flow[other].row(y) + left;
+      up_flow[c] = flow[color].row(above);
+      down_flow[c] = flow[color].row(below);
+      row_constant[c] = scratch.constant[c][color].row(y);
     }
-    row.left_weight = scratch.right_color[other].row(y) + left;
-    row.right_weight = scratch.right_color[color].row(y);
-    row.up_weight = y > 0 ? scratch.down_color[color].row(y - 1) : scratch.zeros.row(0);
-    row.down_weight = scratch.down_color[color].row(y);
-    for (int k = 0; k < 3; ++k) row.inverse[k] = scratch.inverse[k][color].row(y);
-    half_sweep_row(row, color == 0 ? (width + 1) / 2 : width / 2);
+    const float* const left_weight = scratch.right_color[other].row(y) + left;
+    const float* const right_weight = scratch.right_color[color].row(y);
+    const float* const up_weight =
+        y > 0 ? scratch.down_color[color].row(y - 1) : scratch.zeros.row(0);
+    const float* const down_weight = scratch.down_color[color].row(y);
+    const float* inverse_row[3];
+    for (int k = 0; k < 3; ++k) inverse_row[k] = scratch.inverse[k][color].row(y);
+    const int count = color == 0 ? (width + 1) / 2 : width / 2;
+    const int lanes = lane_count();
+    const V relaxation = constant(kRelaxation);
+    for (int k = 0; k < count; k += lanes) {
+      const V to_left = load(left_weight + k);
+      const V to_right = load(right_weight + k);
+      const V to_up = load(up_weight + k);
+      const V to_down = load(down_weight + k);
+      V sum[2];
+      for (int c = 0; c < 2; ++c) {
+        sum[c] = hn::MulAdd(to_right, load(beside[c] + 1 + k), load(row_constant[c] + k));
+        sum[c] = hn::MulAdd(to_left, load(beside[c] + k), sum[c]);
+        sum[c] = hn::MulAdd(to_down, load(down_flow[c] + k), sum[c]);
+        sum[c] = hn::MulAdd(to_up, load(up_flow[c] + k), sum[c]);
+      }
+      const V xy = load(inverse_row[1] + k);
+      V flow[2];
+      for (int c = 0; c < 2; ++c) {
+        const V old = load(row_flow[c] + k);
+        const V solved = hn::MulAdd(load(inverse_row[2 * c] + k), sum[c], hn::Mul(xy, sum[1 - c]));
+        flow[c] = hn::MulAdd(relaxation, hn::Sub(solved, old), old);
+      }
+      for (int c = 0; c < 2; ++c) store(flow[c], row_flow[c] + k);
+    }
   }
+  /// Joins the pixels of both colors, at most kLargestStep from the flow before.
   void join(int y) const {
+    const int lanes = lane_count();
+    const V step = constant(kLargestStep);
     for (std::size_t c = 0; c < 2; ++c) {
       float* const to = last ? out[c].row(y) : scratch.joined[c].row(y);
-      join_colors_row(scratch.flow[c][0].row(y), scratch.flow[c][1].row(y), in[c].row(y), to,
-                      width);
+      const float* const even = scratch.flow[c][0].row(y);
+      const float* const odd = scratch.flow[c][1].row(y);
+      for (int k = 0; 2 * k < width; k += lanes)
+        hn::StoreInterleaved2(load(even + k), load(odd + k), D(), to + 2 * k);
+      map_row(
+          width, to,
+          [=](V value, V before) HWY_ATTR {
+            return hn::Min(hn::Max(value, hn::Sub(before, step)), hn::Add(before, step));
+          },
+          to, in[c].row(y));
       extend_flow_row(to, width);
     }
   }
@@ -611,28 +433,95 @@ struct Refinement {
 
 void guided_median(const VariationalLevel& level, const FlowPlanes& in, const FlowPlanes& out,
                    int begin, int end, const VariationalScratch& scratch) {
+  constexpr int kSide = 5;
+  const int lanes = lane_count();
+  const V one = constant(1.0f);
+  const V contrast = constant(1.0f / (kGuidedContrast * kGuidedContrast));
+  const V flow_width = constant(kGuidedWidth);
   const int width = level.region.width;
   const int height = level.region.height;
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, height - 1); };
   int next = clamp_row(begin - kGuidedReach);
   for (int y = begin; y < end; ++y) {
     for (; next <= clamp_row(y + kGuidedReach); ++next) {
+      // The trust in the flow of each pixel, which the confidence is multiplied by.
+      const float* const u = in[0].row(next);
       const float* const v[2] = {in[1].row(clamp_row(next - 1)), in[1].row(clamp_row(next + 1))};
-      const bool mine = level.confidence.origin != nullptr && next >= begin && next < end;
-      trust_row(in[0].row(next), v, level.residual.row(next), scratch.trust.row(next),
-                mine ? level.confidence.row(next) : nullptr, width);
-      extend_flow_row(scratch.trust.row(next), width);
+      const float* const residual = level.residual.row(next);
+      float* const trust = scratch.trust.row(next);
+      float* const confidence = level.confidence.origin != nullptr && next >= begin && next < end
+                                    ? level.confidence.row(next)
+                                    : nullptr;
+      for (int x = 0; x < width; x += lanes) {
+        const V twice = hn::Add(hn::Sub(load(u + x + 1), load(u + x - 1)),
+                                hn::Sub(load(v[1] + x), load(v[0] + x)));
+        const V convergence =
+            hn::Mul(hn::Min(twice, hn::Zero(D())), constant(0.5f / kOcclusionScale));
+        const V difference = hn::Mul(load(residual + x), constant(1.0f / kResidualScale));
+        const V q = inverse(hn::Mul(hn::MulAdd(convergence, convergence, one),
+                                    hn::MulAdd(difference, difference, one)));
+        // Fused, so that the compiler cannot fuse only one of the branches.
+        store(hn::MulAdd(q, q, constant(kLeastTrust)), trust + x);
+        if (confidence != nullptr) store(hn::Mul(load(confidence + x), square(q)), confidence + x);
+      }
+      extend_flow_row(trust, width);
     }
-    GuidedMedianRow row;
-    row.guide = rows_around<5>(level.guide, y, height, kGuidedStep);
-    row.trust = rows_around<5>(scratch.trust, y, height, kGuidedStep);
-    for (std::size_t c = 0; c < 2; ++c) {
-      row.flow[c] = rows_around<5>(in[c], y, height, kGuidedStep);
-      row.out[c] = out[c].row(y);
+    // The median over 5x5 samples that have the color of the pixel, by iterated weights.
+    const auto guide = rows_around<kSide>(level.guide, y, height, kGuidedStep);
+    const auto trust = rows_around<kSide>(scratch.trust, y, height, kGuidedStep);
+    const std::array<const float*, kSide> flow[2] = {
+        rows_around<kSide>(in[0], y, height, kGuidedStep),
+        rows_around<kSide>(in[1], y, height, kGuidedStep)};
+    float* const to[2] = {out[0].row(y), out[1].row(y)};
+    for (int x = 0; x < width; x += lanes) {
+      V weight[kSide * kSide];
+      V sum = constant(1e-20f);
+      V u = hn::Zero(D());
+      V v = hn::Zero(D());
+      const V center = load(guide[2] + x);
+      for (int j = 0; j < kSide; ++j) {
+        for (int i = 0; i < kSide; ++i) {
+          const int at = x + (i - 2) * kGuidedStep;
+          const V color = hn::Sub(load(guide[j] + at), center);
+          const V q = weight_inverse(hn::MulAdd(square(color), contrast, one));
+          const float distance = guided_share(i - 2) * guided_share(j - 2);
+          const V t = hn::Mul(square(q), hn::Mul(constant(distance), load(trust[j] + at)));
+          weight[j * kSide + i] = t;
+          sum = hn::Add(sum, t);
+          u = hn::MulAdd(t, load(flow[0][j] + at), u);
+          v = hn::MulAdd(t, load(flow[1][j] + at), v);
+        }
+      }
+      V scale = inverse(sum);
+      u = hn::Mul(u, scale);
+      v = hn::Mul(v, scale);
+      for (int k = 0; k < level.reweightings; ++k) {
+        const V mean_u = u;
+        const V mean_v = v;
+        sum = constant(1e-20f);
+        u = hn::Zero(D());
+        v = hn::Zero(D());
+        for (int j = 0; j < kSide; ++j) {
+          for (int i = 0; i < kSide; ++i) {
+            const int at = x + (i - 2) * kGuidedStep;
+            const V there_u = load(flow[0][j] + at);
+            const V there_v = load(flow[1][j] + at);
+            const V far = hn::MulAdd(hn::Sub(there_u, mean_u), hn::Sub(there_u, mean_u),
+                                     hn::Add(square(hn::Sub(there_v, mean_v)), flow_width));
+            const V t = hn::Mul(weight[j * kSide + i], weight_inverse_root(far));
+            sum = hn::Add(sum, t);
+            u = hn::MulAdd(t, there_u, u);
+            v = hn::MulAdd(t, there_v, v);
+          }
+        }
+        scale = inverse(sum);
+        u = hn::Mul(u, scale);
+        v = hn::Mul(v, scale);
+      }
+      store(u, to[0] + x);
+      store(v, to[1] + x);
     }
-    row.reweightings = level.reweightings;
-    guided_median_row(row, width);
-    for (float* const to : row.out) extend_flow_row(to, width);
+    for (float* const row : to) extend_flow_row(row, width);
   }
 }
 

@@ -1,6 +1,8 @@
 // Applies the Lucas-Kanade window to bands of rows.
 #pragma once
 
+#include <cstring>
+
 #include "image/separable_sweep.h"
 #include "optical_flow/cpu/flow_rows.h"
 
@@ -33,14 +35,33 @@ void sweep_window(const OpticalFlowPlan& plan, ImageSize size, const Rect& solve
   sweep_rows(size, {solve.x, solve.y + begin, solve.width, end - begin}, kProducts, window, scratch,
              products, [&](int y, const auto& rows) {
                row.rows = rows;
-               lucas_kanade_solve_row(row);
+               flow_rows().lucas_kanade_solve_row(row);
                emit(y - solve.y, row);
              });
 }
 
 /// Solves Lucas-Kanade on three derivative planes, for rows [begin, end) of planes.solve. `out` are
 /// the planes of u, v and confidence; the last one may be null.
-void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float invalid,
-                  const SweepScratch& scratch, int begin, int end, const ImageView* out) noexcept;
+inline void solve_planes(const OpticalFlowPlan& plan, const WindowPlanes& planes, float invalid,
+                         const SweepScratch& scratch, int begin, int end,
+                         const ImageView* out) noexcept {
+  SolveRow row{};
+  row.threshold = plan.confidence_threshold;
+  row.invalid = invalid;
+  sweep_window(
+      plan, planes.size, planes.solve, begin, end, scratch, row,
+      [&](int y, float* const* to) {
+        const std::size_t at = static_cast<std::size_t>(y) * planes.stride;
+        flow_rows().derivative_products_row(planes.plane[0] + at, planes.plane[1] + at,
+                                            planes.plane[2] + at, to, planes.size.width);
+      },
+      [&](int y, const SolveRow& solved) {
+        const float* const results[] = {solved.u, solved.v, solved.confidence};
+        for (int p = 0; p < 3; ++p)
+          if (out[p].data != nullptr)
+            std::memcpy(out[p].row<float>(y), results[p],
+                        static_cast<std::size_t>(solved.width) * sizeof(float));
+      });
+}
 
 }  // namespace ocellus::detail
