@@ -175,8 +175,7 @@ LayerColumn of_operator(const EngineConfig& engine, const LayerBenchCase& made) 
   try {
     DeviceRun run(engine, maker_of<Neocognitron>(config), MemorySpace::kCuda, frames);
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      // The row of the tile. The operator has no score of the class of other ink, which is the
-      // last.
+      // The operator has no score of the last class, which is other ink.
       std::vector<float> expected = made.scores[i];
       expected.resize(made.network.characters());
       std::vector<float> scores = run.planes_after({frames[i]}, 1).front();
