@@ -5,6 +5,10 @@
 // (1), the state, and equation (2), the output function. The update rules are one step of the
 // nonlinear Gauss-Jacobi-Newton (synchronous) or Gauss-Seidel-Newton (asynchronous) method for the
 // equilibrium of the continuous-time network of Chua and Yang.
+//
+// In (1), each cell may have templates of its own. Here all cells of a stage have the same A and B,
+// and only the threshold T may vary: CellStage::threshold_plane. The input u is clamped to [-1, 1]
+// for any xi; in the paper it is in [-xi, xi].
 #pragma once
 
 #include <array>
@@ -29,9 +33,10 @@ inline constexpr int kMaxCellStages = 16;
 /// Largest number of sweeps of a frame.
 inline constexpr int kMaxFrameSweeps = 1'000'000;
 
-/// The weights of equation (1), x = sum A y + sum B u + T. Each array is stored row by row from the
-/// top and uses its first (2 radius + 1)^2 elements. The element at [(dy + radius) * (2 radius + 1)
-/// + dx + radius] is the weight of the cell dx to the right and dy down.
+/// The weights of equation (1), x = sum A y + sum B u + T, which all cells share. Each array is
+/// stored row by row from the top and uses its first (2 radius + 1)^2 elements. The element at
+/// [(dy + radius) * (2 radius + 1) + dx + radius] is the weight of the cell dx to the right and dy
+/// down.
 ///
 /// Convert the weights of a continuous-time template first; see `from_continuous_time`.
 struct CellTemplate {

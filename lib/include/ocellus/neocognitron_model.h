@@ -1,8 +1,8 @@
 // NeocognitronModel: the cells of a neocognitron, what they were trained for, and their files.
 //
 // Source: Fukushima, "Neocognitron for handwritten digit recognition", Neurocomputing 51, 2003;
-// layers as in Ikeda, Miyamoto, Ino, Hagihara, IPSJ Transactions 4(3), 2011, table 2. Cells of
-// layer l have a position n and a plane k; c(v) = gamma^|v| and phi[x] = max(x, 0).
+// sides of the layers as in Ikeda, Miyamoto, Ino, Hagihara, IPSJ Transactions 4(3), 2011, table 2.
+// Cells of layer l have a position n and a plane k; c(v) = gamma^|v| and phi[x] = max(x, 0).
 //
 //   uG(n, k)  = phi[(-1)^k sum over v of aG(v) u0(n + v)]                      k = 1 off, 2 on (1)
 //   uSl(n, k) = theta / (1 - theta) phi[(1 + e) / (1 + theta b(k) vl(n)) - 1] (2)
@@ -19,6 +19,11 @@
 //   layer   UG   US1  UC1  US2  UC2  US3  UC3  US4
 //   side    71   68   37   38   21   22   13   1 or 5    cells along x and y; U0 has 65
 //   planes  2    16   16   K2   K2   K3   K3   K4        K2 to K4 come from learning
+//   window  7x7  4x4  6x6  6x6  6x6  6x6  6x6  9x9       columns and rows that a cell reads,
+//   inputs  45   12   32   32   32   32   32   69        and its inputs in a plane (default radii)
+//
+// Windows are round, so their corners are no inputs. Two of them are smaller than in table 2, which
+// has 6x6 for US1 and 8x8 for UC3. UC1 and UC2 have 140 and 56 inputs more, of the surround.
 //
 // The source has t = 0. With t > 0, faint noise leaves UG empty, and (2), which does not depend on
 // the contrast, does not answer to it. A plane of US4 is a reference of its class. UC4 has a cell
