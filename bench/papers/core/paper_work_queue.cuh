@@ -1,4 +1,4 @@
-// Work queue of Nere, Franey, Hashmi and Lipasti (2012), section 7.2 (algorithm 1): blocks that are
+// Work queue of Nere, Franey, Hashmi and Lipasti (2012), section 6.3 (algorithm 1): blocks that are
 // resident take tasks from a list in which each task comes behind those that it needs.
 //
 // Progress: a block that waits has taken its task later than other blocks took the tasks that it

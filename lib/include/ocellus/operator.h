@@ -55,7 +55,7 @@ struct OperatorInfo {
   int plane_count = 1;  ///< output planes, 1 to kMaxOutputPlanes; the first is not optional
   std::array<PlaneInfo, kMaxOutputPlanes> planes{};
   const RecordInfo* record = nullptr;  ///< null if the operator has no record
-  int classes = 0;                     ///< classes of the record's labels
+  int classes = 0;                     ///< of the record's labels; 0: all labels are -1
   /// Names of the classes, which live as long as the operator. Null without classes, and before
   /// creation.
   const ClassName* class_names = nullptr;
