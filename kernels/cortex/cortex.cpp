@@ -1,14 +1,13 @@
 // Cortex on CUDA: a kernel for the pixels of all patches, one for their LGN cells, one for each
 // level, and one for the answers. With `learn`, one more for each level.
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 
 #include "core/failure.h"
 #include "cortex/plan.h"
-#include "kernels/core/cuda_operator.h"
 #include "kernels/cortex/kernels.h"
+#include "kernels/cortical_network/patch_learner.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -17,36 +16,21 @@ using detail::CortexPlan;
 using detail::CortexShape;
 using detail::LevelPlan;
 
-class CudaCortex final : public CudaOperator {
+class CudaCortex final : public PatchLearner<CortexPlan> {
  public:
-  explicit CudaCortex(const CortexPlan& plan) noexcept
-      : CudaOperator(detail::info_of(plan)), plan_(plan) {}
+  explicit CudaCortex(const CortexPlan& plan) noexcept : PatchLearner(plan) {}
 
-  Learned learned() const noexcept override { return learned_of(plan_); }
-  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
-    return device().read(to, model_ + at, bytes);
-  }
-  Expected<void> write_learned(const void* from, std::uint64_t at,
-                               std::size_t bytes) noexcept override {
-    return device().write(model_ + at, from, bytes);
-  }
   Expected<void> save_learned(const char* path) noexcept override {
     return save_cortex(path, plan_, *this);
   }
 
  private:
-  struct Free {
-    void operator()(std::uint8_t* memory) const noexcept { std::free(memory); }
-  };
-
   const CortexShape& shape() const noexcept { return plan_.table.shape; }
-  std::size_t patches() const noexcept { return static_cast<std::size_t>(plan_.patches); }
   std::size_t hypercolumns() const noexcept {
     return static_cast<std::size_t>(shape().hierarchy.hypercolumns);
   }
   detail::PatchStretch size() const noexcept {
-    return {plan_.tile.width, plan_.tile.height, shape().parameters.width,
-            shape().parameters.height};
+    return stretch_to(shape().parameters.width, shape().parameters.height);
   }
   Kernel<StretchArguments> stretch() const noexcept {
     return stretch_kernel(plan_.format, is_wide(size()));
@@ -80,13 +64,6 @@ class CudaCortex final : public CudaOperator {
     return load_model(cuda);
   }
 
-  /// The frames of creation teach nothing.
-  Expected<void> begin(Scope& cuda) noexcept override {
-    if (!plan_.learn) return {};
-    constexpr std::uint32_t kEnabled = 1;
-    return upload(cuda, enabled_, &kEnabled, sizeof(kEnabled));
-  }
-
   Expected<void> load_tables(Scope& cuda) noexcept {
     const std::unique_ptr<detail::ProbabilityTables> tables(new (std::nothrow)
                                                                 detail::ProbabilityTables);
@@ -97,9 +74,7 @@ class CudaCortex final : public CudaOperator {
 
   Expected<void> load_model(Scope& cuda) noexcept {
     const std::size_t bytes = model_bytes();
-    // Of the system: only creation needs it.
-    const std::unique_ptr<std::uint8_t, Free> model(
-        static_cast<std::uint8_t*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    const SystemMemory model = system_memory(bytes);
     const std::unique_ptr<std::uint32_t[]> begins(new (std::nothrow) std::uint32_t[hypercolumns()]);
     if (model == nullptr || begins == nullptr) return detail::no_memory_for_operator();
     OCELLUS_TRY(read_cortex_arrays(plan_, model.get()));
@@ -205,8 +180,6 @@ class CudaCortex final : public CudaOperator {
 
   std::size_t model_bytes() const noexcept { return places_of(shape(), plan_.learn).bytes; }
 
-  CortexPlan plan_;
-  std::uint8_t* model_ = nullptr;
   std::int32_t* shares_ = nullptr;
   std::uint32_t* begins_ = nullptr;
   std::uint8_t* gray_ = nullptr;
@@ -216,7 +189,6 @@ class CudaCortex final : public CudaOperator {
   // With `learn`.
   detail::ProbabilityTables* tables_ = nullptr;
   std::uint32_t* has_ink_ = nullptr;
-  std::uint32_t* enabled_ = nullptr;
 };
 
 }  // namespace

@@ -1,16 +1,14 @@
 // Network on CUDA: a kernel for the pixels of all patches, then for each patch one for each level
 // and one that counts the step, and one for the answers.
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <new>
 
 #include "core/failure.h"
 #include "cortical_network/operator_plan.h"
-#include "kernels/core/cuda_operator.h"
 #include "kernels/cortical_network/network_operator.h"
 #include "kernels/cortical_network/network_parts.h"
-#include "kernels/image/patch_stretch.h"
+#include "kernels/cortical_network/patch_learner.h"
 
 namespace ocellus::cuda {
 namespace {
@@ -18,30 +16,16 @@ namespace {
 using detail::Hierarchy;
 using detail::NetworkOperatorPlan;
 
-class CudaNetwork final : public CudaOperator {
+class CudaNetwork final : public PatchLearner<NetworkOperatorPlan> {
  public:
-  explicit CudaNetwork(const NetworkOperatorPlan& plan) noexcept
-      : CudaOperator(detail::info_of(plan)), plan_(plan) {}
+  explicit CudaNetwork(const NetworkOperatorPlan& plan) noexcept : PatchLearner(plan) {}
 
-  Learned learned() const noexcept override { return learned_of(plan_); }
-  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
-    return device().read(to, model_ + at, bytes);
-  }
-  Expected<void> write_learned(const void* from, std::uint64_t at,
-                               std::size_t bytes) noexcept override {
-    return device().write(model_ + at, from, bytes);
-  }
   Expected<void> save_learned(const char* path) noexcept override {
     return save_network(path, plan_, *this);
   }
 
  private:
-  struct FreeMemory {
-    void operator()(std::uint8_t* memory) const noexcept { std::free(memory); }
-  };
-
   const Hierarchy& hierarchy() const noexcept { return plan_.plan.hierarchy; }
-  std::size_t patches() const noexcept { return static_cast<std::size_t>(plan_.patches); }
   std::size_t hypercolumns() const noexcept {
     return static_cast<std::size_t>(hierarchy().hypercolumns);
   }
@@ -50,7 +34,7 @@ class CudaNetwork final : public CudaOperator {
            static_cast<std::size_t>(plan_.network.height);
   }
   detail::PatchStretch size() const noexcept {
-    return {plan_.tile.width, plan_.tile.height, plan_.network.width, plan_.network.height};
+    return stretch_to(plan_.network.width, plan_.network.height);
   }
   Kernel<StretchArguments> stretch() const noexcept {
     return stretch_kernel(plan_.format, is_wide(size()));
@@ -73,10 +57,8 @@ class CudaNetwork final : public CudaOperator {
     OCELLUS_TRY(load_kernel(cuda, kNetworkLevelKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kFeedbackKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kWinnerKernel, 0));
-    // Of the system: only creation needs it.
     const std::size_t bytes = model_arrays_at(plan_, nullptr).bytes;
-    const std::unique_ptr<std::uint8_t, FreeMemory> model(
-        static_cast<std::uint8_t*>(std::aligned_alloc(kMemoryAlignment, bytes)));
+    const SystemMemory model = system_memory(bytes);
     const std::unique_ptr<std::uint32_t[]> begins(new (std::nothrow) std::uint32_t[hypercolumns()]);
     if (model == nullptr || begins == nullptr) return detail::no_memory_for_operator();
     OCELLUS_TRY(read_network(plan_, model.get()));
@@ -88,13 +70,6 @@ class CudaNetwork final : public CudaOperator {
         begins[static_cast<std::size_t>(l.first + h)] = row;
     }
     return upload(cuda, begins_, begins.get(), hypercolumns() * sizeof(std::uint32_t));
-  }
-
-  /// The frames of creation teach nothing.
-  Expected<void> begin(Scope& cuda) noexcept override {
-    if (!plan_.learn) return {};
-    constexpr std::uint32_t kEnabled = 1;
-    return upload(cuda, enabled_, &kEnabled, sizeof(kEnabled));
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
@@ -167,14 +142,11 @@ class CudaNetwork final : public CudaOperator {
     return {};
   }
 
-  NetworkOperatorPlan plan_;
-  std::uint8_t* model_ = nullptr;
   std::uint32_t* begins_ = nullptr;
   std::uint8_t* gray_ = nullptr;
   std::int32_t* winners_ = nullptr;
   std::int64_t* responses_ = nullptr;
   std::int32_t* hypotheses_ = nullptr;
-  std::uint32_t* enabled_ = nullptr;
 };
 
 }  // namespace
