@@ -26,8 +26,7 @@ class PatchLearner : public CudaOperator {
   }
 
  protected:
-  explicit PatchLearner(const Plan& plan) noexcept
-      : CudaOperator(detail::info_of(plan)), plan_(plan) {}
+  explicit PatchLearner(const Plan& plan) noexcept : CudaOperator(info_of(plan)), plan_(plan) {}
 
   std::size_t patches() const noexcept { return static_cast<std::size_t>(plan_.patches); }
   /// From the tiles to what the model sees.
