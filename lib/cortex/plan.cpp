@@ -124,15 +124,7 @@ Expected<void> read_cortex_arrays(const CortexPlan& plan, std::uint8_t* to) noex
 }
 
 Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept {
-  // The fields that are options are checked by their rows.
-  OCELLUS_TRY(check_options(CortexConfig::options(), &config));
-  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
-  static_cast<CortexConfig&>(plan) = config;
-  plan.input_format = config.format;
-  plan.format = luma_format(config.format);
-  OCELLUS_TRY_ASSIGN(
-      grid, patch_grid(config.size, config.layout, {config.tile_width, config.tile_height}));
-  static_cast<PatchGrid&>(plan) = *grid;
+  OCELLUS_TRY(plan_patches(config, plan));
   plan.rate = fixed_rate(config.learn_rate);
   OCELLUS_TRY(read_cortex_table(config.model.c_str(), plan.table, plan.array_hash));
   if (plan.learn && plan.table.rule != CortexRule::kHebb) {

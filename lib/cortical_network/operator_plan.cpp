@@ -85,15 +85,7 @@ Expected<void> write_rows(ModelWriter& writer, OperatorInstance& instance, std::
 }  // namespace
 
 Expected<void> make_plan(const NetworkConfig& config, NetworkOperatorPlan& plan) noexcept {
-  // The fields that are options are checked by their rows.
-  OCELLUS_TRY(check_options(NetworkConfig::options(), &config));
-  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
-  static_cast<NetworkConfig&>(plan) = config;
-  plan.input_format = config.format;
-  plan.format = luma_format(config.format);
-  OCELLUS_TRY_ASSIGN(
-      grid, patch_grid(config.size, config.layout, {config.tile_width, config.tile_height}));
-  static_cast<PatchGrid&>(plan) = *grid;
+  OCELLUS_TRY(plan_patches(config, plan));
   if (config.model.empty()) {
     OCELLUS_TRY_ASSIGN(network, new_network(config));
     plan.network = *network;

@@ -6,9 +6,13 @@
 #include <iterator>
 #include <span>
 
+#include "core/checks.h"
+#include "core/failure.h"
 #include "core/option_table.h"
 #include "cortical_network/hierarchy.h"
 #include "ocellus/cortical_network.h"
+#include "ocellus/frame.h"
+#include "ocellus/options.h"
 #include "ocellus/patch_record.h"
 #include "ocellus/record.h"
 #include "ocellus/status.h"
@@ -25,6 +29,21 @@ struct PatchGrid {
 
 /// Errors: InvalidArgument (the frame does not hold a tile).
 Expected<PatchGrid> patch_grid(ImageSize frame, PatchLayout layout, ImageSize tile) noexcept;
+
+/// Checks the options and the geometry of a frame, and copies them to the plan. Plan is a Config
+/// and a PatchGrid.
+template <typename Config, typename Plan>
+Expected<void> plan_patches(const Config& config, Plan& plan) noexcept {
+  OCELLUS_TRY(check_options(Config::options(), &config));
+  if (Check c = check_geometry(config.size, config.format, {}, config.depth); !c) return c;
+  static_cast<Config&>(plan) = config;
+  plan.input_format = config.format;
+  plan.format = luma_format(config.format);
+  OCELLUS_TRY_ASSIGN(
+      grid, patch_grid(config.size, config.layout, {config.tile_width, config.tile_height}));
+  static_cast<PatchGrid&>(plan) = *grid;
+  return {};
+}
 
 inline constexpr RecordField kPatchFields[] = {
     {"count", FieldType::kInt32, 1, offsetof(PatchRecord, count), "number of patches",
