@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/core/block.cuh"
 
@@ -77,10 +78,32 @@ struct BlockTeam {
     return rank;
   }
 
-  __device__ int add(int& to, int value) const { return atomicAdd(&to, value); }
-  __device__ std::int64_t add(std::int64_t& to, std::int64_t value) const {
-    return static_cast<std::int64_t>(atomicAdd(reinterpret_cast<unsigned long long*>(&to),
-                                               static_cast<unsigned long long>(value)));
+  __device__ int squad() const { return index() / kWarp; }
+  __device__ int squads() const { return kThreads / kWarp; }
+  __device__ int lane() const { return index() % kWarp; }
+  __device__ int lanes() const { return kWarp; }
+  template <typename T, typename Combine>
+  __device__ T combine_lanes(T value, const Combine& combine) const {
+    int words[sizeof(T) / sizeof(int)];
+    static_assert(sizeof(words) == sizeof(T));
+    for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+      std::memcpy(words, &value, sizeof(T));
+      for (int& word : words) word = __shfl_xor_sync(kAllLanes, word, offset);
+      T other;
+      std::memcpy(&other, words, sizeof(T));
+      value = combine(value, other);
+    }
+    return value;
+  }
+  __device__ int lane_rank(bool value, int& sum) const {
+    const unsigned set = __ballot_sync(kAllLanes, value);
+    sum += __popc(set);
+    return __popc(set & lanes_before());
+  }
+
+  __device__ void add(int& to, int value) const { atomicAdd(&to, value); }
+  __device__ void add(std::int64_t& to, std::int64_t value) const {
+    atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(value));
   }
   __device__ int lower(int& to, int value) const { return atomicMin(&to, value); }
   __device__ void raise(int& to, int value) const { atomicMax(&to, value); }

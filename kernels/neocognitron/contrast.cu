@@ -20,25 +20,10 @@ using detail::PatchTransform;
 __global__ void __launch_bounds__(kCopyThreads)
     copy_frame(const __grid_constant__ CopyFrameArguments a) {
   if (a.frame->host_reads_image != 0) return;
-  const auto* const image = static_cast<const char*>(a.frame->image);
-  const std::int64_t stride = a.frame->image_stride;
-  constexpr int kWord = sizeof(std::uint32_t);
-  const bool words =
-      (reinterpret_cast<std::uintptr_t>(image) | static_cast<std::uintptr_t>(stride) |
-       static_cast<std::uintptr_t>(a.row_bytes)) %
-          kWord ==
-      0;
-  for (int y = static_cast<int>(blockIdx.x); y < a.rows; y += static_cast<int>(gridDim.x)) {
-    const char* const from = image + y * stride;
-    std::uint8_t* const to = a.to + static_cast<std::size_t>(y) * a.row_bytes;
-    if (words) {
-      for (int i = static_cast<int>(threadIdx.x); i < a.row_bytes / kWord; i += kCopyThreads)
-        reinterpret_cast<std::uint32_t*>(to)[i] = reinterpret_cast<const std::uint32_t*>(from)[i];
-    } else {
-      for (int i = static_cast<int>(threadIdx.x); i < a.row_bytes; i += kCopyThreads)
-        to[i] = static_cast<std::uint8_t>(from[i]);
-    }
-  }
+  const auto* const image = static_cast<const std::uint8_t*>(a.frame->image);
+  for (int y = static_cast<int>(blockIdx.x); y < a.rows; y += static_cast<int>(gridDim.x))
+    copy_row<kCopyThreads>(image + y * a.frame->image_stride,
+                           a.to + static_cast<std::size_t>(y) * a.row_bytes, a.row_bytes);
 }
 
 // The bus is slow: each pixel crosses it once.

@@ -55,11 +55,8 @@ struct FieldPixels {
   std::int64_t stride;
 
   __device__ FieldPixels(const InkArguments& a, const InkField& field) {
-    const bool converted = a.gray != nullptr;
-    stride = converted ? a.size.width : a.frame->image_stride;
-    first = row_at(converted ? a.gray : static_cast<const std::uint8_t*>(a.frame->image), stride,
-                   field.y) +
-            field.x;
+    stride = a.size.width;
+    first = row_at(a.gray, stride, field.y) + field.x;
   }
   __device__ const std::uint8_t* row(int y) const { return first + y * stride; }
 };
@@ -90,8 +87,7 @@ struct OwnRow {
 
 // ---- the frame in 8 bits
 
-template <typename Pixel>
-__device__ bool is_finite(Pixel) {
+__device__ bool is_finite(std::uint16_t) {
   return true;
 }
 __device__ bool is_finite(float pixel) {
@@ -105,6 +101,10 @@ __global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant
     const Pixel* const from =
         row_at(static_cast<const Pixel*>(a.frame->image), a.frame->image_stride, y);
     std::uint8_t* const to = a.gray + static_cast<std::int64_t>(y) * a.size.width;
+    if constexpr (sizeof(Pixel) == 1) {
+      copy_row<kGrayThreads>(from, to, a.size.width);
+      continue;
+    }
     for (int x = static_cast<int>(threadIdx.x); x < a.size.width; x += kGrayThreads) {
       finite = finite && is_finite(from[x]);
       to[x] = static_cast<std::uint8_t>(gray_of(from[x]));
@@ -118,6 +118,7 @@ __global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant
 /// A warp measures a block.
 __global__ void __launch_bounds__(kInkThreads)
     measure_blocks(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
   const OwnRow own(a);
   const FieldPixels pixels(a, own.field);
   if (threadIdx.x == 0 && own.row == 0) *own.field.votes = 0;
@@ -326,6 +327,7 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
 
 using Team = BlockTeam<kInkGroupThreads>;
 static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
+static_assert(Team::kRankWork == kRankWork);
 
 __device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
   return {Team(), field.lattice, field.parts, *field.part_counts};
@@ -333,16 +335,18 @@ __device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
 
 __global__ void __launch_bounds__(kInkGroupThreads, 1)
     find_groups(const __grid_constant__ InkArguments a) {
-  __shared__ int work[std::max(detail::kSearchWork, Team::kRankWork)];
+  OCELLUS_DYNAMIC_SHARED(std::uint64_t, shared);
   wait_for_kernels_before();
   const InkField& field = a.fields[blockIdx.x];
   detail::InkArrays ink = field.ink;
-  ink.work = work;
+  detail::PartArrays parts = field.parts;
+  layout_search(a.fast_search, shared, ink, parts);
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
   const detail::InkCounts found = components.find();
   const detail::PartCounts counts =
-      detail::PartSearch(team, field.parts, ink, components.runs(), found).find();
+      detail::PartSearch(team, parts, ink, components.runs(), components.components(), found)
+          .find();
   if (team.index() == 0) *field.part_counts = counts;
   team.barrier();
   candidates_of(field).select_wide();
@@ -397,16 +401,7 @@ struct Drawing {
   }
   /// The first run that is not above row y.
   __device__ int first_run(int y) const {
-    int first = 0;
-    int end = count;
-    while (first < end) {
-      const int middle = (first + end) / 2;
-      if (runs[middle].y < y)
-        first = middle + 1;
-      else
-        end = middle;
-    }
-    return first;
+    return detail::first_without(0, count, [&](int r) { return runs[r].y < y; });
   }
 };
 
@@ -552,6 +547,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
 }  // namespace
 
 Kernel<InkArguments> gray_kernel(PixelFormat format) noexcept {
+  if (format == PixelFormat::kGray8) return write_gray<std::uint8_t>;
   return format == PixelFormat::kGray16 ? write_gray<std::uint16_t> : write_gray<float>;
 }
 

@@ -444,7 +444,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
     place_scores(device);
     chosen_ = device.take<int>(static_cast<std::size_t>(plan_.max_characters));
     sizes_ = device.take<CharacterSize>(table().known_sizes().size());
-    gray_ = device.take<std::uint8_t>(converts() ? pixels() : 0);
+    gray_ = device.take<std::uint8_t>(pixels());
     device_fields_ = device.take<InkField>(field_count());
     auto* const counts = device.take<detail::CandidateCounts>(field_count());
     row_count_ = 0;
@@ -484,10 +484,11 @@ class FindingNeocognitron final : public ImageNeocognitron {
   }
 
   Expected<void> prepare(Scope& cuda) noexcept override {
-    if (converts()) OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel,
-                                              kInkGroupKernel, kInkCutKernel, kInkCandidateKernel})
+    OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
+    for (const Kernel<InkArguments> kernel :
+         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kInkCutKernel, kInkCandidateKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
+    OCELLUS_TRY(load_kernel(cuda, kInkGroupKernel, search_bytes()));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
     if (!rows) return detail::no_memory_for_operator();
@@ -514,8 +515,22 @@ class FindingNeocognitron final : public ImageNeocognitron {
             .rows = rows_of_blocks_,
             .ink = plan_.ink,
             .size = plan_.size,
-            .gray = converts() ? gray_ : nullptr};
+            .gray = gray_,
+            .fast_search = has_fast_search()};
   }
+
+  // Beside the arrays of the kernel that do not depend on the launch.
+  static constexpr std::size_t kOwnSharedBytes = 1024;
+  bool has_fast_search() const noexcept {
+    return bytes_of_search(true) + kOwnSharedBytes <=
+           static_cast<std::size_t>(device_traits().shared_bytes_per_block);
+  }
+  static std::size_t bytes_of_search(bool fast) noexcept {
+    detail::InkArrays ink{};
+    detail::PartArrays parts{};
+    return layout_search(fast, nullptr, ink, parts);
+  }
+  std::size_t search_bytes() const noexcept { return bytes_of_search(has_fast_search()); }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     OCELLUS_TRY(launch_search(cuda, slot, stream));
@@ -540,18 +555,16 @@ class FindingNeocognitron final : public ImageNeocognitron {
   /// Finds the candidates.
   Expected<void> launch_search(Scope& cuda, int slot, cudaStream_t stream) noexcept {
     const InkArguments ink = ink_arguments(slot);
-    if (converts()) {
-      const int blocks = std::min(plan_.size.height, 4 * device_traits().multiprocessors);
-      OCELLUS_TRY(launch(cuda, stream, gray_kernel(plan_.format),
-                         dim3(static_cast<unsigned>(blocks)), dim3(kGrayThreads), 0, ink));
-    }
+    const int rows = std::min(plan_.size.height, 4 * device_traits().multiprocessors);
+    OCELLUS_TRY(launch(cuda, stream, gray_kernel(plan_.format), dim3(static_cast<unsigned>(rows)),
+                       dim3(kGrayThreads), 0, ink));
     const dim3 blocks(row_count_);
-    OCELLUS_TRY(launch(cuda, stream, kBlockKernel, blocks, dim3(kInkThreads), 0, ink));
-    for (const Kernel<InkArguments> kernel : {kWindowKernel, kMaskKernel, kRunKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
     const dim3 threads(kInkGroupThreads);
     const dim3 of_fields(static_cast<unsigned>(field_count()));
-    OCELLUS_TRY(launch(cuda, stream, kInkGroupKernel, of_fields, threads, 0, ink, true));
+    OCELLUS_TRY(
+        launch(cuda, stream, kInkGroupKernel, of_fields, threads, search_bytes(), ink, true));
     OCELLUS_TRY(launch(cuda, stream, kInkCutKernel, dim3(kInkCutBlocks), threads, 0, ink, true));
     return launch(cuda, stream, kInkCandidateKernel, of_fields, threads, 0, ink, true);
   }
@@ -582,7 +595,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
   InkField* device_fields_ = nullptr;
   InkRow* rows_of_blocks_ = nullptr;
   detail::SplitArrays* device_splits_ = nullptr;
-  std::uint8_t* gray_ = nullptr;  ///< a frame of another format, converted
+  std::uint8_t* gray_ = nullptr;
 };
 
 // ---- layout boxes

@@ -37,7 +37,8 @@ struct LatticeArrays {
   int run_capacity;
   bool split;  ///< wide groups are cut
   GroupCuts* cuts;
-  int* cuts_of;  ///< of each group; -1: it is not cut
+  int* cuts_of;   ///< of each group; -1: it is not cut
+  int* segments;  ///< of each group: its place in its cluster
   Entry* entries;
   InkComponent* boxes;  ///< of each entry
   int* run_begin;       ///< of each entry
@@ -53,6 +54,7 @@ struct LatticeArrays {
     split = split_touching;
     cuts = memory.take<GroupCuts>(kMostCuts);
     cuts_of = memory.take<int>(kMaxParts);
+    segments = memory.take<int>(kMaxParts);
     entries = memory.take<Entry>(kMostEntries);
     boxes = memory.take<InkComponent>(kMostEntries);
     run_begin = memory.take<int>(kMostEntries);
@@ -134,14 +136,12 @@ class CandidateSearch {
   }
 
   OCELLUS_TEAM_FUNCTION CandidateCounts find(bool light) noexcept {
-    if (team_.index() == 0) *a_.entry_count = list_entries();
-    team_.barrier();
-    const int listed = *a_.entry_count;
+    const int listed = list_entries();
     const int entries = std::min(listed, +LatticeArrays::kMostEntries);
-    share(team_, entries, [&](int e) {
+    share_among_squads(team_, entries, [&](int e) {
       const LatticeArrays::Entry& entry = a_.entries[e];
-      InkComponent box;
-      for_each_run(entry, [&](const InkRun& run) { box.add(run); });
+      const InkComponent box = box_of(entry);
+      if (team_.lane() != 0) return;
       a_.boxes[e] = box;
       a_.places[e] = box.runs > 0 ? 1 : 0;
       a_.run_begin[e] = is_group(entry) ? 0 : box.runs;
@@ -154,23 +154,23 @@ class CandidateSearch {
     // Entries that end beyond the runs are the last ones.
     if (team_.index() == 0) *a_.entry_count = std::min(found, +kMaxCandidates);
     team_.barrier();
-    share(team_, entries, [&](int e) {
+    share_among_squads(team_, entries, [&](int e) {
       const InkComponent& box = a_.boxes[e];
       const int candidate = a_.places[e];
       if (box.runs == 0 || candidate >= kMaxCandidates) return;
       const LatticeArrays::Entry& entry = a_.entries[e];
       const FoundGroup& group = parts_.groups[entry.group];
-      if (is_group(entry)) {
-        a_.inks[candidate] = {parts_.runs + group.first_run, group.run_count};
-      } else {
+      InkRuns ink{parts_.runs + group.first_run, group.run_count};
+      if (!is_group(entry)) {
         if (a_.run_begin[e] + box.runs > a_.run_capacity) {
-          team_.lower(*a_.entry_count, candidate);
+          if (team_.lane() == 0) team_.lower(*a_.entry_count, candidate);
           return;
         }
-        InkRun* out = a_.runs + a_.run_begin[e];
-        a_.inks[candidate] = {out, box.runs};
-        for_each_run(entry, [&](const InkRun& run) { *out++ = run; });
+        ink = {a_.runs + a_.run_begin[e], box.runs};
+        copy_runs(entry, a_.runs + a_.run_begin[e]);
       }
+      if (team_.lane() != 0) return;
+      a_.inks[candidate] = ink;
       write(entry, group, box, light, a_.candidates[candidate]);
     });
     team_.barrier();
@@ -196,51 +196,90 @@ class CandidateSearch {
     return entry.cuts < 0 && entry.joined == 0;
   }
 
-  /// Lists the candidates of all groups. Returns their number, also of those without a place. One
-  /// thread calls it.
-  OCELLUS_TEAM_FUNCTION int list_entries() const noexcept {
+  OCELLUS_TEAM_FUNCTION int segments_of(int group) const noexcept {
+    const int cuts = a_.cuts_of[group];
+    return cuts >= 0 ? a_.cuts[cuts].segments : 1;
+  }
+  /// Calls use(i, entry) for the candidates of a group, without their clusters. Returns their
+  /// number. A squad calls it.
+  template <typename Use>
+  OCELLUS_TEAM_FUNCTION int for_each_entry(int group, const Use& use) const noexcept {
+    const int segments = segments_of(group);
     int count = 0;
-    const auto add = [&](const LatticeArrays::Entry& entry) {
-      if (count < LatticeArrays::kMostEntries) a_.entries[count] = entry;
+    if (segments > 1) {
+      const GroupCuts& cuts = a_.cuts[a_.cuts_of[group]];
+      for (int last = 0; last < segments; ++last)
+        for (int begin = 0; begin <= last; begin += team_.lanes()) {
+          const int first = begin + team_.lane();
+          const int fit = first <= last ? cuts.fits[first][last] : int{GroupCuts::kNoFit};
+          const int before = count;
+          const int rank = team_.lane_rank(fit != GroupCuts::kNoFit, count);
+          if (fit != GroupCuts::kNoFit)
+            use(before + rank, {group, 0, a_.cuts_of[group], 0, first, last, fit});
+        }
+      return count;
+    }
+    const int segment = a_.segments[group];
+    // Alone, and together with those before it.
+    const FoundGroup& own = parts_.groups[group];
+    int left = own.box.left;
+    int right = own.box.right;
+    for (int k = 0; k < kMostJoined && k <= segment; ++k) {
+      const InkComponent& other = parts_.groups[group - k].box;
+      left = std::min(left, other.left);
+      right = std::max(right, other.right);
+      if (k > 0 && 100 * (right - left) > kWidestGroup * own.line_height) break;
+      if (team_.lane() == 0) use(count, {group, k, -1, 0, segment - k, segment, kJoinFit * k});
       ++count;
-    };
-    int cluster = -1;
-    int segment = 0;
-    bool open = false;  // the next group may belong to the last cluster
-    for (int i = 0; i < groups_ && count <= LatticeArrays::kMostEntries; ++i) {
-      const FoundGroup& group = parts_.groups[i];
-      const int cuts = a_.cuts_of[i];
-      const int segments = cuts >= 0 ? a_.cuts[cuts].segments : 1;
-      if (segments > 1) {
-        open = false;
-        ++cluster;
-        for (int last = 0; last < segments; ++last)
-          for (int first = 0; first <= last; ++first) {
-            const int fit = a_.cuts[cuts].fits[first][last];
-            if (fit != GroupCuts::kNoFit) add({i, 0, cuts, cluster, first, last, fit});
-          }
-        continue;
-      }
-      if (open && joins(parts_.groups[i - 1], group) && segment + 1 < kMaxClusterSegments) {
-        ++segment;
-      } else {
-        ++cluster;
-        segment = 0;
-      }
-      open = true;
-      add({i, 0, -1, cluster, segment, segment, 0});
-      // The groups before it, one after the other.
-      int left = group.box.left;
-      int right = group.box.right;
-      for (int k = 1; k < kMostJoined && k <= segment; ++k) {
-        const InkComponent& other = parts_.groups[i - k].box;
-        left = std::min(left, other.left);
-        right = std::max(right, other.right);
-        if (100 * (right - left) > kWidestGroup * group.line_height) break;
-        add({i, k, -1, cluster, segment - k, segment, kJoinFit * k});
-      }
     }
     return count;
+  }
+
+  /// Sets `segments`.
+  OCELLUS_TEAM_FUNCTION void find_segments() const noexcept {
+    // Chains of groups that may be parts of the same character as the one before.
+    const auto begins = [this](int i) {
+      return i == 0 || segments_of(i) > 1 || segments_of(i - 1) > 1 ||
+             !joins(parts_.groups[i - 1], parts_.groups[i]);
+    };
+    int* const chains = a_.segments;
+    int* const starts = a_.places;
+    share(team_, groups_, [&](int i) { chains[i] = begins(i) ? 1 : 0; });
+    team_.scan(chains, groups_);
+    share(team_, groups_, [&](int i) {
+      if (begins(i)) starts[chains[i]] = i;
+    });
+    team_.barrier();
+    share(team_, groups_, [&](int i) {
+      a_.segments[i] = begins(i) ? 0 : (i - starts[chains[i] - 1]) % kMaxClusterSegments;
+    });
+    team_.barrier();
+  }
+
+  /// Lists the candidates of all groups. Returns their number, also of those without a place.
+  OCELLUS_TEAM_FUNCTION int list_entries() const noexcept {
+    find_segments();
+    static_assert(kMaxParts <= LatticeArrays::kMostEntries);
+    int* const clusters = a_.places;  // before each group
+    int* const first = a_.run_begin;
+    share_among_squads(team_, groups_, [&](int i) {
+      const int count = for_each_entry(i, [](int, const LatticeArrays::Entry&) {});
+      if (team_.lane() != 0) return;
+      first[i] = count;
+      clusters[i] = a_.segments[i] == 0 ? 1 : 0;
+    });
+    team_.scan(clusters, groups_);
+    const int listed = team_.scan(first, groups_);
+    share_among_squads(team_, groups_, [&](int i) {
+      const int cluster = clusters[i] - (a_.segments[i] == 0 ? 0 : 1);
+      for_each_entry(i, [&](int at, LatticeArrays::Entry entry) {
+        if (first[i] + at >= LatticeArrays::kMostEntries) return;
+        entry.cluster = cluster;
+        a_.entries[first[i] + at] = entry;
+      });
+    });
+    team_.barrier();
+    return listed;
   }
   OCELLUS_TEAM_FUNCTION static bool joins(const FoundGroup& last,
                                           const FoundGroup& group) noexcept {
@@ -251,45 +290,71 @@ class CandidateSearch {
            100 * width <= kWidestGroup * group.line_height;
   }
 
-  /// Calls use(run) for the runs of a candidate, by rows and from left to right.
-  template <typename Use>
-  OCELLUS_TEAM_FUNCTION void for_each_run(const LatticeArrays::Entry& entry,
-                                          const Use& use) const noexcept {
+  /// The part of a run that lies in a candidate of a group that is cut. False: there is none.
+  OCELLUS_TEAM_FUNCTION bool cut_run(const LatticeArrays::Entry& entry,
+                                     InkRun& run) const noexcept {
+    const GroupCuts& cuts = a_.cuts[entry.cuts];
+    // A cut may lie outside of the frame where the group is slanted.
+    int left = entry.first > 0 ? cuts.cut_at(entry.first - 1, run.y) : 0;
+    int right = entry.last + 1 < cuts.segments ? cuts.cut_at(entry.last, run.y) : int{run.end};
+    if (run.end <= left || run.first >= right) return false;
+    // A stroke along the cut belongs to both characters.
+    if (run.first < left) left -= cuts.stroke;
+    if (run.end > right) right += cuts.stroke;
+    run.first = static_cast<std::uint16_t>(std::max<int>(run.first, left));
+    run.end = static_cast<std::uint16_t>(std::min<int>(run.end, right));
+    return true;
+  }
+
+  /// The ink of a candidate. A squad calls it, as the following function.
+  OCELLUS_TEAM_FUNCTION InkComponent box_of(const LatticeArrays::Entry& entry) const noexcept {
     const FoundGroup& group = parts_.groups[entry.group];
+    InkComponent box;
     if (entry.cuts >= 0) {
-      const GroupCuts& cuts = a_.cuts[entry.cuts];
-      for (int i = 0; i < group.run_count; ++i) {
+      for (int i = team_.lane(); i < group.run_count; i += team_.lanes()) {
         InkRun run = parts_.runs[group.first_run + i];
-        // A cut may lie outside of the frame where the group is slanted.
-        int left = entry.first > 0 ? cuts.cut_at(entry.first - 1, run.y) : 0;
-        int right = entry.last + 1 < cuts.segments ? cuts.cut_at(entry.last, run.y) : int{run.end};
-        if (run.end <= left || run.first >= right) continue;
-        // A stroke along the cut belongs to both characters.
-        if (run.first < left) left -= cuts.stroke;
-        if (run.end > right) right += cuts.stroke;
-        run.first = static_cast<std::uint16_t>(std::max<int>(run.first, left));
-        run.end = static_cast<std::uint16_t>(std::min<int>(run.end, right));
-        use(run);
+        if (cut_run(entry, run)) box.add(run);
       }
-      return;
+      return team_.combine_lanes(box, [](InkComponent a, const InkComponent& b) {
+        a.extend(b);
+        return a;
+      });
     }
-    const InkRun* next[kMostJoined];
-    const InkRun* end[kMostJoined];
+    for (int k = 0; k <= entry.joined; ++k) box.extend(parts_.groups[entry.group - k].box);
+    return box;
+  }
+
+  /// Copies the runs of a candidate, by rows and from left to right.
+  OCELLUS_TEAM_FUNCTION void copy_runs(const LatticeArrays::Entry& entry,
+                                       InkRun* out) const noexcept {
+    int count = 0;
     for (int k = 0; k <= entry.joined; ++k) {
-      const FoundGroup& own = parts_.groups[entry.group - k];
-      next[k] = parts_.runs + own.first_run;
-      end[k] = next[k] + own.run_count;
-    }
-    for (;;) {
-      int first = -1;
-      for (int k = 0; k <= entry.joined; ++k) {
-        if (next[k] == end[k]) continue;
-        if (first < 0 || next[k]->y < next[first]->y ||
-            (next[k]->y == next[first]->y && next[k]->first < next[first]->first))
-          first = k;
+      const FoundGroup& group = parts_.groups[entry.group - k];
+      const InkRun* const runs = parts_.runs + group.first_run;
+      for (int begin = 0; begin < group.run_count; begin += team_.lanes()) {
+        const int i = begin + team_.lane();
+        InkRun run{};
+        bool present = i < group.run_count;
+        if (present) run = runs[i];
+        if (entry.cuts >= 0) {
+          present = present && cut_run(entry, run);
+          const int before = count;
+          const int rank = team_.lane_rank(present, count);
+          if (present) out[before + rank] = run;
+          continue;
+        }
+        if (!present) continue;
+        int place = i;
+        for (int l = 0; l <= entry.joined; ++l) {
+          if (l == k) continue;
+          const FoundGroup& other = parts_.groups[entry.group - l];
+          const InkRun* const others = parts_.runs + other.first_run;
+          place += first_without(0, other.run_count, [&](int r) {
+            return others[r].y != run.y ? others[r].y < run.y : others[r].first < run.first;
+          });
+        }
+        out[place] = run;
       }
-      if (first < 0) return;
-      use(*next[first]++);
     }
   }
 

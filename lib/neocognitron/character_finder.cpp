@@ -76,7 +76,7 @@ void CharacterFinder::find() noexcept {
   components_.join_halves();
   components_.find();
   PartSearch search(OneThread(), parts_, components_.arrays(), components_.runs().data(),
-                    components_.counts());
+                    components_.components().data(), components_.counts());
   part_counts_ = search.find();
   CandidateSearch lattice(OneThread(), lattice_, parts_, part_counts_);
   if (lattice.select_wide() > 0)
@@ -85,18 +85,8 @@ void CharacterFinder::find() noexcept {
 }
 
 void PartArrays::layout(const InkArrays& ink, LayoutBuilder& memory) noexcept {
-  parts = memory.take<Part>(kMaxParts);
-  by_left = memory.take<int>(kMaxParts);
-  keys = memory.take<std::uint64_t>(kMaxParts);
-  parents = memory.take<int>(kMaxParts);
-  best = memory.take<int>(kMaxParts);
-  line_begin = memory.take<int>(kMaxParts);
-  lines = memory.take<Line>(kMaxParts);
-  sums = memory.take<LineSums>(kMaxParts);
+  layout_parts(memory);
   sides = memory.take<Sides>(kMaxParts);
-  slants = memory.take<StrokeSlant>(kMaxParts);
-  run_begin = memory.take<int>(kMaxParts);
-  scalars = memory.take<int>(2);
   part_of = memory.take<std::int16_t>(static_cast<std::size_t>(ink.component_capacity));
   runs = memory.take<InkRun>(static_cast<std::size_t>(ink.run_capacity));
   groups = memory.take<FoundGroup>(kMaxParts);

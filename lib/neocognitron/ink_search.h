@@ -25,19 +25,19 @@ struct InkComponent {
   int top = kMaxImageSide;
   int right = 0;              ///< one past the last column
   int bottom = 0;             ///< one past the last row
-  std::int64_t area = 0;      ///< pixels
   std::int64_t contrast = 0;  ///< sum over the pixels of the runs' contrasts
+  int area = 0;               ///< pixels
   int runs = 0;
 
   template <typename Team>
   OCELLUS_TEAM_FUNCTION void add(const Team& team, const InkRun& run) noexcept {
-    const std::int64_t length = run.end - run.first;
+    const int length = run.end - run.first;
     team.lower(left, run.first);
     team.lower(top, run.y);
     team.raise(right, run.end);
     team.raise(bottom, run.y + 1);
     team.add(area, length);
-    team.add(contrast, run.contrast * length);
+    team.add(contrast, std::int64_t{run.contrast} * length);
     team.add(runs, 1);
   }
   OCELLUS_TEAM_FUNCTION void add(const InkRun& run) noexcept { add(OneThread(), run); }
@@ -80,6 +80,27 @@ OCELLUS_TEAM_FUNCTION void for_each_touching(std::span<const InkRun> runs,
     if (runs[static_cast<std::size_t>(above)].y + 1 == y)
       for_each_touching(runs.data(), above, begin, end, use);
   }
+}
+
+/// Shares for_each_touching among the threads of a team. `row_begin`: the first run of each row,
+/// and the number of all runs.
+template <typename Team, typename Use>
+OCELLUS_TEAM_FUNCTION void share_touching(const Team& team, const InkRun* runs,
+                                          const int* row_begin, int height,
+                                          const Use& use) noexcept {
+  if (team.size() == 1) {
+    for (int y = 1; y < height; ++y)
+      for_each_touching(runs, row_begin[y - 1], row_begin[y], row_begin[y + 1], use);
+    return;
+  }
+  share(team, row_begin[height], [&](int i) {
+    const InkRun run = runs[i];
+    if (run.y == 0) return;
+    const int end = row_begin[run.y];
+    int j =
+        first_without(row_begin[run.y - 1], end, [&](int r) { return runs[r].end < run.first; });
+    for (; j < end && runs[j].first <= run.end; ++j) use(i, j);
+  });
 }
 
 /// Sets of runs, by the parent of each run, which is itself at first. The root of a set is its
@@ -134,6 +155,16 @@ struct InkArrays {
   InkComponent* components;
   int* work;  ///< kSearchWork elements; not placed by `layout`
   InkOutline outline;
+  /// Memory that is faster, for fields with few runs or components: the shared memory of a block.
+  /// Not placed by `layout`. Its `parents` and `places` may lie in `work`.
+  struct Fast {
+    int runs;  ///< that have room
+    int* parents;
+    int* places;
+    int component_count;  ///< that have room
+    InkComponent* components;
+  };
+  Fast fast;
 
   /// `has_outline`: the field may have a printed outline, which is removed.
   void layout(ImageSize size, int least_height, bool has_outline, LayoutBuilder& memory) noexcept;
@@ -156,7 +187,7 @@ class InkSearch {
   /// `runs`: all runs of the field, also those that had no place. `arrays.runs` and
   /// `arrays.row_begin` have those that had one.
   OCELLUS_TEAM_FUNCTION InkSearch(const Team& team, const InkArrays& arrays, int runs) noexcept
-      : team_(team), a_(arrays) {
+      : team_(team), a_(arrays), components_(arrays.components) {
     set_count(runs);
   }
 
@@ -176,6 +207,7 @@ class InkSearch {
   }
   /// Where the runs are in the end, in one of the two arrays.
   OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return a_.runs; }
+  OCELLUS_TEAM_FUNCTION const InkComponent* components() const noexcept { return components_; }
 
  private:
   static constexpr int kHeights = 512;  // of the histogram of heights
@@ -190,31 +222,36 @@ class InkSearch {
     counts_.runs = std::min(count, a_.run_capacity);
   }
 
+  OCELLUS_TEAM_FUNCTION bool is_fast() const noexcept { return counts_.runs <= a_.fast.runs; }
+  OCELLUS_TEAM_FUNCTION int* places() const noexcept {
+    return is_fast() ? a_.fast.places : a_.places;
+  }
+
   OCELLUS_TEAM_FUNCTION void connect() noexcept {
-    const RunSets<Team> sets{team_, a_.parents};
-    share(team_, counts_.runs, [&](int i) { a_.parents[i] = i; });
+    int* const places = this->places();
+    const RunSets<Team> sets{team_, is_fast() ? a_.fast.parents : a_.parents};
+    share(team_, counts_.runs, [&](int i) { sets.parents[i] = i; });
     team_.barrier();
-    share(team_, a_.size.height - 1, [&](int y) {
-      for_each_touching(a_.runs, a_.row_begin[y], a_.row_begin[y + 1], a_.row_begin[y + 2],
-                        [&](int i, int j) { sets.unite(i, j); });
-    });
+    share_touching(team_, a_.runs, a_.row_begin, a_.size.height,
+                   [&](int i, int j) { sets.unite(i, j); });
     team_.barrier();
     share(team_, counts_.runs, [&](int i) {
       const int root = sets.root(i);
       a_.runs[i].label = static_cast<std::uint32_t>(root);
-      a_.places[i] = root == i ? 1 : 0;
+      places[i] = root == i ? 1 : 0;
     });
-    const int found = team_.scan(a_.places, counts_.runs);
+    const int found = team_.scan(places, counts_.runs);
     counts_.truncated = counts_.truncated || found > a_.component_capacity;
     counts_.components = std::min(found, a_.component_capacity);
-    share(team_, counts_.components, [&](int c) { a_.components[c] = {}; });
+    components_ = found <= a_.fast.component_count ? a_.fast.components : a_.components;
+    share(team_, counts_.components, [&](int c) { components_[c] = {}; });
     team_.barrier();
     share(team_, counts_.runs, [&](int i) {
       InkRun& run = a_.runs[i];
-      const int component = a_.places[run.label];
+      const int component = places[run.label];
       if (component < a_.component_capacity) {
         run.label = static_cast<std::uint32_t>(component);
-        a_.components[component].add(team_, run);
+        components_[component].add(team_, run);
       } else {
         run.label = kNoComponent;
       }
@@ -227,20 +264,14 @@ class InkSearch {
     share(team_, kHeights, [&](int height) { a_.work[height] = 0; });
     team_.barrier();
     share(team_, counts_.components, [&](int c) {
-      const int height = a_.components[c].height();
+      const int height = components_[c].height();
       if (height >= a_.least_height) team_.add(a_.work[std::min(height, kHeights - 1)], 1);
     });
     const int total = team_.scan(a_.work, kHeights);
-    int height = 0;
-    int end = kHeights;
-    while (height < end) {
-      const int middle = (height + end) / 2;
-      const int sum = middle + 1 < kHeights ? a_.work[middle + 1] : total;
-      if (4 * sum > 3 * total)
-        end = middle;
-      else
-        height = middle + 1;
-    }
+    const int height = first_without(0, kHeights, [&](int h) {
+      const int sum = h + 1 < kHeights ? a_.work[h + 1] : total;
+      return 4 * sum <= 3 * total;
+    });
     return height < kHeights ? height : a_.least_height;
   }
 
@@ -282,15 +313,16 @@ class InkSearch {
   template <typename Each>
   OCELLUS_TEAM_FUNCTION bool rewrite(const Each& each) noexcept {
     bool changed = false;
+    int* const places = this->places();
     share(team_, counts_.runs, [&](int i) {
       int kept = 0;
       if (each(a_.runs[i], [&](const InkRun&) { ++kept; })) changed = true;
-      a_.places[i] = kept;
+      places[i] = kept;
     });
     if (!team_.any(changed)) return false;
-    const int count = team_.scan(a_.places, counts_.runs);
+    const int count = team_.scan(places, counts_.runs);
     share(team_, counts_.runs, [&](int i) {
-      int at = a_.places[i];
+      int at = places[i];
       each(a_.runs[i], [&](const InkRun& run) {
         if (at < a_.run_capacity) a_.spare[at] = run;
         ++at;
@@ -299,7 +331,7 @@ class InkSearch {
     team_.barrier();
     share(team_, a_.size.height + 1, [&](int y) {
       const int begin = a_.row_begin[y];
-      a_.row_begin[y] = std::min(begin < counts_.runs ? a_.places[begin] : count, a_.run_capacity);
+      a_.row_begin[y] = std::min(begin < counts_.runs ? places[begin] : count, a_.run_capacity);
     });
     team_.barrier();
     std::swap(a_.runs, a_.spare);
@@ -314,11 +346,11 @@ class InkSearch {
     };
     bool any = false;
     share(team_, counts_.components,
-          [&](int c) { any = any || is_long(a_.components[c].width(), a_.components[c]); });
+          [&](int c) { any = any || is_long(components_[c].width(), components_[c]); });
     if (!team_.any(any)) return false;
     return rewrite([&](const InkRun& run, const auto& keep) {
       const int length = run.end - run.first;
-      if (run.label == kNoComponent || !is_long(length, a_.components[run.label])) {
+      if (run.label == kNoComponent || !is_long(length, components_[run.label])) {
         keep(run);
         return false;
       }
@@ -326,7 +358,7 @@ class InkSearch {
       constexpr int kMinRuleThickness = 3;
       constexpr int kHeightsPerThickness = 8;
       const int thickness =
-          std::max(kMinRuleThickness, a_.components[run.label].height() / kHeightsPerThickness);
+          std::max(kMinRuleThickness, components_[run.label].height() / kHeightsPerThickness);
       int covered = 0;
       for_each_covered(run, thickness, [&](int first, int end) { covered += end - first; });
       if (100 * covered > kMostCovered * length) {
@@ -345,6 +377,7 @@ class InkSearch {
 
   Team team_;
   InkArrays a_;
+  InkComponent* components_;
   InkCounts counts_;
 };
 

@@ -101,6 +101,20 @@ struct PartArrays {
   FoundGroup* groups;
 
   void layout(const InkArrays& ink, LayoutBuilder& memory) noexcept;
+  /// Places the arrays that only the search uses.
+  constexpr void layout_parts(LayoutBuilder& memory) noexcept {
+    parts = memory.take<Part>(kMaxParts);
+    by_left = memory.take<int>(kMaxParts);
+    keys = memory.take<std::uint64_t>(kMaxParts);
+    parents = memory.take<int>(kMaxParts);
+    best = memory.take<int>(kMaxParts);
+    line_begin = memory.take<int>(kMaxParts);
+    lines = memory.take<Line>(kMaxParts);
+    sums = memory.take<LineSums>(kMaxParts);
+    slants = memory.take<StrokeSlant>(kMaxParts);
+    run_begin = memory.take<int>(kMaxParts);
+    scalars = memory.take<int>(2);
+  }
 };
 
 struct PartCounts {
@@ -114,10 +128,12 @@ struct PartCounts {
 template <typename Team>
 class PartSearch {
  public:
-  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::rank.
+  /// `runs`, `components` and `counts`: what InkSearch has found in `ink`. `ink.work`: see
+  /// Team::rank.
   OCELLUS_TEAM_FUNCTION PartSearch(const Team& team, const PartArrays& arrays, const InkArrays& ink,
-                                   const InkRun* runs, const InkCounts& counts) noexcept
-      : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {}
+                                   const InkRun* runs, const InkComponent* components,
+                                   const InkCounts& counts) noexcept
+      : team_(team), a_(arrays), ink_(ink), runs_(runs), components_(components), found_(counts) {}
 
   OCELLUS_TEAM_FUNCTION PartCounts find() noexcept {
     counts_.truncated = found_.truncated;
@@ -223,7 +239,7 @@ class PartSearch {
 
   OCELLUS_TEAM_FUNCTION void collect_parts() noexcept {
     share(team_, found_.components,
-          [&](int c) { ink_.places[c] = may_be_part(ink_.components[c]) ? 1 : 0; });
+          [&](int c) { ink_.places[c] = may_be_part(components_[c]) ? 1 : 0; });
     const int found = team_.scan(ink_.places, found_.components);
     part_count_ = std::min(found, +kMaxParts);
     counts_.truncated = counts_.truncated || found > kMaxParts;
@@ -233,7 +249,7 @@ class PartSearch {
       const bool kept = next > part && part < kMaxParts;
       a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
       if (!kept) return;
-      const InkComponent& box = ink_.components[c];
+      const InkComponent& box = components_[c];
       a_.parts[part] = {box, box.left, part, part, box.height() >= a_.min_height, false};
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
@@ -589,36 +605,47 @@ class PartSearch {
 
   OCELLUS_TEAM_FUNCTION void measure_slants() const noexcept {
     for_each_part([&](int i) { a_.slants[i] = {}; });
-    share(team_, a_.size.height - 1, [&](int y) {
-      const int* const row = ink_.row_begin + y;
-      for_each_touching(runs_, row[0], row[1], row[2], [&](int i, int j) {
-        const InkRun& run = runs_[i];
-        const InkRun& over = runs_[j];
-        const int part = owner(run);
-        if (part < 0) return;
-        const InkComponent& box = a_.parts[part].box;
-        const int longest = std::max(run.end - run.first, over.end - over.first);
-        if (above(std::int64_t{longest} * box.runs, kUprightRun, box.area)) return;
-        const int step = over.first + over.end - run.first - run.end;
-        if (distance(step, 0) > kMostStep) return;
-        StrokeSlant& slant = a_.slants[a_.parts[part].line];
-        team_.add(slant.steps, step);
-        team_.add(slant.rows, 1);
-      });
+    // A thread adds what it finds in the same line one after the other at once.
+    StrokeSlant found;
+    int line = 0;
+    const auto add_found = [&] {
+      if (found.rows == 0) return;
+      team_.add(a_.slants[line].steps, found.steps);
+      team_.add(a_.slants[line].rows, found.rows);
+      found = {};
+    };
+    share_touching(team_, runs_, ink_.row_begin, a_.size.height, [&](int i, int j) {
+      const InkRun& run = runs_[i];
+      const InkRun& over = runs_[j];
+      const int part = owner(run);
+      if (part < 0) return;
+      const InkComponent& box = a_.parts[part].box;
+      const int longest = std::max(run.end - run.first, over.end - over.first);
+      if (above(std::int64_t{longest} * box.runs, kUprightRun, box.area)) return;
+      const int step = over.first + over.end - run.first - run.end;
+      if (distance(step, 0) > kMostStep) return;
+      if (a_.parts[part].line != line) add_found();
+      line = a_.parts[part].line;
+      found.steps += step;
+      ++found.rows;
     });
+    add_found();
     team_.barrier();
   }
 
   OCELLUS_TEAM_FUNCTION void order() noexcept {
     // Lines are compared by their heights at the same column, along the common slope.
     std::int64_t slopes = 0;
-    std::int64_t members = 0;
-    for (int i = 0; i < part_count_; ++i) {
+    int members = 0;
+    for (int i = team_.lane(); i < part_count_; i += team_.lanes()) {
       const Line& line = a_.lines[i];
       if (!is_line(i) || line.members < kLongLine) continue;
       slopes += std::int64_t{line.slope} * line.members;
       members += line.members;
     }
+    const auto plus = [](auto a, auto b) { return a + b; };
+    slopes = team_.combine_lanes(slopes, plus);
+    members = team_.combine_lanes(members, plus);
     const int slope = members > 0 ? static_cast<int>(slopes / members) : 0;
     for_each_part([&](int i) {
       const Part& part = a_.parts[i];
@@ -668,6 +695,7 @@ class PartSearch {
   PartArrays a_;
   InkArrays ink_;
   const InkRun* runs_;
+  const InkComponent* components_;
   InkCounts found_;
   PartCounts counts_;
   int part_count_ = 0;

@@ -39,10 +39,27 @@ struct OneThread {
   /// device. There must be a barrier before the next call.
   constexpr int rank(int /*value*/, int* /*work*/) const noexcept { return 0; }
 
-  // What one thread may do alone. `add` and `lower` return the value before.
+  // A team consists of squads, the warps of a block, whose threads act together.
+  constexpr int squad() const noexcept { return 0; }
+  constexpr int squads() const noexcept { return 1; }
+  constexpr int lane() const noexcept { return 0; }
+  constexpr int lanes() const noexcept { return 1; }
+  /// The combination of the values of all lanes.
+  template <typename T, typename Combine>
+  constexpr T combine_lanes(const T& value, const Combine& /*combine*/) const noexcept {
+    return value;
+  }
+  /// The number of lanes before the own one for which `value` is true. Adds that of all lanes to
+  /// `sum`.
+  constexpr int lane_rank(bool value, int& sum) const noexcept {
+    sum += value ? 1 : 0;
+    return 0;
+  }
+
+  // What one thread may do alone. `lower` returns the value before.
   template <typename T>
-  constexpr T add(T& to, T value) const noexcept {
-    return std::exchange(to, to + value);
+  constexpr void add(T& to, T value) const noexcept {
+    to += value;
   }
   constexpr int lower(int& to, int value) const noexcept {
     return std::exchange(to, std::min(to, value));
@@ -52,10 +69,31 @@ struct OneThread {
   constexpr int read(const int& from) const noexcept { return from; }
 };
 
+/// The first index of [first, end) for which has(index) is false, or `end`. It is true for all
+/// indices before, and for none behind.
+template <typename Has>
+OCELLUS_TEAM_FUNCTION int first_without(int first, int end, const Has& has) noexcept {
+  while (first < end) {
+    const int middle = (first + end) / 2;
+    if (has(middle))
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
+}
+
 /// Calls use(i) for all i of [0, count); each thread for some of them.
 template <typename Team, typename Use>
 OCELLUS_TEAM_FUNCTION void share(const Team& team, int count, const Use& use) noexcept {
   for (int i = team.index(); i < count; i += team.size()) use(i);
+}
+
+/// Calls use(i) for all i of [0, count); all threads of a squad for some of them.
+template <typename Team, typename Use>
+OCELLUS_TEAM_FUNCTION void share_among_squads(const Team& team, int count,
+                                              const Use& use) noexcept {
+  for (int i = team.squad(); i < count; i += team.squads()) use(i);
 }
 
 }  // namespace ocellus::detail

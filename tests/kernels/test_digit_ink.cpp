@@ -82,7 +82,8 @@ CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
 /// A frame with fields that goes through the kernels and through the CPU.
 class InkTest {
  public:
-  InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink)
+  InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink,
+          bool fast_search = true)
       : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
     const Frame view = frame_.frame(0);
     size_ = view.size;
@@ -118,11 +119,10 @@ class InkTest {
     arguments_.rows = rows_.data();
     arguments_.ink = ink;
     arguments_.size = size_;
-    if (view.format != PixelFormat::kGray8) {
-      gray_.assign(pixels_.size(), 7);
-      arguments_.gray = gray_.data();
-      run(cuda::gray_kernel(view.format), 3, cuda::kGrayThreads, 0, arguments());
-    }
+    arguments_.fast_search = fast_search;
+    gray_.assign(pixels_.size(), 7);
+    arguments_.gray = gray_.data();
+    run(cuda::gray_kernel(view.format), 3, cuda::kGrayThreads, 0, arguments());
     run(cuda::kBlockKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kWindowKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kMaskKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
@@ -170,7 +170,10 @@ class InkTest {
   /// Groups, candidates and their images. Returns how many candidates there are. To be called after
   /// `expect_equal_runs`.
   std::size_t expect_equal_images() {
-    run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
+    detail::InkArrays ink{};
+    detail::PartArrays parts{};
+    run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads,
+        cuda::layout_search(arguments_.fast_search, nullptr, ink, parts), arguments());
     run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads, 0, arguments());
     run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
     struct Candidate {
@@ -433,7 +436,7 @@ TEST_P(DigitInk, IsThatOfTheCpu) {
   for (const CharacterInk ink : {CharacterInk::kAuto, CharacterInk::kDark, CharacterInk::kLight}) {
     for (const bool light : {false, true}) {
       SCOPED_TRACE(std::to_string(static_cast<int>(ink)) + (light ? ", light" : ", dark"));
-      InkTest test(frame_of(scene.pixels(light, 1.5, 3.0), c.size), c.fields, ink);
+      InkTest test(frame_of(scene.pixels(light, 1.5, 3.0), c.size), c.fields, ink, light);
       EXPECT_EQ(test.bad(), 0u);
       test.expect_equal_runs();
       images += test.expect_equal_images();
@@ -485,7 +488,7 @@ TEST(DigitInkFormats, AreThoseOfTheCpu) {
 // Fails if more runs or components than there is room for are not counted, or if the first ones are
 // not kept. Dots have more components, random ink has components that wind.
 TEST(DigitInkLimits, WhatIsBeyondTheCapacitiesIsLeftOut) {
-  constexpr ImageSize kSize{300, 150};
+  constexpr ImageSize kSize{470, 360};
   for (const bool dots : {false, true}) {
     SCOPED_TRACE(dots);
     std::vector<std::uint8_t> pixels(index(kSize.width * kSize.height), 200);
@@ -496,7 +499,7 @@ TEST(DigitInkLimits, WhatIsBeyondTheCapacitiesIsLeftOut) {
           pixels[index(y * kSize.width + x)] = 20;
     for (const bool has_outline : {false, true}) {
       InkTest test(frame_of(pixels, kSize), {{{0, 0, kSize.width, kSize.height}, 0, has_outline}},
-                   CharacterInk::kDark);
+                   CharacterInk::kDark, has_outline);
       EXPECT_GT(test.runs(0), test.run_capacity(0));
       test.expect_equal_runs();
       test.expect_equal_images();
