@@ -2,6 +2,7 @@
 // images. The arithmetic is that of InkLevels, InkComponents and InkImager, with the same results.
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/image/pixels.cuh"
@@ -101,13 +102,13 @@ __global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant
     const Pixel* const from =
         row_at(static_cast<const Pixel*>(a.frame->image), a.frame->image_stride, y);
     std::uint8_t* const to = a.gray + static_cast<std::int64_t>(y) * a.size.width;
-    if constexpr (sizeof(Pixel) == 1) {
+    if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
       copy_row<kGrayThreads>(from, to, a.size.width);
-      continue;
-    }
-    for (int x = static_cast<int>(threadIdx.x); x < a.size.width; x += kGrayThreads) {
-      finite = finite && is_finite(from[x]);
-      to[x] = static_cast<std::uint8_t>(gray_of(from[x]));
+    } else {
+      for (int x = static_cast<int>(threadIdx.x); x < a.size.width; x += kGrayThreads) {
+        finite = finite && is_finite(from[x]);
+        to[x] = static_cast<std::uint8_t>(gray_of(from[x]));
+      }
     }
   }
   if (!finite) atomicOr(&a.state->bad, 1u);
