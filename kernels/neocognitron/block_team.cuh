@@ -50,12 +50,19 @@ struct BlockTeam {
   }
 
   __device__ void sort(std::uint64_t* keys, int count) const {
+    // Lanes that compare a key with the others.
+    int lanes = 1;
+    while (lanes < kWarp && 2 * lanes * count <= kThreads) lanes *= 2;
+    const int key = index() / lanes;
     __syncthreads();
-    const std::uint64_t own = index() < count ? keys[index()] : 0;
+    const std::uint64_t own = key < count ? keys[key] : 0;
     int place = 0;
-    for (int i = 0; index() < count && i < count; ++i) place += keys[i] < own ? 1 : 0;
+    for (int i = index() % lanes; key < count && i < count; i += lanes)
+      place += keys[i] < own ? 1 : 0;
+    for (int offset = lanes / 2; offset > 0; offset /= 2)
+      place += __shfl_xor_sync(kAllLanes, place, offset);
     __syncthreads();
-    if (index() < count) keys[place] = own;
+    if (key < count && index() % lanes == 0) keys[place] = own;
     __syncthreads();
   }
 

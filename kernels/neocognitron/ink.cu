@@ -293,6 +293,7 @@ __device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool lig
       int sum = 0;
       for (int i = x; i < end; ++i) sum += line[i] ^ invert;
       const int level = detail::level_at(own.grid, background, (x + end) / 2, y);
+      field.ink.parents[at] = at;
       field.ink.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
                             static_cast<std::uint16_t>(end),
                             detail::run_contrast(level, sum, end - x), 0};
@@ -324,6 +325,23 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   }
 }
 
+/// The threads of all blocks of a field, warps of the same blocks far apart.
+struct FieldTeam : BlockTeam<kInkThreads> {
+  int block;
+  int blocks;
+
+  __device__ int index() const {
+    return (warp_of_block() * blocks + block) * kWarp + lane_of_warp();
+  }
+  __device__ int size() const { return blocks * kInkThreads; }
+};
+
+__global__ void __launch_bounds__(kInkThreads) link_runs(const __grid_constant__ InkArguments a) {
+  wait_for_kernels_before();
+  const OwnRow own(a);
+  detail::InkSearch<FieldTeam>::link({{}, own.row, own.grid.rows()}, own.field.ink);
+}
+
 // ---- candidates
 
 using Team = BlockTeam<kInkGroupThreads>;
@@ -341,13 +359,12 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   const InkField& field = a.fields[blockIdx.x];
   detail::InkArrays ink = field.ink;
   detail::PartArrays parts = field.parts;
-  layout_search(a.fast_search, shared, ink, parts);
+  layout_search(a.shared_parts, shared, ink, parts);
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
-  const detail::InkCounts found = components.find();
+  const detail::InkCounts found = components.find(true);
   const detail::PartCounts counts =
-      detail::PartSearch(team, parts, ink, components.runs(), components.components(), found)
-          .find();
+      detail::PartSearch(team, parts, ink, components.runs(), found).find();
   if (team.index() == 0) *field.part_counts = counts;
   team.barrier();
   candidates_of(field).select_wide();
@@ -556,6 +573,7 @@ const Kernel<InkArguments> kBlockKernel = measure_blocks;
 const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
+const Kernel<InkArguments> kLinkKernel = link_runs;
 const Kernel<InkArguments> kInkGroupKernel = find_groups;
 const Kernel<InkArguments> kInkCutKernel = cut_groups;
 const Kernel<InkArguments> kInkCandidateKernel = find_candidates;

@@ -113,43 +113,35 @@ struct InkArguments {
   CharacterInk ink;
   ImageSize size;      ///< of the frame
   std::uint8_t* gray;  ///< the frame in 8 bits, row after row
-  bool fast_search;    ///< layout_search
+  bool shared_parts;   ///< layout_search
 };
 inline constexpr int kGrayThreads = 256;
 /// Writes the frame in 8 bits. The bus is slow: each pixel crosses it once. Blocks take rows in
 /// turn.
 Kernel<InkArguments> gray_kernel(PixelFormat format) noexcept;
-inline constexpr int kInkThreads = 256;
+inline constexpr int kInkThreads = 1024;
 // Blocks: the rows of blocks of all fields.
 extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
 extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
+extern const Kernel<InkArguments> kLinkKernel;    ///< sets of runs that touch each other
 inline constexpr int kInkGroupThreads = 512;
 /// Groups of ink. A block for each field, with shared memory that `layout_search` places.
 extern const Kernel<InkArguments> kInkGroupKernel;
 inline constexpr int kRankWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
-/// Places `ink.work` in the shared memory of a block, and if `fast`, what the search uses most.
-/// Returns the size of the memory. The search for parts begins where the one for components ends,
-/// in the same memory, which the components themselves keep.
-constexpr std::size_t layout_search(bool fast, void* shared, detail::InkArrays& ink,
+/// Places in the shared memory of a block `ink.work`, and if `shared_parts`, the arrays of parts.
+/// Returns the size of the memory.
+constexpr std::size_t layout_search(bool shared_parts, void* shared, detail::InkArrays& ink,
                                     detail::PartArrays& parts) noexcept {
   detail::LayoutBuilder memory(shared, 16);
-  if (fast) {
-    ink.fast.component_count = 256;
-    ink.fast.components =
-        memory.take<detail::InkComponent>(static_cast<std::size_t>(ink.fast.component_count));
-  }
+  // The search for parts needs less of it than the one for components before.
   detail::LayoutBuilder work = memory;
   ink.work = work.take<int>(detail::kSearchWork);
-  if (!fast) return work.bytes();
-  detail::LayoutBuilder runs = memory;
-  ink.fast.runs = 10240;
-  ink.fast.parents = runs.take<int>(static_cast<std::size_t>(ink.fast.runs));
-  ink.fast.places = runs.take<int>(static_cast<std::size_t>(ink.fast.runs));
+  if (!shared_parts) return work.bytes();
   memory.take<int>(kRankWork);
   parts.layout_parts(memory);
-  return std::max({work.bytes(), runs.bytes(), memory.bytes()});
+  return std::max(work.bytes(), memory.bytes());
 }
 /// Cuts of wide groups, which kInkCutBlocks blocks take in turn.
 extern const Kernel<InkArguments> kInkCutKernel;

@@ -485,8 +485,8 @@ class FindingNeocognitron final : public ImageNeocognitron {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel :
-         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kInkCutKernel, kInkCandidateKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel,
+                                              kLinkKernel, kInkCutKernel, kInkCandidateKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kInkGroupKernel, search_bytes()));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
@@ -516,21 +516,21 @@ class FindingNeocognitron final : public ImageNeocognitron {
             .ink = plan_.ink,
             .size = plan_.size,
             .gray = gray_,
-            .fast_search = has_fast_search()};
+            .shared_parts = has_shared_parts()};
   }
 
-  // Beside the arrays of the kernel that do not depend on the launch.
+  // Beside the memory that depends on the launch.
   static constexpr std::size_t kOwnSharedBytes = 1024;
-  bool has_fast_search() const noexcept {
+  bool has_shared_parts() const noexcept {
     return bytes_of_search(true) + kOwnSharedBytes <=
            static_cast<std::size_t>(device_traits().shared_bytes_per_block);
   }
-  static std::size_t bytes_of_search(bool fast) noexcept {
+  static std::size_t bytes_of_search(bool shared_parts) noexcept {
     detail::InkArrays ink{};
     detail::PartArrays parts{};
-    return layout_search(fast, nullptr, ink, parts);
+    return layout_search(shared_parts, nullptr, ink, parts);
   }
-  std::size_t search_bytes() const noexcept { return bytes_of_search(has_fast_search()); }
+  std::size_t search_bytes() const noexcept { return bytes_of_search(has_shared_parts()); }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     OCELLUS_TRY(launch_search(cuda, slot, stream));
@@ -559,7 +559,8 @@ class FindingNeocognitron final : public ImageNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, gray_kernel(plan_.format), dim3(static_cast<unsigned>(rows)),
                        dim3(kGrayThreads), 0, ink));
     const dim3 blocks(row_count_);
-    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
+    for (const Kernel<InkArguments> kernel :
+         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kLinkKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
     const dim3 threads(kInkGroupThreads);
     const dim3 of_fields(static_cast<unsigned>(field_count()));

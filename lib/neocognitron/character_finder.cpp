@@ -76,7 +76,7 @@ void CharacterFinder::find() noexcept {
   components_.join_halves();
   components_.find();
   PartSearch search(OneThread(), parts_, components_.arrays(), components_.runs().data(),
-                    components_.components().data(), components_.counts());
+                    components_.counts());
   part_counts_ = search.find();
   CandidateSearch lattice(OneThread(), lattice_, parts_, part_counts_);
   if (lattice.select_wide() > 0)

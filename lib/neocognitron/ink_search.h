@@ -155,16 +155,6 @@ struct InkArrays {
   InkComponent* components;
   int* work;  ///< kSearchWork elements; not placed by `layout`
   InkOutline outline;
-  /// Memory that is faster, for fields with few runs or components: the shared memory of a block.
-  /// Not placed by `layout`. Its `parents` and `places` may lie in `work`.
-  struct Fast {
-    int runs;  ///< that have room
-    int* parents;
-    int* places;
-    int component_count;  ///< that have room
-    InkComponent* components;
-  };
-  Fast fast;
 
   /// `has_outline`: the field may have a printed outline, which is removed.
   void layout(ImageSize size, int least_height, bool has_outline, LayoutBuilder& memory) noexcept;
@@ -187,27 +177,37 @@ class InkSearch {
   /// `runs`: all runs of the field, also those that had no place. `arrays.runs` and
   /// `arrays.row_begin` have those that had one.
   OCELLUS_TEAM_FUNCTION InkSearch(const Team& team, const InkArrays& arrays, int runs) noexcept
-      : team_(team), a_(arrays), components_(arrays.components) {
+      : team_(team), a_(arrays) {
     set_count(runs);
   }
 
-  OCELLUS_TEAM_FUNCTION InkCounts find() noexcept {
+  /// `linked`: `link` has been called for the runs, with any team.
+  OCELLUS_TEAM_FUNCTION InkCounts find(bool linked) noexcept {
     if (a_.outline.reach > 0) {
       const OutlineSearch<Team> outline(team_, a_.outline, a_.work);
       if (outline.find(a_.runs, a_.row_begin)) {
-        rewrite([&](const InkRun& run, const auto& keep) {
+        linked = !rewrite([&](const InkRun& run, const auto& keep) {
           outline.cut(run, keep);
           return true;
         });
       }
     }
-    connect();
-    if (remove_rules()) connect();
+    if (!linked) connect();
+    label();
+    if (remove_rules()) {
+      connect();
+      label();
+    }
     return counts_;
+  }
+  /// Unites the sets of runs that touch each other. Each run must be a set: `parents` of it.
+  OCELLUS_TEAM_FUNCTION static void link(const Team& team, const InkArrays& a) noexcept {
+    const RunSets<Team> sets{team, a.parents};
+    share_touching(team, a.runs, a.row_begin, a.size.height,
+                   [&](int i, int j) { sets.unite(i, j); });
   }
   /// Where the runs are in the end, in one of the two arrays.
   OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return a_.runs; }
-  OCELLUS_TEAM_FUNCTION const InkComponent* components() const noexcept { return components_; }
 
  private:
   static constexpr int kHeights = 512;  // of the histogram of heights
@@ -222,39 +222,43 @@ class InkSearch {
     counts_.runs = std::min(count, a_.run_capacity);
   }
 
-  OCELLUS_TEAM_FUNCTION bool is_fast() const noexcept { return counts_.runs <= a_.fast.runs; }
-  OCELLUS_TEAM_FUNCTION int* places() const noexcept {
-    return is_fast() ? a_.fast.places : a_.places;
+  OCELLUS_TEAM_FUNCTION void connect() noexcept {
+    share(team_, counts_.runs, [&](int i) { a_.parents[i] = i; });
+    team_.barrier();
+    link(team_, a_);
+    team_.barrier();
   }
 
-  OCELLUS_TEAM_FUNCTION void connect() noexcept {
-    int* const places = this->places();
-    const RunSets<Team> sets{team_, is_fast() ? a_.fast.parents : a_.parents};
-    share(team_, counts_.runs, [&](int i) { sets.parents[i] = i; });
-    team_.barrier();
-    share_touching(team_, a_.runs, a_.row_begin, a_.size.height,
-                   [&](int i, int j) { sets.unite(i, j); });
-    team_.barrier();
+  /// Numbers the sets, and measures them.
+  OCELLUS_TEAM_FUNCTION void label() noexcept {
+    const RunSets<Team> sets{team_, a_.parents};
     share(team_, counts_.runs, [&](int i) {
       const int root = sets.root(i);
       a_.runs[i].label = static_cast<std::uint32_t>(root);
-      places[i] = root == i ? 1 : 0;
+      a_.places[i] = root == i ? 1 : 0;
     });
-    const int found = team_.scan(places, counts_.runs);
+    const int found = team_.scan(a_.places, counts_.runs);
     counts_.truncated = counts_.truncated || found > a_.component_capacity;
     counts_.components = std::min(found, a_.component_capacity);
-    components_ = found <= a_.fast.component_count ? a_.fast.components : a_.components;
-    share(team_, counts_.components, [&](int c) { components_[c] = {}; });
+    // Most components are specks of one run.
+    const auto is_first = [&](int i) { return static_cast<int>(a_.runs[i].label) == i; };
+    share(team_, counts_.runs, [&](int i) {
+      if (!is_first(i) || a_.places[i] >= a_.component_capacity) return;
+      InkComponent component;
+      component.add(a_.runs[i]);
+      a_.components[a_.places[i]] = component;
+    });
     team_.barrier();
     share(team_, counts_.runs, [&](int i) {
       InkRun& run = a_.runs[i];
-      const int component = places[run.label];
-      if (component < a_.component_capacity) {
-        run.label = static_cast<std::uint32_t>(component);
-        components_[component].add(team_, run);
-      } else {
+      const bool first = is_first(i);
+      const int component = a_.places[run.label];
+      if (component >= a_.component_capacity) {
         run.label = kNoComponent;
+        return;
       }
+      run.label = static_cast<std::uint32_t>(component);
+      if (!first) a_.components[component].add(team_, run);
     });
     team_.barrier();
   }
@@ -264,7 +268,7 @@ class InkSearch {
     share(team_, kHeights, [&](int height) { a_.work[height] = 0; });
     team_.barrier();
     share(team_, counts_.components, [&](int c) {
-      const int height = components_[c].height();
+      const int height = a_.components[c].height();
       if (height >= a_.least_height) team_.add(a_.work[std::min(height, kHeights - 1)], 1);
     });
     const int total = team_.scan(a_.work, kHeights);
@@ -313,16 +317,15 @@ class InkSearch {
   template <typename Each>
   OCELLUS_TEAM_FUNCTION bool rewrite(const Each& each) noexcept {
     bool changed = false;
-    int* const places = this->places();
     share(team_, counts_.runs, [&](int i) {
       int kept = 0;
       if (each(a_.runs[i], [&](const InkRun&) { ++kept; })) changed = true;
-      places[i] = kept;
+      a_.places[i] = kept;
     });
     if (!team_.any(changed)) return false;
-    const int count = team_.scan(places, counts_.runs);
+    const int count = team_.scan(a_.places, counts_.runs);
     share(team_, counts_.runs, [&](int i) {
-      int at = places[i];
+      int at = a_.places[i];
       each(a_.runs[i], [&](const InkRun& run) {
         if (at < a_.run_capacity) a_.spare[at] = run;
         ++at;
@@ -331,7 +334,7 @@ class InkSearch {
     team_.barrier();
     share(team_, a_.size.height + 1, [&](int y) {
       const int begin = a_.row_begin[y];
-      a_.row_begin[y] = std::min(begin < counts_.runs ? places[begin] : count, a_.run_capacity);
+      a_.row_begin[y] = std::min(begin < counts_.runs ? a_.places[begin] : count, a_.run_capacity);
     });
     team_.barrier();
     std::swap(a_.runs, a_.spare);
@@ -346,11 +349,11 @@ class InkSearch {
     };
     bool any = false;
     share(team_, counts_.components,
-          [&](int c) { any = any || is_long(components_[c].width(), components_[c]); });
+          [&](int c) { any = any || is_long(a_.components[c].width(), a_.components[c]); });
     if (!team_.any(any)) return false;
     return rewrite([&](const InkRun& run, const auto& keep) {
       const int length = run.end - run.first;
-      if (run.label == kNoComponent || !is_long(length, components_[run.label])) {
+      if (run.label == kNoComponent || !is_long(length, a_.components[run.label])) {
         keep(run);
         return false;
       }
@@ -358,7 +361,7 @@ class InkSearch {
       constexpr int kMinRuleThickness = 3;
       constexpr int kHeightsPerThickness = 8;
       const int thickness =
-          std::max(kMinRuleThickness, components_[run.label].height() / kHeightsPerThickness);
+          std::max(kMinRuleThickness, a_.components[run.label].height() / kHeightsPerThickness);
       int covered = 0;
       for_each_covered(run, thickness, [&](int first, int end) { covered += end - first; });
       if (100 * covered > kMostCovered * length) {
@@ -377,7 +380,6 @@ class InkSearch {
 
   Team team_;
   InkArrays a_;
-  InkComponent* components_;
   InkCounts counts_;
 };
 

@@ -128,12 +128,10 @@ struct PartCounts {
 template <typename Team>
 class PartSearch {
  public:
-  /// `runs`, `components` and `counts`: what InkSearch has found in `ink`. `ink.work`: see
-  /// Team::rank.
+  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::rank.
   OCELLUS_TEAM_FUNCTION PartSearch(const Team& team, const PartArrays& arrays, const InkArrays& ink,
-                                   const InkRun* runs, const InkComponent* components,
-                                   const InkCounts& counts) noexcept
-      : team_(team), a_(arrays), ink_(ink), runs_(runs), components_(components), found_(counts) {}
+                                   const InkRun* runs, const InkCounts& counts) noexcept
+      : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {}
 
   OCELLUS_TEAM_FUNCTION PartCounts find() noexcept {
     counts_.truncated = found_.truncated;
@@ -239,7 +237,7 @@ class PartSearch {
 
   OCELLUS_TEAM_FUNCTION void collect_parts() noexcept {
     share(team_, found_.components,
-          [&](int c) { ink_.places[c] = may_be_part(components_[c]) ? 1 : 0; });
+          [&](int c) { ink_.places[c] = may_be_part(ink_.components[c]) ? 1 : 0; });
     const int found = team_.scan(ink_.places, found_.components);
     part_count_ = std::min(found, +kMaxParts);
     counts_.truncated = counts_.truncated || found > kMaxParts;
@@ -249,7 +247,7 @@ class PartSearch {
       const bool kept = next > part && part < kMaxParts;
       a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
       if (!kept) return;
-      const InkComponent& box = components_[c];
+      const InkComponent& box = ink_.components[c];
       a_.parts[part] = {box, box.left, part, part, box.height() >= a_.min_height, false};
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
@@ -695,7 +693,6 @@ class PartSearch {
   PartArrays a_;
   InkArrays ink_;
   const InkRun* runs_;
-  const InkComponent* components_;
   InkCounts found_;
   PartCounts counts_;
   int part_count_ = 0;

@@ -12,20 +12,21 @@ std::function<void()> host_work(const HostLaunch& launch) {
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
   is(cuda::kCopyFrameKernel);
   is(cuda::kFetchKernel);
-  for (const PixelFormat format : {PixelFormat::kGray16, PixelFormat::kFloat32})
+  for (const PixelFormat format :
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {
     is(cuda::gray_kernel(format));
+    is(cuda::tile_contrast_kernel(format));
+  }
   is(cuda::kBlockKernel);
   is(cuda::kWindowKernel);
   is(cuda::kMaskKernel);
   is(cuda::kRunKernel);
+  is(cuda::kLinkKernel);
   is(cuda::kInkGroupKernel);
   is(cuda::kInkCutKernel);
   is(cuda::kInkCandidateKernel);
   is(cuda::kDrawKernel);
   is(cuda::kImageContrastKernel);
-  for (const PixelFormat format :
-       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
-    is(cuda::tile_contrast_kernel(format));
   is(cuda::kEdgeKernel);
   is(cuda::kNarrowKernel);
   is(cuda::kSimpleKernel);

@@ -83,7 +83,7 @@ CharacterFinderConfig config_of(const Field& field, CharacterInk ink) {
 class InkTest {
  public:
   InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink,
-          bool fast_search = true)
+          bool shared_parts = true)
       : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
     const Frame view = frame_.frame(0);
     size_ = view.size;
@@ -119,7 +119,7 @@ class InkTest {
     arguments_.rows = rows_.data();
     arguments_.ink = ink;
     arguments_.size = size_;
-    arguments_.fast_search = fast_search;
+    arguments_.shared_parts = shared_parts;
     gray_.assign(pixels_.size(), 7);
     arguments_.gray = gray_.data();
     run(cuda::gray_kernel(view.format), 3, cuda::kGrayThreads, 0, arguments());
@@ -127,6 +127,7 @@ class InkTest {
     run(cuda::kWindowKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kMaskKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kRunKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
+    run(cuda::kLinkKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
   }
 
   unsigned bad() const { return state_.bad; }
@@ -170,10 +171,10 @@ class InkTest {
   /// Groups, candidates and their images. Returns how many candidates there are. To be called after
   /// `expect_equal_runs`.
   std::size_t expect_equal_images() {
-    detail::InkArrays ink{};
+    detail::InkArrays arrays{};
     detail::PartArrays parts{};
     run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads,
-        cuda::layout_search(arguments_.fast_search, nullptr, ink, parts), arguments());
+        cuda::layout_search(arguments_.shared_parts, nullptr, arrays, parts), arguments());
     run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads, 0, arguments());
     run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
     struct Candidate {
