@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -202,6 +203,37 @@ TEST_F(PlacedNetwork, KeepsTheMemoryOfThePlan) {
               d == 0 ? device.memory : other.memory);
   }
   compare_placed(config, *placement, {0, 1}, 10);
+}
+
+// Two devices with unlike measured times, simulated: the profiled split gives the faster one more,
+// the even split each a half. Fails if one of them has other winners than the CPU, if both are the
+// same split, or if the model does not expect the profiled one to be faster.
+TEST_F(PlacedNetwork, EvenAndProfiledSplitsEqualTheCpu) {
+  fake_driver().lazy = true;
+  const CorticalNetworkConfig config = binary_tree(32, 32);
+  std::vector<PlacementDevice> devices(3);
+  devices[2].kind = kCpu;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const double hypercolumn_s = std::array{1e-5, 3e-5, 1e-3}[d];
+    devices[d].measured.assign(static_cast<std::size_t>(config.level_count), {1e-6, hypercolumn_s});
+  }
+  std::array<double, 2> steps{};
+  for (const PlacementRule rule : {PlacementRule::kProfiled, PlacementRule::kEven}) {
+    const CorticalPlacement placement = must(place_cortical_network(config, devices, rule));
+    ASSERT_GE(placement.parts.size(), 3u);
+    ASSERT_EQ(placement.parts[1].first_level, 0);
+    steps[static_cast<std::size_t>(rule)] = placement.step_s;
+    const auto first = placement.parts[0].hypercolumns;
+    const auto second = placement.parts[1].hypercolumns;
+    if (rule == PlacementRule::kEven) {
+      EXPECT_EQ(first, second);
+    } else {
+      EXPECT_GT(first, 2 * second);
+    }
+    compare_placed(config, placement, {0, 1}, 20);
+  }
+  EXPECT_LT(steps[0], 0.8 * steps[1]);
+  expect_in_place();
 }
 
 // Files go from one class to the other. Fails when an array is missing in the file, or what weights
