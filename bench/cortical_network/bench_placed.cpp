@@ -10,19 +10,23 @@
 
 namespace ocellus::app {
 
-PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
-                         const std::vector<std::int32_t>& winners) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<RealDevice> devices =
-      parse_real_devices("--placed", o.placed, std::max(o.common.threads, 1));
-  CorticalProfile profile;
-  profile.warm_up = o.warm_up;
-  profile.steps = o.steps;
-  measure_devices(config, profile, devices);
+PlacementRule placement_rule(const std::string& text) {
+  return text == "even" ? PlacementRule::kEven : PlacementRule::kProfiled;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+PlacedSteps run_placed(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
+                       const std::vector<RealDevice>& devices, const std::string& placement,
+                       const std::vector<std::int32_t>& winners) {
   PlanReport report;
   report.devices = placement_devices(devices);
-  report.placement = take(place_cortical_network(config, report.devices), "plan");
+  report.placement =
+      take(place_cortical_network(config, report.devices, placement_rule(placement)), "plan");
   PlacedSteps steps;
+  steps.placement = placement;
   steps.plan = plan_json(report);
   steps.predicted_ms = 1e3 * report.placement.step_s;
   for (const PlacementPart& part : report.placement.parts) {
@@ -62,6 +66,23 @@ PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfi
     at += got.size();
   }
   return steps;
+}
+
+}  // namespace
+
+std::vector<PlacedSteps> placed_steps(const CortexBenchOptions& o,
+                                      const CorticalNetworkConfig& config,
+                                      const std::vector<std::int32_t>& winners) {
+  std::vector<RealDevice> devices =
+      parse_real_devices("--placed", o.placed, std::max(o.common.threads, 1));
+  CorticalProfile profile;
+  profile.warm_up = o.warm_up;
+  profile.steps = o.steps;
+  measure_devices(config, profile, devices);
+  std::vector<PlacedSteps> all;
+  for (const std::string& placement : o.placements)
+    all.push_back(run_placed(o, config, devices, placement, winners));
+  return all;
 }
 
 }  // namespace ocellus::app

@@ -1,6 +1,7 @@
 // The schedules of Nere, Franey, Hashmi and Lipasti (2012).
 #include "bench/papers/core/paper_work_queue.cuh"
 #include "bench/papers/cortical_network/paper_network_kernels.h"
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/cortical_network/network_inputs.cuh"
 
 namespace ocellus::paper {
@@ -19,13 +20,72 @@ __device__ inline bool fires(const cuda::NetworkBase& a, int hypercolumn, std::u
 using cuda::kWarp;
 using cuda::Window;
 
+/// kSharedBytes of each thread.
+__device__ inline std::int64_t* shared_words() {
+  OCELLUS_DYNAMIC_SHARED(std::int64_t, words);
+  return words;
+}
+
+/// What a thread knows of its minicolumn.
+template <ColumnMemory kMemory>
+struct Column {
+  std::int32_t strong;
+  std::int32_t weak;
+  std::int64_t g;
+};
+// Volatile: otherwise, the compiler keeps them in registers between barriers.
+template <>
+struct Column<ColumnMemory::kShared> {
+  volatile std::int32_t& strong;
+  volatile std::int32_t& weak;
+  volatile std::int64_t& g;
+
+  // Behind the values that ColumnTeam combines: those of 64 bits, then those of 32.
+  __device__ Column()
+      : strong(reinterpret_cast<std::int32_t*>(shared_words() + 2 * blockDim.x)[threadIdx.x]),
+        weak(reinterpret_cast<std::int32_t*>(shared_words() +
+                                             2 * blockDim.x)[blockDim.x + threadIdx.x]),
+        g(shared_words()[blockDim.x + threadIdx.x]) {}
+};
+
 /// The threads of a block, a multiple of 32.
+template <ColumnMemory kMemory>
 struct ColumnTeam {
   __device__ int size() const { return static_cast<int>(blockDim.x); }
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ void sync() const { __syncthreads(); }
   template <typename T, typename Combine>
   __device__ T combine(T value, const Combine& with) const {
+    if constexpr (kMemory == ColumnMemory::kShared)
+      return combine_in_shared(value, with);
+    else
+      return combine_warps(value, with);
+  }
+
+ private:
+  /// Section 5.2: half of the threads combine two values, then half of these.
+  template <typename T, typename Combine>
+  __device__ T combine_in_shared(T value, const Combine& with) const {
+    volatile T* const values = reinterpret_cast<T*>(shared_words());
+    values[rank()] = value;
+    __syncthreads();
+    for (int count = size(); count > 1;) {
+      const int kept = (count + 1) / 2;
+      if (rank() < count - kept) {
+        const T own = values[rank()];
+        const T other = values[rank() + kept];
+        values[rank()] = with(own, other);
+      }
+      __syncthreads();
+      count = kept;
+    }
+    value = values[0];
+    // The next call uses the same memory.
+    __syncthreads();
+    return value;
+  }
+  template <typename T, typename Combine>
+  __device__ T combine_warps(T value, const Combine& with) const {
     __shared__ T of_warps[kMostThreads / kWarp];
     value = cuda::WarpTeam().combine(value, with);
     if (rank() % kWarp == 0) of_warps[rank() / kWarp] = value;
@@ -45,7 +105,8 @@ struct Memory {
 
 /// Writes the active inputs of cuda::kListPoints grid points, from `first` on, to `inputs`, in any
 /// order. `count`, in shared memory: their number. All threads of the block must call it.
-__device__ void list_inputs(const ColumnTeam& team, const Window& window, int first,
+template <typename Team>
+__device__ void list_inputs(const Team& team, const Window& window, int first,
                             std::uint16_t* inputs, int& count) {
   if (team.rank() == 0) count = 0;
   team.sync();
@@ -63,7 +124,8 @@ __device__ void list_inputs(const ColumnTeam& team, const Window& window, int fi
   team.sync();
 }
 
-__device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Window& window,
+template <typename Team>
+__device__ void learn(const Team& team, const PaperArguments& a, const Window& window,
                       std::uint16_t* weights, std::int32_t& omega) {
   const detail::LevelPlan& l = window.l;
   int sum = 0;
@@ -80,11 +142,11 @@ __device__ void learn(const ColumnTeam& team, const PaperArguments& a, const Win
 
 /// One step of a hypercolumn: a thread computes a minicolumn. `publish(winner)` is called by one
 /// thread before weights change.
-template <typename Publish>
+template <ColumnMemory kMemory = ColumnMemory::kRegisters, typename Publish>
 __device__ void step_hypercolumn(const PaperArguments& a, int level, int hypercolumn,
                                  std::uint64_t step, const std::int32_t* winners_below,
                                  Memory& memory, const Publish& publish) {
-  const ColumnTeam team;
+  const ColumnTeam<kMemory> team;
   const detail::LevelPlan& l = a.levels[level];
   const Window window(a, l, winners_below, hypercolumn);
   const bool learns = a.step->learn != 0;
@@ -92,8 +154,9 @@ __device__ void step_hypercolumn(const PaperArguments& a, int level, int hyperco
   const std::int64_t first = l.minicolumns_at + std::int64_t{hypercolumn} * l.padded;
   std::uint16_t* const weights =
       a.weights + a.striped_at[level] + std::int64_t{hypercolumn} * l.inputs * l.padded;
-  std::int32_t strong = 0;
-  std::int32_t weak = 0;
+  Column<kMemory> column;
+  column.strong = 0;
+  column.weak = 0;
   int count = 0;
   for (int begin = 0; begin < window.points(); begin += cuda::kListPoints) {
     list_inputs(team, window, begin, memory.inputs, memory.count);
@@ -103,26 +166,28 @@ __device__ void step_hypercolumn(const PaperArguments& a, int level, int hyperco
       for (int i = 0; i < listed; ++i) {
         const int weight = weights[std::int64_t{memory.inputs[i]} * l.padded + m];
         if (weight >= detail::kStrongWeight)
-          strong += weight;
+          column.strong = column.strong + weight;
         else
-          ++weak;
+          column.weak = column.weak + 1;
       }
     }
     __syncthreads();
   }
   constexpr std::int64_t kNone = INT64_MIN;
   const bool takes_part = count > 0 && m < l.minicolumns;
-  const std::int64_t g =
-      takes_part ? detail::response(strong, weak, a.omega[first + m], a.threshold) : kNone;
+  column.g = takes_part
+                 ? detail::response(column.strong, column.weak, a.omega[first + m], a.threshold)
+                 : kNone;
   // The largest of the responses that count, then the lowest of their minicolumns.
   const auto winner_of = [&](bool counts) {
-    const std::int64_t most = team.combine(counts ? g : kNone, cuda::Largest());
+    const std::int64_t most =
+        team.combine(counts ? std::int64_t{column.g} : kNone, cuda::Largest());
     if (most == kNone) return kSilent;
     const std::int64_t lowest =
-        team.combine(counts && g == most ? std::int64_t{-m} : kNone, cuda::Largest());
+        team.combine(counts && column.g == most ? std::int64_t{-m} : kNone, cuda::Largest());
     return static_cast<int>(-lowest);
   };
-  int winner = winner_of(takes_part && g > 0);
+  int winner = winner_of(takes_part && column.g > 0);
   const bool responded = winner != kSilent;
   if (learns && !responded && count > 0)
     winner = winner_of(takes_part && fires(a, l.first + hypercolumn, step, m, a.wins[first + m]));
@@ -168,7 +233,10 @@ __global__ void __launch_bounds__(kMostThreads)
                    [&](int m) { *winner = m; });
 }
 
+__global__ void empty_level(const __grid_constant__ OfLevel<PaperArguments>) {}
+
 // Each launch reads the winners of the launch before, and writes to the other array.
+template <ColumnMemory kMemory>
 __global__ void __launch_bounds__(kMostThreads)
     step_pipeline(const __grid_constant__ PipelineArguments a) {
   __shared__ Memory memory;
@@ -186,12 +254,28 @@ __global__ void __launch_bounds__(kMostThreads)
       if (threadIdx.x == 0) own[i] = below[i];
       continue;
     }
-    step_hypercolumn(n, level, i - n.levels[level].first, step, below, memory,
-                     [&](int m) { own[i] = m; });
+    step_hypercolumn<kMemory>(n, level, i - n.levels[level].first, step, below, memory,
+                              [&](int m) { own[i] = m; });
     __syncthreads();
   }
 }
 
+/// Calls body(hypercolumn, counted over all levels) for those of the next level that read it.
+template <typename Body>
+__device__ void for_each_above(const PaperArguments& a, int level, int hypercolumn,
+                               const Body& body) {
+  if (level + 1 == a.level_count) return;
+  const detail::LevelPlan& l = a.levels[level + 1];
+  const int x = hypercolumn % l.below_columns;
+  const int y = hypercolumn / l.below_columns;
+  // The first window that ends behind the place.
+  const int left = max(x - l.window_width + l.stride_x, 0) / l.stride_x;
+  const int top = max(y - l.window_height + l.stride_y, 0) / l.stride_y;
+  for (int v = top; v < l.rows && v * l.stride_y <= y; ++v)
+    for (int u = left; u < l.columns && u * l.stride_x <= x; ++u) body(l.first + v * l.columns + u);
+}
+
+template <QueueSync kSync, ColumnMemory kMemory>
 __global__ void __launch_bounds__(kMostThreads)
     step_queue(const __grid_constant__ PaperArguments a) {
   __shared__ Memory memory;
@@ -199,7 +283,11 @@ __global__ void __launch_bounds__(kMostThreads)
   const unsigned run = a.queue->run + 1;
   const auto wait = [&](int task) {
     const detail::LevelPlan& l = a.levels[cuda::level_of(a, task)];
-    if (l.below_first < 0) return;
+    if (l.below_first < 0 || kSync == QueueSync::kNoSpin || kSync == QueueSync::kNoAtomics) return;
+    if constexpr (kSync == QueueSync::kCounters) {
+      const int points = l.window_width * l.window_height;
+      return wait_for_task(queue, task, run * static_cast<unsigned>(points));
+    }
     const Window window(a, l, a.winners, task - l.first);
     for (int y = 0; y < l.window_height; ++y)
       for (int x = 0; x < l.window_width; ++x)
@@ -208,18 +296,24 @@ __global__ void __launch_bounds__(kMostThreads)
   };
   run_tasks(queue, wait, [&](int task) {
     const int level = cuda::level_of(a, task);
-    step_hypercolumn(a, level, task - a.levels[level].first, a.step->number, a.winners, memory,
-                     [&](int m) {
-                       a.winners[task] = m;
-                       // Before the weights change, as in algorithm 1.
-                       publish_task(queue, task, run);
-                     });
+    const int h = task - a.levels[level].first;
+    step_hypercolumn<kMemory>(a, level, h, a.step->number, a.winners, memory, [&](int m) {
+      a.winners[task] = m;
+      // Before the weights change, as in algorithm 1.
+      if constexpr (kSync == QueueSync::kFlags) {
+        publish_task(queue, task, run);
+      } else {
+        for_each_above(a, level, h, [&](int above) {
+          publish_in_group<kSync != QueueSync::kNoAtomics>(queue, above);
+        });
+      }
+    });
   });
 }
 
 // A kernel of its own: other blocks may still read the numbers.
 __global__ void end_step(const __grid_constant__ PaperArguments a) {
-  ++a.queue->run;
+  if (threadIdx.x == 0) ++a.queue->run;
 }
 
 }  // namespace
@@ -230,14 +324,30 @@ Kernel<PaperArguments> paper_start_kernel() noexcept {
 Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept {
   return step_level;
 }
+Kernel<OfLevel<PaperArguments>> paper_empty_kernel() noexcept {
+  return empty_level;
+}
 Kernel<PaperArguments> paper_end_kernel() noexcept {
   return end_step;
 }
-Kernel<PipelineArguments> paper_pipeline_kernel() noexcept {
-  return step_pipeline;
+Kernel<PipelineArguments> paper_pipeline_kernel(ColumnMemory memory) noexcept {
+  return memory == ColumnMemory::kShared ? step_pipeline<ColumnMemory::kShared>
+                                         : step_pipeline<ColumnMemory::kRegisters>;
 }
-Kernel<PaperArguments> paper_queue_kernel() noexcept {
-  return step_queue;
+Kernel<PaperArguments> paper_queue_kernel(QueueSync sync, ColumnMemory memory) noexcept {
+  if (memory == ColumnMemory::kShared)
+    return step_queue<QueueSync::kCounters, ColumnMemory::kShared>;
+  switch (sync) {
+    case QueueSync::kFlags:
+      return step_queue<QueueSync::kFlags, ColumnMemory::kRegisters>;
+    case QueueSync::kCounters:
+      return step_queue<QueueSync::kCounters, ColumnMemory::kRegisters>;
+    case QueueSync::kNoSpin:
+      return step_queue<QueueSync::kNoSpin, ColumnMemory::kRegisters>;
+    case QueueSync::kNoAtomics:
+      break;
+  }
+  return step_queue<QueueSync::kNoAtomics, ColumnMemory::kRegisters>;
 }
 
 }  // namespace ocellus::paper
