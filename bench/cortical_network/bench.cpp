@@ -229,6 +229,7 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   }
   for (const PlacedSteps& placed : row.placed) {
     nlohmann::ordered_json of = {{"placement", placed.placement},
+                                 {"schedule", placed.schedule},
                                  {"predicted_ms", placed.predicted_ms},
                                  {"step_ms", placed.ms},
                                  {"measured_to_predicted", placed.ms / placed.predicted_ms},
@@ -306,7 +307,7 @@ void print_text(const CortexBenchRow& row, Json json) {
   }
   for (const PlacedSteps& placed : row.placed) {
     fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}",
-               "placed, " + placed.placement, placed.ms, placed.predicted_ms,
+               placed.placement + ", " + placed.schedule, placed.ms, placed.predicted_ms,
                placed.ms / placed.predicted_ms);
     if (placed.different > 0) fmt::print(" {} winners differ", placed.different);
     fmt::print("\n{:>24} {}\n", "", placed.parts);

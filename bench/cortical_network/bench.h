@@ -68,6 +68,7 @@ struct DeviceSteps {
 /// A network that is placed on devices of this machine and runs on them.
 struct PlacedSteps {
   std::string placement;
+  std::string schedule;
   nlohmann::ordered_json plan;
   std::string parts;  ///< what the devices compute
   double predicted_ms = 0.0;
@@ -134,7 +135,8 @@ inline constexpr const char* kPlacementHelp =
 PlacementRule placement_rule(const std::string& text);
 
 /// Measures the devices with the steps of the options, places the network by each rule, and runs
-/// it. `winners`: as for device_steps().
+/// it in order and as a pipeline. The prediction is that of steps in order. `winners`: as for
+/// device_steps().
 std::vector<PlacedSteps> placed_steps(const CortexBenchOptions& o,
                                       const CorticalNetworkConfig& config,
                                       const std::vector<std::int32_t>& winners);

@@ -43,9 +43,10 @@ TEST(BenchCortexCommand, ExperimentsAndPlacements) {
   EXPECT_EQ(row["dense_threads"][1]["threads"], 2);
   EXPECT_EQ(row["dense_threads"][2]["threads"], 3);
   EXPECT_GT(row["dense_threads"][2]["step_ms"].get<double>(), 0.0);
-  ASSERT_EQ(row["placed"].size(), 2u);
+  ASSERT_EQ(row["placed"].size(), 4u);
   for (const auto& placed : row["placed"]) EXPECT_EQ(placed["different_winners"], 0);
-  EXPECT_EQ(row["placed"][0]["placement"], "even");
+  EXPECT_EQ(row["placed"][1]["placement"], "even");
+  EXPECT_EQ(row["placed"][1]["schedule"], "pipelined");
   expect_error({"bench", "cortex", "--placement", "even"}, {"--placement", "--placed"});
 }
 

@@ -205,6 +205,52 @@ TEST_F(PlacedNetwork, KeepsTheMemoryOfThePlan) {
   compare_placed(config, *placement, {0, 1}, 10);
 }
 
+// Pipelines: parts that meet on a GPU, with peers and through pinned memory, with a part of the CPU
+// and the highest level on it, with turns, and on one device. Fails when a copy of the image or of
+// the number of a step is overwritten before it is sent, when winners of two steps mix, or when
+// finish() leaves a level behind.
+TEST_F(PlacedNetwork, PipelinesEqualTheCpu) {
+  const CorticalNetworkConfig tree = binary_tree(16, 32);
+  const CorticalPlacement parts = PlacementText(tree, {kGpu, kGpu, kGpu, kCpu}, 2, 4)
+                                      .split(0, 1)
+                                      .split(1, 6)
+                                      .split(2, 8)
+                                      .meet(1)
+                                      .top(3);
+  for (const bool peers : {true, false}) {
+    reset();
+    fake_driver().peers = peers;
+    fake_driver().lazy = true;
+    compare_pipelined(tree, parts, {0, 1, 2}, 33);
+    expect_in_place();
+  }
+  const CorticalNetworkConfig rows = uneven_rows();
+  compare_pipelined(rows,
+                    PlacementText(rows, {kGpu, kCpu, kGpu}, 2, 3)
+                        .split(0, 5)
+                        .split(1, 9)
+                        .split(2, 16)
+                        .meet(2)
+                        .top(1),
+                    {0, 0, 0}, 33, 0.01, 2);
+  compare_pipelined(rows,
+                    PlacementText(rows, {kGpu, kGpu, kCpu}, 3, 3).split(0, 2).split(1, 5).top(2),
+                    {1, 0}, 33);
+  const CorticalNetworkConfig of_grids = grids();
+  compare_pipelined(of_grids,
+                    PlacementText(of_grids, {kGpu, kGpu, kCpu}, 2, 3)
+                        .split(0, 7)
+                        .stream(1, 2)
+                        .split(1, 12)
+                        .stream(2, 1)
+                        .meet(1)
+                        .top(2),
+                    {0, 1}, 22, 0.02);
+  compare_pipelined(of_grids, PlacementText(of_grids, {kGpu}, 4, 4).split(0, 2), {0}, 22);
+  compare_pipelined(of_grids, PlacementText(of_grids, {kCpu}, 0, 0).top(0), {}, 22, 0.02, 2);
+  expect_in_place();
+}
+
 // Two devices with unlike measured times, simulated: the profiled split gives the faster one more,
 // the even split each a half. Fails if one of them has other winners than the CPU, if both are the
 // same split, or if the model does not expect the profiled one to be faster.
