@@ -31,6 +31,8 @@ struct Schedule {
   NetworkSchedule schedule;
   PaperVariant variant{};
   const char* base = "";  ///< the schedule that its speed-up compares with
+  /// Of the measured steps, which then do not learn.
+  int feedback_rounds = 0;
 };
 constexpr std::array kSchedules = {Schedule{"launch per level", NetworkSchedule::kLevels},
                                    Schedule{"pipelined", NetworkSchedule::kPipelined},
@@ -55,6 +57,7 @@ constexpr std::array kExperiments = {
     Schedule{kCounters, NetworkSchedule::kQueue, {QueueSync::kCounters}},
     Schedule{"queue, no spin", NetworkSchedule::kQueue, {QueueSync::kNoSpin}, kCounters},
     Schedule{"queue, no atomics", NetworkSchedule::kQueue, {QueueSync::kNoAtomics}, kCounters},
+    Schedule{"queue, feedback", NetworkSchedule::kQueue, {QueueSync::kFeedback}, "", 1},
     Schedule{kSharedQueue, NetworkSchedule::kQueue, in(ColumnMemory::kShared, kPreferShared)},
     Schedule{"queue, shared, L1", NetworkSchedule::kQueue, in(ColumnMemory::kShared, kPreferL1),
              kSharedQueue},
@@ -88,13 +91,15 @@ std::optional<Engine> engine_for(EngineConfig config, const Expected<Footprint>&
 }
 
 /// Steps with the images that the CPU learned. `finish` computes what is still in a pipeline.
+/// `learn`: in the measured steps.
 template <typename Network, typename Finish>
 void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Network& network,
-         const Finish& finish, const std::vector<std::int32_t>& winners, DeviceSteps& steps) {
+         const Finish& finish, const std::vector<std::int32_t>& winners, DeviceSteps& steps,
+         bool learn = true) {
   ImageSource images(o, config.width);
   std::vector<double> times;
   for (int i = -o.warm_up; i < o.steps; ++i) {
-    take(network.step(images.next().data(), config.width, true), steps.schedule);
+    take(network.step(images.next().data(), config.width, learn || i < 0), steps.schedule);
     if (i >= 0) times.push_back(take(network.last_ms(), steps.schedule));
   }
   steps.ms = percentile(times, 50.0);
@@ -122,20 +127,21 @@ Json use_json(const EngineConfig& engine, const paper::KernelUse& use) {
 
 /// The row of a schedule of the paper. `all`: the rows before it.
 DeviceSteps paper_steps(const CortexBenchOptions& o, const EngineConfig& engine,
-                        const CorticalNetworkConfig& config,
-                        const std::vector<std::int32_t>& winners, const Schedule& schedule,
-                        const std::vector<DeviceSteps>& all) {
+                        CorticalNetworkConfig config, const std::vector<std::int32_t>& winners,
+                        const Schedule& schedule, const std::vector<DeviceSteps>& all) {
   DeviceSteps steps;
+  config.feedback_rounds = schedule.feedback_rounds;
+  const bool learns = config.feedback_rounds == 0;
   steps.schedule = schedule.name;
   auto made = engine_for(engine, PaperDeviceNetwork::footprint(config), steps);
   if (!made) return steps;
   PaperDeviceNetwork network =
       take(PaperDeviceNetwork::create(*made, config, schedule.schedule, 0, schedule.variant),
            steps.schedule);
-  // Without waiting, winners are wrong.
+  // Without waiting, winners are wrong. The CPU has learned the last step.
   run(
       o, config, network, [&] { take(network.finish(), steps.schedule); },
-      waits(schedule) ? winners : std::vector<std::int32_t>{}, steps);
+      waits(schedule) && learns ? winners : std::vector<std::int32_t>{}, steps, learns);
   if (!o.experiments()) return steps;
   steps.use = use_json(engine, take(network.kernel_use(), steps.schedule));
   if (schedule.schedule == NetworkSchedule::kLevels)

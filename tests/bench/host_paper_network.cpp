@@ -18,8 +18,9 @@ std::function<void()> host_work(const HostLaunch& launch) {
   for (const auto memory : {paper::ColumnMemory::kRegisters, paper::ColumnMemory::kShared})
     is(paper::paper_pipeline_kernel(memory));
   is(paper::paper_queue_kernel(paper::QueueSync::kCounters, paper::ColumnMemory::kShared));
-  for (const auto sync : {paper::QueueSync::kFlags, paper::QueueSync::kCounters,
-                          paper::QueueSync::kNoSpin, paper::QueueSync::kNoAtomics})
+  for (const auto sync :
+       {paper::QueueSync::kFlags, paper::QueueSync::kCounters, paper::QueueSync::kNoSpin,
+        paper::QueueSync::kNoAtomics, paper::QueueSync::kFeedback})
     is(paper::paper_queue_kernel(sync, paper::ColumnMemory::kRegisters));
   return work;
 }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -92,6 +93,36 @@ inline void expect_weights(PaperDeviceNetwork& network, const CorticalNetwork& e
               expected.weight(l, h, i, m))
               << "level " << l << " hypercolumn " << h << " of " << m << " input " << i;
   }
+}
+
+/// Learning steps, then steps that do not learn, with feedback.
+inline void compare_feedback(CorticalNetworkConfig config, int steps, int most_blocks = 0) {
+  config.feedback_rounds = 2;
+  config.feedback_tolerance = 3;
+  Engine engine = engine_for(must(PaperDeviceNetwork::footprint(config)));
+  PaperDeviceNetwork network = must(PaperDeviceNetwork::create(
+      engine, config, NetworkSchedule::kQueue, most_blocks, {QueueSync::kFeedback}));
+  CorticalNetwork expected = must(CorticalNetwork::create(config));
+  CorticalNetwork without = must(CorticalNetwork::create(config));
+  must(without.set_feedback(0, 1));
+  Patterns patterns(
+      3, static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height), 0.05, 5);
+  int changed = 0;
+  for (int step = 0; step < steps; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    const auto image = patterns.next();
+    const bool learn = step % 3 != 2;
+    in_time([&] { must(network.step(image.data(), config.width, learn)); });
+    expected.step(image.data(), config.width, learn);
+    without.step(image.data(), config.width, learn);
+    for (int l = 0; l < expected.levels(); ++l) {
+      expect_winners(network, expected, l);
+      if (testing::Test::HasFatalFailure()) return;
+      changed += !std::equal(expected.winners(l).begin(), expected.winners(l).end(),
+                             without.winners(l).begin());
+    }
+  }
+  EXPECT_GT(changed, 0) << "the feedback changes no winner";
 }
 
 inline void compare_schedule(const CorticalNetworkConfig& config, NetworkSchedule schedule,

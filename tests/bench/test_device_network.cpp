@@ -118,6 +118,15 @@ TEST_F(NetworkOnDevice, TheWorkQueueAlwaysEnds) {
   }
 }
 
+// Fails when feedback on the device differs, or when blocks wait for hypercolumns that are queued
+// behind their own.
+TEST_F(NetworkOnDevice, QueuedFeedbackEqualsCpu) {
+  for (const int blocks : {0, 1, 3}) {
+    compare_feedback(binary_tree(64, 32), 150, blocks);
+    compare_feedback(overlapping_tiles(), 60, blocks);
+  }
+}
+
 // Fails when a queue without waiting does not end, or computes another lowest level, which needs no
 // waiting; when the times of levels or launches are none; or when a kernel tells no registers.
 TEST_F(NetworkOnDevice, ExperimentsOfThePaperRun) {

@@ -66,6 +66,16 @@ TEST_F(PaperSchedules, CountersCountTheHypercolumnsBelow) {
   }
 }
 
+// Fails when a hypercolumn that is queued again has another expectation, hypothesis or winner, or
+// waits for one that comes later.
+TEST_F(PaperSchedules, QueuedFeedbackEqualsTheCpu) {
+  CorticalNetworkConfig tree = binary_tree(8, 32);
+  tree.learning.potentiation = 0.6f;
+  compare_feedback(tree, 90);
+  compare_feedback(overlapping_tiles(), 45);
+  compare_feedback(tree, 30, 1);
+}
+
 // Fails when the levels of a step that is timed level by level are not those of a step.
 TEST_F(PaperSchedules, TimedLevelsEqualTheCpu) {
   const CorticalNetworkConfig config = binary_tree(8, 32);

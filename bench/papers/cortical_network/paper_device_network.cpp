@@ -19,6 +19,9 @@ void PaperArguments::layout(const detail::NetworkPlan& plan,
   NetworkBase::layout(plan, device);
   omega = device.take<std::int32_t>(plan.hierarchy.minicolumns);
   other_winners = device.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  hypotheses = device.take<std::int32_t>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
+  feedback_rounds = plan.feedback_rounds;
+  feedback_tolerance = plan.feedback_tolerance;
   queue = device.take<QueueCounts>(1);
   done = device.take<unsigned>(static_cast<std::size_t>(plan.hierarchy.hypercolumns));
   std::int64_t striped = 0;
@@ -34,6 +37,8 @@ Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
                                                         const CorticalNetworkConfig& config,
                                                         NetworkSchedule schedule, int most_blocks,
                                                         const PaperVariant& variant) noexcept {
+  if (schedule != NetworkSchedule::kQueue || variant.sync != QueueSync::kFeedback)
+    OCELLUS_TRY(cuda::check_no_feedback(config, kName));
   OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, paper_start_kernel(), kName));
   PaperDeviceNetwork network(std::move(*memory), schedule, variant);
   network.threads_ = network.memory().plan().hierarchy.most_minicolumns;

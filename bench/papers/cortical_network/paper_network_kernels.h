@@ -15,6 +15,9 @@ enum class QueueSync : std::uint8_t {
   kCounters,   ///< algorithm 1: it has a counter, which they increment
   kNoSpin,     ///< section 8.3: kCounters without waiting, with wrong results
   kNoAtomics,  ///< the same with increments that are not atomic
+  /// kFlags with feedback: section 10. A step that does not learn queues each hypercolumn again,
+  /// twice in a round. The equations are those of CorticalNetwork.
+  kFeedback,
 };
 
 /// Where a thread keeps what it knows of its minicolumn (section 8.4).
@@ -27,7 +30,7 @@ inline constexpr std::size_t kSharedBytes = 2 * sizeof(std::int64_t) + 2 * sizeo
 struct QueueCounts {
   unsigned next;
   unsigned left;
-  unsigned run;  ///< steps that have ended
+  unsigned run;  ///< evaluations of each hypercolumn in the steps that have ended
 };
 
 struct PaperArguments : cuda::NetworkBase {
@@ -37,9 +40,13 @@ struct PaperArguments : cuda::NetworkBase {
   /// Launches of a pipeline write to `winners` and to this array in turn.
   std::int32_t* other_winners;
   QueueCounts* queue;
-  /// Of each hypercolumn: steps that the work queue has finished; with counters, those of all
+  /// Of each hypercolumn: evaluations that the work queue has finished; with counters, those of all
   /// hypercolumns below.
   unsigned* done;
+  std::int32_t* hypotheses;  ///< of the feedback, of each hypercolumn
+  // Of steps that do not learn, with kFeedback.
+  std::int32_t feedback_rounds;
+  std::int32_t feedback_tolerance;
   /// Of the first weight of each level.
   std::array<std::int64_t, kMaxCorticalLevels> striped_at;
 
