@@ -52,6 +52,11 @@ std::vector<DeviceSteps> device_steps(const CortexBenchOptions&, const EngineCon
   refuse();
 }
 
+std::vector<double> device_level_ms(const CortexBenchOptions&, const EngineConfig&,
+                                    const CorticalNetworkConfig&) {
+  refuse();
+}
+
 double device_read_rate(const EngineConfig&) {
   refuse();
 }

@@ -111,9 +111,9 @@ std::vector<PlacementDevice> placement_devices(const std::vector<RealDevice>& de
 }
 
 PlacedRun::PlacedRun(const CorticalNetworkConfig& config, const CorticalPlacement& placement,
-                     const std::vector<RealDevice>& devices) {
-  const auto pixels =
-      static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height);
+                     const std::vector<RealDevice>& devices, PlacedSchedule schedule)
+    : pixels_(static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height)) {
+  const std::size_t pixels = 2 * pixels_;
   std::vector<Engine*> pointers(devices.size(), nullptr);
   engines_.reserve(devices.size());
   for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -138,7 +138,7 @@ PlacedRun::PlacedRun(const CorticalNetworkConfig& config, const CorticalPlacemen
     space_ = MemorySpace::kPinned;
   }
   network_ = std::make_unique<PlacedCorticalNetwork>(
-      take(PlacedCorticalNetwork::create(config, placement, pointers), "network"));
+      take(PlacedCorticalNetwork::create(config, placement, pointers, schedule), "network"));
 }
 
 }  // namespace ocellus::app

@@ -48,18 +48,25 @@ class PlacedRun {
  public:
   /// Throws InputError.
   PlacedRun(const CorticalNetworkConfig& config, const CorticalPlacement& placement,
-            const std::vector<RealDevice>& devices);
+            const std::vector<RealDevice>& devices,
+            PlacedSchedule schedule = PlacedSchedule::kInOrder);
 
   PlacedCorticalNetwork& network() { return *network_; }
-  /// Memory for an image; pinned if a GPU computes.
-  std::uint8_t* image() { return image_; }
+  /// Memory for the image of the next step; pinned if a GPU computes. The step before may still
+  /// read its own.
+  std::uint8_t* next_image() {
+    second_ = !second_;
+    return image_ + (second_ ? pixels_ : 0);
+  }
   MemorySpace space() const { return space_; }
 
  private:
   std::vector<Engine> engines_;
   std::vector<Buffer> buffers_;
   std::vector<std::uint8_t> ordinary_;
-  std::uint8_t* image_ = nullptr;
+  std::uint8_t* image_ = nullptr;  ///< two
+  std::size_t pixels_ = 0;
+  bool second_ = false;
   MemorySpace space_ = MemorySpace::kHost;
   std::unique_ptr<PlacedCorticalNetwork> network_;
 };

@@ -110,6 +110,27 @@ std::optional<double> operator_ms(const CortexBenchOptions& o, const EngineConfi
   });
 }
 
+/// Figures 6 and 9, with the serial program after its first steps.
+template <typename DenseMs>
+void measure_experiments(const CortexBenchOptions& o, const EngineConfig& engine,
+                         const EngineInfo& info, const CorticalNetworkConfig& config,
+                         paper::DenseCorticalNetwork& network, const DenseMs& dense_ms,
+                         CortexBenchRow& row) {
+  if (info.backend == BackendKind::kCuda) {
+    const std::vector<double> ms = device_level_ms(o, engine, config);
+    for (std::size_t l = 0; l < ms.size(); ++l)
+      row.levels.push_back({hypercolumns_of(config, static_cast<int>(l)),
+                            network.level_ms(static_cast<int>(l)), ms[l]});
+  }
+  const int most = threads_of(o);
+  // More steps where they take less than about a second.
+  const int steps = std::max(kDenseSteps, static_cast<int>(1e3 / *row.dense_ms));
+  for (int threads = 1; threads < 2 * most; threads *= 2) {
+    take(network.set_threads(std::min(threads, most)), "dense program");
+    row.dense_threads.emplace_back(std::min(threads, most), dense_ms(steps));
+  }
+}
+
 CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
                        const EngineInfo& info, int hypercolumns, int minicolumns) {
   const auto leaves = static_cast<int>(std::bit_floor(static_cast<unsigned>(hypercolumns) + 1) / 2);
@@ -148,8 +169,12 @@ CortexBenchRow measure(const CortexBenchOptions& o, const EngineConfig& engine,
   if (o.ours() && fits(memory)) row.operator_ms = operator_ms(o, engine, config, images);
   if (o.papers() && fits(sizeof(float) * weights)) {
     auto network = take(paper::DenseCorticalNetwork::create(config), "network");
-    row.dense_ms = step_ms(images, 0, std::min(o.steps, kDenseSteps),
-                           [&](const auto& image) { network.step(image.data()); });
+    const auto dense_ms = [&](int steps) {
+      return step_ms(images, 0, std::min(o.steps, steps),
+                     [&](const auto& image) { network.step(image.data()); });
+    };
+    row.dense_ms = dense_ms(kDenseSteps);
+    if (o.experiments()) measure_experiments(o, engine, info, config, network, dense_ms, row);
   }
   if (!o.placed.empty()) row.placed = placed_steps(o, config, winners);
   if (info.backend == BackendKind::kCuda) row.device = device_steps(o, engine, config, winners);
@@ -176,6 +201,15 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
     json["bandwidth_share"] = row.bytes / (1e-3 * *row.ours_ms) / bytes_per_s;
   }
   if (!row.missing.empty()) json["missing"] = row.missing;
+  for (const auto& [threads, ms] : row.dense_threads)
+    json["dense_threads"].push_back({{"threads", threads},
+                                     {"step_ms", ms},
+                                     {"speed_up", row.dense_threads.front().second / ms}});
+  for (const LevelSteps& level : row.levels)
+    json["levels"].push_back({{"hypercolumns", level.hypercolumns},
+                              {"dense_ms", level.dense_ms},
+                              {"step_ms", level.device_ms},
+                              {"speed_up", level.dense_ms / level.device_ms}});
   for (const DeviceSteps& steps : row.device) {
     nlohmann::ordered_json of = {{"schedule", steps.schedule}, {"step_ms", or_null(steps.ms)}};
     if (steps.ms && row.ours_ms) of["different_winners"] = steps.different;
@@ -184,15 +218,24 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
       of["bytes_written"] = *steps.bytes_written;
       of["bandwidth_share"] = *bytes / (1e-3 * *steps.ms) / device_bytes_per_s;
     }
+    if (!steps.use.is_null()) of.update(steps.use);
+    if (steps.launches_share) of["launches_share"] = *steps.launches_share;
+    if (!steps.base.empty()) {
+      of["compared_with"] = steps.base;
+      of["speed_up"] = steps.speed_up;
+    }
     if (!steps.missing.empty()) of["missing"] = steps.missing;
     json["device"].push_back(of);
   }
-  if (row.placed) {
-    json["placed"] = {{"predicted_ms", row.placed->predicted_ms},
-                      {"step_ms", row.placed->ms},
-                      {"measured_to_predicted", row.placed->ms / row.placed->predicted_ms},
-                      {"plan", row.placed->plan}};
-    if (row.ours_ms) json["placed"]["different_winners"] = row.placed->different;
+  for (const PlacedSteps& placed : row.placed) {
+    nlohmann::ordered_json of = {{"placement", placed.placement},
+                                 {"schedule", placed.schedule},
+                                 {"predicted_ms", placed.predicted_ms},
+                                 {"step_ms", placed.ms},
+                                 {"measured_to_predicted", placed.ms / placed.predicted_ms},
+                                 {"plan", placed.plan}};
+    if (row.ours_ms) of["different_winners"] = placed.different;
+    json["placed"].push_back(of);
   }
   return json;
 }
@@ -210,6 +253,31 @@ const std::vector<BenchColumn> kDeviceColumns = {
     {"schedule", "schedule", 24},          {"p50 ms", "step_ms", 10, 4},
     {"MB", "bytes", 17, 2, 1e-6},          {"of read", "bandwidth_share", 8, 0, 100.0, " %"},
     {"CPU", "cpu_times", 11, 0, 1.0, "x"}, {"dense", "dense_times", 8, 0, 1.0, "x"}};
+
+const std::vector<BenchColumn> kThreadColumns = {{"threads", "threads", 24},
+                                                 {"dense ms", "step_ms", 10, 3},
+                                                 {"speed-up", "speed_up", 17, 2, 1.0, "x"}};
+const std::vector<BenchColumn> kLevelColumns = {{"hypercolumns of level", "hypercolumns", 24},
+                                                {"p50 ms", "step_ms", 10, 4},
+                                                {"dense ms", "dense_ms", 17, 4},
+                                                {"dense", "speed_up", 8, 1, 1.0, "x"}};
+const std::vector<BenchColumn> kUseColumns = {{"schedule", "schedule", 24},
+                                              {"speed-up", "speed_up", 10, 3, 1.0, "x"},
+                                              {"registers", "registers", 17},
+                                              {"bytes", "shared_bytes", 8},
+                                              {"blocks", "blocks_per_multiprocessor", 7},
+                                              {"occupied", "occupancy", 9, 0, 100.0, " %"},
+                                              {"launches", "launches_share", 9, 1, 100.0, " %"}};
+
+/// A table of --schedule experiments, or nothing.
+void print_table(const std::vector<BenchColumn>& columns, const Json& rows) {
+  if (rows.empty()) return;
+  print_heading(columns);
+  for (const Json& row : rows)
+    print_row(columns, row,
+              row.contains("compared_with") ? " of " + row["compared_with"].get<std::string>()
+                                            : std::string());
+}
 
 /// `json`: of the row.
 void print_text(const CortexBenchRow& row, Json json) {
@@ -232,17 +300,25 @@ void print_text(const CortexBenchRow& row, Json json) {
     print_row(kDeviceColumns, of,
               steps.different > 0 ? fmt::format(" {} winners differ", steps.different) : "");
   }
-  if (!row.placed) return;
-  fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}", "placed",
-             row.placed->ms, row.placed->predicted_ms, row.placed->ms / row.placed->predicted_ms);
-  if (row.placed->different > 0) fmt::print(" {} winners differ", row.placed->different);
-  fmt::print("\n{:>24} {}\n", "", row.placed->parts);
+  if (!row.dense_threads.empty()) {
+    print_table(kUseColumns, json.value("device", Json::array()));
+    print_table(kLevelColumns, json.value("levels", Json::array()));
+    print_table(kThreadColumns, json["dense_threads"]);
+  }
+  for (const PlacedSteps& placed : row.placed) {
+    fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}",
+               placed.placement + ", " + placed.schedule, placed.ms, placed.predicted_ms,
+               placed.ms / placed.predicted_ms);
+    if (placed.different > 0) fmt::print(" {} winners differ", placed.different);
+    fmt::print("\n{:>24} {}\n", "", placed.parts);
+  }
 }
 
 void print_examples(const Json& runs) {
   const std::vector<BenchColumn> columns = {{"program of section 9", "program", 32},
                                             {"schedule", "schedule", 18},
                                             {"us", "ms", 10, 2, 1e3},
+                                            {"first layer", "first_layer", 12, 0, 100.0, " %"},
                                             {"of first", "of_first", 10, 0, 100.0, " %"}};
   fmt::print("\n");
   print_heading(columns);
@@ -253,6 +329,11 @@ void print_examples(const Json& runs) {
     if (run["program"] != program) first = ms;
     program = run["program"].get<std::string>();
     run["of_first"] = ms / first;
+    if (run.contains("layer_ms")) {
+      double all = 0.0;
+      for (const Json& layer : run["layer_ms"]) all += layer.get<double>();
+      run["first_layer"] = run["layer_ms"][0].get<double>() / all;
+    }
     const long long different = run["different_results"].get<long long>();
     print_row(columns, run, different > 0 ? fmt::format(" {} results differ", different) : "");
   }
@@ -297,7 +378,7 @@ int run_bench_cortex(const CortexBenchOptions& o) {
       json["rows"].push_back(row_json(row, limits.copy_bytes_per_s, device_rate));
       if (!o.common.json) print_text(row, json["rows"].back());
       for (const DeviceSteps& steps : row.device) different += steps.different;
-      if (row.placed) different += row.placed->different;
+      for (const PlacedSteps& placed : row.placed) different += placed.different;
     }
   }
   if (o.papers() && info.backend == BackendKind::kCuda) {
@@ -308,6 +389,7 @@ int run_bench_cortex(const CortexBenchOptions& o) {
                                   {"schedule", run.schedule},
                                   {"ms", run.ms},
                                   {"different_results", run.different}});
+      if (!run.layer_ms.empty()) json["examples"].back()["layer_ms"] = run.layer_ms;
     }
     if (!o.common.json) print_examples(json["examples"]);
   }
@@ -387,8 +469,10 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--schedule", o->schedule,
-                   "ours, papers (the dense program; on a device the paper's schedules) or all")
-      ->check(CLI::IsMember({"ours", "papers", "all"}))
+                   "ours, papers (the dense program; on a device the paper's schedules), all, or "
+                   "experiments: all, and the paper's figures 6, 8, 9 and 18 to 25 and tables 1 "
+                   "and 3")
+      ->check(CLI::IsMember({"ours", "papers", "all", "experiments"}))
       ->capture_default_str();
   command->add_option(
       "--plot", o->plot,
@@ -399,12 +483,19 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       std::string(kDevicesHelp) +
           ". They are measured with --warm-up and --steps, the network is placed "
           "on them as by cortex plan, and the prediction is compared with its steps");
+  command
+      ->add_option(
+          "--placement", o->placements,
+          fmt::format("With --placed: {}; or both, with a comma between them", kPlacementHelp))
+      ->delimiter(',')
+      ->check(CLI::IsMember({"profiled", "even"}))
+      ->capture_default_str();
   command->add_flag("--no-cpu", o->no_cpu,
                     "Do not measure the CPU, for networks that it takes long to make; winners are "
                     "then not compared with its own");
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
-    check_options(*command, {});
+    check_options(*command, {{o->placed.empty(), {"--placement"}, "it is that of --placed"}});
     exit_code = run_bench_cortex(*o);
   });
 }

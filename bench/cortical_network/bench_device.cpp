@@ -1,6 +1,8 @@
 // The rows of `ocellus bench cortex` on a CUDA device.
 #include <fmt/format.h>
 
+#include <cuda_runtime_api.h>
+
 #include <array>
 #include <cmath>
 #include <random>
@@ -16,19 +18,66 @@ namespace ocellus::app {
 namespace {
 
 using cuda::DeviceNetwork;
+using paper::ColumnMemory;
 using paper::LayeredProgram;
 using paper::LayerSchedule;
 using paper::NetworkSchedule;
 using paper::PaperDeviceNetwork;
+using paper::PaperVariant;
+using paper::QueueSync;
 
 struct Schedule {
   const char* name;
   NetworkSchedule schedule;
+  PaperVariant variant{};
+  const char* base = "";  ///< the schedule that its speed-up compares with
+  /// Of the measured steps, which then do not learn.
+  int feedback_rounds = 0;
 };
 constexpr std::array kSchedules = {Schedule{"launch per level", NetworkSchedule::kLevels},
                                    Schedule{"pipelined", NetworkSchedule::kPipelined},
                                    Schedule{"pipeline-2", NetworkSchedule::kResident},
                                    Schedule{"work queue", NetworkSchedule::kQueue}};
+
+constexpr const char* kCounters = "queue, counters";
+constexpr const char* kSharedQueue = "queue, shared";
+constexpr const char* kSharedPipeline = "pipeline, shared";
+
+/// Percent of a multiprocessor's memory: what the paper calls "prefer shared" and "prefer L1".
+constexpr int kPreferShared = 100;
+constexpr int kPreferL1 = 0;
+
+constexpr PaperVariant in(ColumnMemory memory, int carveout) {
+  return {QueueSync::kCounters, memory, carveout};
+}
+
+// Figures 18 to 21, then 22 and 24, then 23 and 25. The schedules that others are compared with
+// come first.
+constexpr std::array kExperiments = {
+    Schedule{kCounters, NetworkSchedule::kQueue, {QueueSync::kCounters}},
+    Schedule{"queue, no spin", NetworkSchedule::kQueue, {QueueSync::kNoSpin}, kCounters},
+    Schedule{"queue, no atomics", NetworkSchedule::kQueue, {QueueSync::kNoAtomics}, kCounters},
+    Schedule{"queue, feedback", NetworkSchedule::kQueue, {QueueSync::kFeedback}, "", 1},
+    Schedule{kSharedQueue, NetworkSchedule::kQueue, in(ColumnMemory::kShared, kPreferShared)},
+    Schedule{"queue, shared, L1", NetworkSchedule::kQueue, in(ColumnMemory::kShared, kPreferL1),
+             kSharedQueue},
+    Schedule{"queue, registers", NetworkSchedule::kQueue,
+             in(ColumnMemory::kRegisters, kPreferShared), kSharedQueue},
+    Schedule{"queue, registers, L1", NetworkSchedule::kQueue,
+             in(ColumnMemory::kRegisters, kPreferL1), kSharedQueue},
+    Schedule{kSharedPipeline, NetworkSchedule::kPipelined,
+             in(ColumnMemory::kShared, kPreferShared)},
+    Schedule{"pipeline, shared, L1", NetworkSchedule::kPipelined,
+             in(ColumnMemory::kShared, kPreferL1), kSharedPipeline},
+    Schedule{"pipeline, registers", NetworkSchedule::kPipelined,
+             in(ColumnMemory::kRegisters, kPreferShared), kSharedPipeline},
+    Schedule{"pipeline, registers, L1", NetworkSchedule::kPipelined,
+             in(ColumnMemory::kRegisters, kPreferL1), kSharedPipeline}};
+
+bool waits(const Schedule& schedule) {
+  return schedule.variant.sync != QueueSync::kNoSpin &&
+         schedule.variant.sync != QueueSync::kNoAtomics;
+}
 
 /// An engine with memory for a network, or why there is none.
 std::optional<Engine> engine_for(EngineConfig config, const Expected<Footprint>& bytes,
@@ -42,13 +91,15 @@ std::optional<Engine> engine_for(EngineConfig config, const Expected<Footprint>&
 }
 
 /// Steps with the images that the CPU learned. `finish` computes what is still in a pipeline.
+/// `learn`: in the measured steps.
 template <typename Network, typename Finish>
 void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Network& network,
-         const Finish& finish, const std::vector<std::int32_t>& winners, DeviceSteps& steps) {
+         const Finish& finish, const std::vector<std::int32_t>& winners, DeviceSteps& steps,
+         bool learn = true) {
   ImageSource images(o, config.width);
   std::vector<double> times;
   for (int i = -o.warm_up; i < o.steps; ++i) {
-    take(network.step(images.next().data(), config.width, true), steps.schedule);
+    take(network.step(images.next().data(), config.width, learn || i < 0), steps.schedule);
     if (i >= 0) times.push_back(take(network.last_ms(), steps.schedule));
   }
   steps.ms = percentile(times, 50.0);
@@ -62,6 +113,45 @@ void run(const CortexBenchOptions& o, const CorticalNetworkConfig& config, Netwo
     for (std::size_t h = 0; h < got.size(); ++h) steps.different += got[h] != winners[first + h];
     first += got.size();
   }
+}
+
+/// Tables 1 and 3.
+Json use_json(const EngineConfig& engine, const paper::KernelUse& use) {
+  int most = 0;
+  cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, engine.backend.device);
+  return {{"registers", use.registers},
+          {"shared_bytes", use.shared_bytes},
+          {"blocks_per_multiprocessor", use.blocks},
+          {"occupancy", most == 0 ? 0.0 : static_cast<double>(use.blocks * use.threads) / most}};
+}
+
+/// The row of a schedule of the paper. `all`: the rows before it.
+DeviceSteps paper_steps(const CortexBenchOptions& o, const EngineConfig& engine,
+                        CorticalNetworkConfig config, const std::vector<std::int32_t>& winners,
+                        const Schedule& schedule, const std::vector<DeviceSteps>& all) {
+  DeviceSteps steps;
+  config.feedback_rounds = schedule.feedback_rounds;
+  const bool learns = config.feedback_rounds == 0;
+  steps.schedule = schedule.name;
+  auto made = engine_for(engine, PaperDeviceNetwork::footprint(config), steps);
+  if (!made) return steps;
+  PaperDeviceNetwork network =
+      take(PaperDeviceNetwork::create(*made, config, schedule.schedule, 0, schedule.variant),
+           steps.schedule);
+  // Without waiting, winners are wrong. The CPU has learned the last step.
+  run(
+      o, config, network, [&] { take(network.finish(), steps.schedule); },
+      waits(schedule) && learns ? winners : std::vector<std::int32_t>{}, steps, learns);
+  if (!o.experiments()) return steps;
+  steps.use = use_json(engine, take(network.kernel_use(), steps.schedule));
+  if (schedule.schedule == NetworkSchedule::kLevels)
+    steps.launches_share = take(network.launches_ms(), steps.schedule) / *steps.ms;
+  for (const DeviceSteps& other : all) {
+    if (other.schedule != schedule.base || !other.ms) continue;
+    steps.base = schedule.base;
+    steps.speed_up = *other.ms / *steps.ms;
+  }
+  return steps;
 }
 
 struct ExampleSchedule {
@@ -116,6 +206,8 @@ void run_example(EngineConfig config, const typename Arguments::Config& of, cons
     if (first.empty()) first = results;
     ExampleRun& run = runs.emplace_back(ExampleRun{name, schedule.name});
     run.ms = percentile(times, 50.0);
+    for (int l = 0; l < a.layer_count && schedule.schedule == LayerSchedule::kLevels; ++l)
+      run.layer_ms.push_back(take(program.time_layer(l, kRepeats), name));
     for (std::size_t i = 0; i < results.size(); ++i) run.different += results[i] != first[i];
   }
 }
@@ -161,18 +253,32 @@ std::vector<DeviceSteps> device_steps(const CortexBenchOptions& o, const EngineC
       }
     }
   }
-  if (!o.papers()) return all;
-  for (const Schedule& schedule : kSchedules) {
-    DeviceSteps& steps = all.emplace_back();
-    steps.schedule = schedule.name;
-    if (auto made = engine_for(engine, PaperDeviceNetwork::footprint(config), steps)) {
-      PaperDeviceNetwork network =
-          take(PaperDeviceNetwork::create(*made, config, schedule.schedule), steps.schedule);
-      run(
-          o, config, network, [&] { take(network.finish(), steps.schedule); }, winners, steps);
-    }
-  }
+  const auto add = [&](const auto& schedules) {
+    for (const Schedule& schedule : schedules)
+      all.push_back(paper_steps(o, engine, config, winners, schedule, all));
+  };
+  if (o.papers()) add(kSchedules);
+  if (o.experiments()) add(kExperiments);
   return all;
+}
+
+std::vector<double> device_level_ms(const CortexBenchOptions& o, const EngineConfig& engine,
+                                    const CorticalNetworkConfig& config) {
+  DeviceSteps steps;
+  auto made = engine_for(engine, PaperDeviceNetwork::footprint(config), steps);
+  if (!made) return {};
+  PaperDeviceNetwork network =
+      take(PaperDeviceNetwork::create(*made, config, NetworkSchedule::kLevels), "levels");
+  const auto levels = static_cast<std::size_t>(config.level_count);
+  std::vector<std::vector<double>> times(levels);
+  std::vector<double> ms(levels);
+  ImageSource images(o, config.width);
+  for (int i = -o.warm_up; i < o.steps; ++i) {
+    take(network.step_levels(images.next().data(), config.width, ms), "levels");
+    for (std::size_t l = 0; l < levels && i >= 0; ++l) times[l].push_back(ms[l]);
+  }
+  for (std::size_t l = 0; l < levels; ++l) ms[l] = percentile(times[l], 50.0);
+  return ms;
 }
 
 double device_read_rate(const EngineConfig& engine) {

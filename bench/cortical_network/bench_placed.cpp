@@ -10,19 +10,24 @@
 
 namespace ocellus::app {
 
-PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
-                         const std::vector<std::int32_t>& winners) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<RealDevice> devices =
-      parse_real_devices("--placed", o.placed, std::max(o.common.threads, 1));
-  CorticalProfile profile;
-  profile.warm_up = o.warm_up;
-  profile.steps = o.steps;
-  measure_devices(config, profile, devices);
+PlacementRule placement_rule(const std::string& text) {
+  return text == "even" ? PlacementRule::kEven : PlacementRule::kProfiled;
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+PlacedSteps run_placed(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
+                       const std::vector<RealDevice>& devices, const std::string& placement,
+                       PlacedSchedule schedule, const std::vector<std::int32_t>& winners) {
   PlanReport report;
   report.devices = placement_devices(devices);
-  report.placement = take(place_cortical_network(config, report.devices), "plan");
+  report.placement =
+      take(place_cortical_network(config, report.devices, placement_rule(placement)), "plan");
   PlacedSteps steps;
+  steps.placement = placement;
+  steps.schedule = schedule == PlacedSchedule::kInOrder ? "in order" : "pipelined";
   steps.plan = plan_json(report);
   steps.predicted_ms = 1e3 * report.placement.step_s;
   for (const PlacementPart& part : report.placement.parts) {
@@ -35,18 +40,20 @@ PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfi
           fmt::format(" in {}", counted(static_cast<std::int64_t>(part.turns.size()) - 1, "turn"));
   }
 
-  PlacedRun run(config, report.placement, devices);
+  PlacedRun run(config, report.placement, devices, schedule);
   ImageSource images(o, config.width);
   std::vector<double> times;
   for (int i = -o.warm_up; i < o.steps; ++i) {
     const std::vector<std::uint8_t>& image = images.next();
-    std::copy(image.begin(), image.end(), run.image());
+    std::uint8_t* const to = run.next_image();
+    std::copy(image.begin(), image.end(), to);
     const Clock::time_point begun = Clock::now();
-    take(run.network().step(run.image(), config.width, true, run.space()), "placed network");
+    take(run.network().step(to, config.width, true, run.space()), "placed network");
     if (i >= 0)
       times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
   }
   steps.ms = percentile(times, 50.0);
+  take(run.network().finish(), "placed network");
   const auto top = run.network().winners();
   if (winners.empty()) return steps;
   const std::size_t first = winners.size() - top.size();
@@ -62,6 +69,24 @@ PlacedSteps placed_steps(const CortexBenchOptions& o, const CorticalNetworkConfi
     at += got.size();
   }
   return steps;
+}
+
+}  // namespace
+
+std::vector<PlacedSteps> placed_steps(const CortexBenchOptions& o,
+                                      const CorticalNetworkConfig& config,
+                                      const std::vector<std::int32_t>& winners) {
+  std::vector<RealDevice> devices =
+      parse_real_devices("--placed", o.placed, std::max(o.common.threads, 1));
+  CorticalProfile profile;
+  profile.warm_up = o.warm_up;
+  profile.steps = o.steps;
+  measure_devices(config, profile, devices);
+  std::vector<PlacedSteps> all;
+  for (const std::string& placement : o.placements)
+    for (const PlacedSchedule schedule : {PlacedSchedule::kInOrder, PlacedSchedule::kPipelined})
+      all.push_back(run_placed(o, config, devices, placement, schedule, winners));
+  return all;
 }
 
 }  // namespace ocellus::app

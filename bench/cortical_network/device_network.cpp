@@ -12,6 +12,7 @@ constexpr const char* kName = "the cortical network";
 
 Expected<DeviceNetwork> DeviceNetwork::create(Engine& engine,
                                               const CorticalNetworkConfig& config) noexcept {
+  OCELLUS_TRY(check_no_feedback(config, kName));
   OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, kNetworkStartKernel, kName));
   DeviceNetwork network(std::move(*memory));
   DeviceWork& work = network.memory().work();

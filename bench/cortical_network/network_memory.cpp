@@ -2,6 +2,13 @@
 
 namespace ocellus::cuda {
 
+Expected<void> check_no_feedback(const CorticalNetworkConfig& config, const char* who) noexcept {
+  if (config.feedback_rounds == 0) return {};
+  return tl::unexpected(make_error(Status::kUnsupported,
+                                   "%s: feedback_rounds is %d; with this schedule it must be 0",
+                                   who, config.feedback_rounds));
+}
+
 void NetworkHost::layout_pinned(detail::LayoutBuilder& pinned) noexcept {
   const detail::Hierarchy& h = plan_.hierarchy;
   pinned_step_ = pinned.take<NetworkStep>(1);
@@ -15,10 +22,6 @@ Expected<void> NetworkHost::prepare(Engine& engine, const Footprint& bytes,
   if (engine.info().backend != BackendKind::kCuda)
     return tl::unexpected(
         make_error(Status::kUnsupported, "%s: the engine has no CUDA device", who));
-  if (plan_.feedback_rounds > 0)
-    return tl::unexpected(make_error(Status::kUnsupported,
-                                     "%s: feedback_rounds is %d; on a CUDA device it must be 0",
-                                     who, plan_.feedback_rounds));
   return work_.prepare(engine, bytes, who);
 }
 

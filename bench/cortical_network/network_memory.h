@@ -15,6 +15,9 @@
 
 namespace ocellus::cuda {
 
+/// For schedules without feedback. Errors: Unsupported.
+Expected<void> check_no_feedback(const CorticalNetworkConfig& config, const char* who) noexcept;
+
 /// What does not depend on the schedule.
 class NetworkHost {
  public:
@@ -62,7 +65,7 @@ class NetworkMemory : public NetworkHost {
 
   /// Takes the memory and starts the network with `kernel`. `who` appears in error texts and must
   /// have static storage. Errors: InvalidArgument (the configuration), OutOfMemory, Unsupported
-  /// (the engine has no CUDA device; feedback), those of CUDA.
+  /// (the engine has no CUDA device), those of CUDA.
   static Expected<std::unique_ptr<NetworkMemory>> create(Engine& engine,
                                                          const CorticalNetworkConfig& config,
                                                          Kernel<Arguments> kernel,

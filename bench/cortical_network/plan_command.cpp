@@ -27,6 +27,7 @@ struct PlanOptions {
   std::vector<std::string> levels;
   std::string simulate;
   std::string devices = kAllDevices;
+  std::string placement = "profiled";
   int threads = 1;
   bool json = false;
 };
@@ -161,7 +162,8 @@ void run_plan(const PlanOptions& options) {
     }
     report.devices = std::move(simulated.devices);
   }
-  report.placement = take(place_cortical_network(config, report.devices), "plan");
+  report.placement = take(
+      place_cortical_network(config, report.devices, placement_rule(options.placement)), "plan");
   if (options.json)
     print_json(plan_json(report));
   else
@@ -200,6 +202,9 @@ void add_plan_command(CLI::App& cortex, int& exit_code) {
   command->add_option("--simulate", o->simulate,
                       "In place of --devices: devices with spaces between them, gpu:SPEEDx,MEMORY "
                       "or cpu:SPEEDx[,MEMORY]; cpu:measured is the CPU of this machine");
+  command->add_option("--placement", o->placement, kPlacementHelp)
+      ->check(CLI::IsMember({"profiled", "even"}))
+      ->capture_default_str();
   add_json_option(*command, o->json);
   command->footer(
       "Example: ocellus cortex plan --hypercolumns 65536 --simulate \"gpu:1.0x,80GB gpu:0.4x,8GB "

@@ -173,7 +173,7 @@ void print_plan(const PlanReport& report) {
   if (placement.cpu_level == 0)
     fmt::print("the CPU computes all levels\n");
   else if (placement.cpu_level < placement.levels)
-    fmt::print("the CPU is faster from level {} on\n", placement.cpu_level + 1);
+    fmt::print("the CPU computes the levels from {} on\n", placement.cpu_level + 1);
   else
     fmt::print("the CPU computes no level alone\n");
   fmt::print(

@@ -48,9 +48,9 @@ struct GpuArrays {
   HypercolumnArrays resident;  ///< the part of the split levels, or what does not move of it
   std::array<std::uint8_t*, 2> buffers{};
   HypercolumnArrays meeting;
-  // Pinned.
-  NetworkStep* pinned_step = nullptr;
-  std::uint8_t* pinned_image = nullptr;
+  // Pinned. Two of them: the last step may have copies that are queued.
+  NetworkStep* pinned_steps = nullptr;
+  std::array<std::uint8_t*, 2> pinned_images{};
   std::int32_t* pinned_winners = nullptr;
 };
 
@@ -69,14 +69,15 @@ GpuArrays place(const PlacedPlan& plan, int device, detail::LayoutBuilder& on_de
   arrays.winners = on_device.take<std::int32_t>(hypercolumns);
   arrays.responses = on_device.take<std::int64_t>(hypercolumns);
   arrays.arrived = on_device.take<unsigned>(hypercolumns);
-  arrays.pinned_step = pinned.take<NetworkStep>(1);
+  arrays.pinned_steps = pinned.take<NetworkStep>(2);
   arrays.pinned_winners = pinned.take<std::int32_t>(hypercolumns);
   if (const int split = plan.split_part(device); split != PlacedPlan::kNone) {
     const PlacedPart& part = plan.part(split);
     arrays.image = on_device.take<std::uint8_t>(static_cast<std::size_t>(h.width) *
                                                 static_cast<std::size_t>(h.height));
-    arrays.pinned_image = pinned.take<std::uint8_t>(
-        area(pixels_of(plan.network, NetworkPiece(plan.network, part.trees))));
+    for (std::uint8_t*& image : arrays.pinned_images)
+      image = pinned.take<std::uint8_t>(
+          area(pixels_of(plan.network, NetworkPiece(plan.network, part.trees))));
     arrays.resident = part.piece(0).place(on_device, PlacementKind::kGpu);
     if (part.streams())
       for (std::uint8_t*& buffer : arrays.buffers)
@@ -173,10 +174,12 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   }
 
   Expected<void> begin(const StepImage& image, std::uint64_t step, bool learns) noexcept override {
+    slot_ = 1 - slot_;
     return for_each([&](Gpu& gpu) -> Expected<void> {
       Scope cuda(gpu.work.device(), Phase::kRunning, kName);
-      *gpu.arrays.pinned_step = {step, learns ? 1 : 0};
-      OCELLUS_TRY(gpu.work.copy(cuda, gpu.arrays.step, gpu.arrays.pinned_step, sizeof(NetworkStep),
+      NetworkStep& pinned = gpu.arrays.pinned_steps[slot_];
+      pinned = {step, learns ? 1 : 0};
+      OCELLUS_TRY(gpu.work.copy(cuda, gpu.arrays.step, &pinned, sizeof(NetworkStep),
                                 cudaMemcpyHostToDevice));
       if (gpu.split == nullptr) return {};
       OCELLUS_TRY(send_image(cuda, gpu, image));
@@ -185,32 +188,34 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     });
   }
 
-  Expected<void> finish(std::int32_t* winners) noexcept override {
+  Expected<void> end(const std::int32_t* winners) noexcept override {
     Gpu* const meeting = meeting_gpu();
     OCELLUS_TRY(for_each([&](Gpu& gpu) -> Expected<void> {
       if (gpu.split == nullptr || &gpu == meeting) return {};
       return send_roots(gpu, meeting);
     }));
-    const auto fetch = [&](Gpu& gpu, const RootRange& roots) -> Expected<void> {
+    if (meeting == nullptr) return {};
+    OCELLUS_TRY(send_roots_of_cpu(*meeting, winners));
+    const RootRange roots = roots_of(plan_, meeting->meeting->trees);
+    Scope cuda(meeting->work.device(), Phase::kRunning, kName);
+    OCELLUS_TRY(meeting->work.run_graph(cuda, meeting->meeting_graph));
+    OCELLUS_TRY(meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
+                                   meeting->arrays.winners + roots.at, roots.bytes(),
+                                   cudaMemcpyDeviceToHost));
+    return meeting->work.record(cuda, kStepEnd);
+  }
+
+  Expected<void> wait(std::int32_t* winners) noexcept override {
+    const auto fetch = [&](Gpu& gpu, const detail::Subtrees& trees) -> Expected<void> {
+      const RootRange roots = roots_of(plan_, trees);
       Scope cuda(gpu.work.device(), Phase::kRunning, kName);
       OCELLUS_TRY(gpu.work.wait_for(cuda, kStepEnd));
       std::copy_n(gpu.arrays.pinned_winners + roots.at, roots.count, winners + roots.at);
       return {};
     };
-    if (meeting == nullptr) {
-      return for_each([&](Gpu& gpu) { return fetch(gpu, roots_of(plan_, gpu.split->trees)); });
-    }
-    OCELLUS_TRY(send_roots_of_cpu(*meeting, winners));
-    const RootRange roots = roots_of(plan_, meeting->meeting->trees);
-    {
-      Scope cuda(meeting->work.device(), Phase::kRunning, kName);
-      OCELLUS_TRY(meeting->work.run_graph(cuda, meeting->meeting_graph));
-      OCELLUS_TRY(meeting->work.copy(cuda, meeting->arrays.pinned_winners + roots.at,
-                                     meeting->arrays.winners + roots.at, roots.bytes(),
-                                     cudaMemcpyDeviceToHost));
-      OCELLUS_TRY(meeting->work.record(cuda, kStepEnd));
-    }
-    return fetch(*meeting, roots);
+    Gpu* const meeting = meeting_gpu();
+    if (meeting != nullptr) return fetch(*meeting, meeting->meeting->trees);
+    return for_each([&](Gpu& gpu) { return fetch(gpu, gpu.split->trees); });
   }
 
   Expected<void> settle() noexcept override {
@@ -450,10 +455,10 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     const std::uint8_t* from = image.pixels + box.y_begin * image.stride + box.x_begin;
     std::ptrdiff_t stride = image.stride;
     if (!image.pinned) {
+      std::uint8_t* const pinned = gpu.arrays.pinned_images[slot_];
       for (std::size_t y = 0; y < height; ++y)
-        std::copy_n(from + static_cast<std::ptrdiff_t>(y) * stride, width,
-                    gpu.arrays.pinned_image + y * width);
-      from = gpu.arrays.pinned_image;
+        std::copy_n(from + static_cast<std::ptrdiff_t>(y) * stride, width, pinned + y * width);
+      from = pinned;
       stride = static_cast<std::ptrdiff_t>(width);
     }
     std::uint8_t* const to = gpu.arrays.image + static_cast<std::size_t>(box.y_begin) * pitch +
@@ -533,6 +538,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   }
 
   const PlacedPlan& plan_;
+  std::size_t slot_ = 0;  ///< of the pinned arrays that the last step uses
   std::array<Gpu, kMaxPlacementDevices> gpus_;
 };
 

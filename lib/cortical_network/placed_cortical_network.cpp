@@ -208,6 +208,12 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
   std::uint16_t* run_memory = nullptr;
   std::unique_ptr<detail::NetworkPlan> run_plan;  ///< each level at the begin of the arrays
   std::uint64_t steps = 0;
+  PlacedSchedule schedule = PlacedSchedule::kInOrder;
+  struct BegunStep {
+    std::uint64_t number = 0;
+    bool learns = false;
+  };
+  std::optional<BegunStep> begun;  ///< the last step, if the levels above the split ones are left
   std::optional<Error> failure;
 
   ~State() override { std::free(memory); }
@@ -221,18 +227,21 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
     return {};
   }
 
-  /// Waits for the devices. Errors: also those of check_process().
+  /// Ends the step that has begun, and waits for the devices. Errors: also those of
+  /// check_process().
   Expected<void> settle() noexcept {
-    OCELLUS_TRY(check_process());
+    OCELLUS_TRY(finish());
     return gpus == nullptr ? Expected<void>() : gpus->settle();
   }
 
   static Expected<std::unique_ptr<State>> create(const CorticalNetworkConfig& config,
                                                  const CorticalPlacement& placement,
-                                                 std::span<Engine* const> engines) noexcept {
+                                                 std::span<Engine* const> engines,
+                                                 PlacedSchedule schedule) noexcept {
     std::unique_ptr<State> state(new (std::nothrow) State);
     if (state == nullptr) return detail::no_memory_for_operator();
     state->config = config;
+    state->schedule = schedule;
     OCELLUS_TRY_ASSIGN(plan, detail::make_placed_plan(config, placement));
     state->plan = std::move(*plan);
     OCELLUS_TRY(check_engines(*state->plan, placement, engines));
@@ -400,23 +409,45 @@ struct PlacedCorticalNetwork::State final : detail::NetworkStore {
   }
 
   Expected<void> step(const detail::StepImage& image, bool learn) noexcept {
-    if (gpus == nullptr) {
-      cpu.step_split(image.pixels, image.stride, steps, learn);
-      cpu.step_top(steps, learn);
-      return {};
-    }
-    const auto compute = [&]() -> Expected<void> {
-      OCELLUS_TRY(gpus->begin(image, steps, learn));
+    const std::optional<BegunStep> before = std::exchange(begun, BegunStep{steps, learn});
+    return checked([&]() -> Expected<void> {
+      if (before) OCELLUS_TRY(end());
+      if (gpus != nullptr) OCELLUS_TRY(gpus->begin(image, steps, learn));
       // While the GPUs compute.
+      if (before) OCELLUS_TRY(compute_top(*before));
       cpu.step_split(image.pixels, image.stride, steps, learn);
-      return gpus->finish(winners.winners);
-    };
-    if (Expected<void> done = compute(); !done) {
-      static_cast<void>(gpus->settle());
-      return done;
-    }
-    cpu.step_top(steps, learn);
+      if (schedule == PlacedSchedule::kPipelined) return {};
+      OCELLUS_TRY(end());
+      return compute_top(*std::exchange(begun, std::nullopt));
+    });
+  }
+  /// Computes what is left of the step that has begun. Errors: also those of check_process().
+  Expected<void> finish() noexcept {
+    OCELLUS_TRY(check_process());
+    if (!begun) return {};
+    return checked([&]() -> Expected<void> {
+      OCELLUS_TRY(end());
+      return compute_top(*std::exchange(begun, std::nullopt));
+    });
+  }
+  /// Queues the levels where the parts meet.
+  Expected<void> end() noexcept {
+    return gpus == nullptr ? Expected<void>() : gpus->end(winners.winners);
+  }
+  Expected<void> compute_top(const BegunStep& step) noexcept {
+    if (gpus != nullptr) OCELLUS_TRY(gpus->wait(winners.winners));
+    cpu.step_top(step.number, step.learns);
     return {};
+  }
+  /// Keeps an error of the devices, which may then have learned different steps.
+  template <typename Compute>
+  Expected<void> checked(const Compute& compute) noexcept {
+    const Expected<void> done = compute();
+    if (done) return done;
+    begun.reset();
+    static_cast<void>(gpus->settle());
+    failure = done.error();
+    return done;
   }
 };
 
@@ -439,19 +470,21 @@ Expected<Footprint> PlacedCorticalNetwork::footprint(const CorticalNetworkConfig
   return bytes;
 }
 
-Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::create(
-    const CorticalNetworkConfig& config, const CorticalPlacement& placement,
-    std::span<Engine* const> engines) noexcept {
-  OCELLUS_TRY_ASSIGN(made, State::create(config, placement, engines));
+Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::create(const CorticalNetworkConfig& config,
+                                                              const CorticalPlacement& placement,
+                                                              std::span<Engine* const> engines,
+                                                              PlacedSchedule schedule) noexcept {
+  OCELLUS_TRY_ASSIGN(made, State::create(config, placement, engines, schedule));
   return PlacedCorticalNetwork(made->release());
 }
 
-Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::load_file(
-    const char* path, const CorticalPlacement& placement,
-    std::span<Engine* const> engines) noexcept {
+Expected<PlacedCorticalNetwork> PlacedCorticalNetwork::load_file(const char* path,
+                                                                 const CorticalPlacement& placement,
+                                                                 std::span<Engine* const> engines,
+                                                                 PlacedSchedule schedule) noexcept {
   detail::NetworkReader file;
   OCELLUS_TRY(file.open(path, 1));
-  OCELLUS_TRY_ASSIGN(made, State::create(file.config(), placement, engines));
+  OCELLUS_TRY_ASSIGN(made, State::create(file.config(), placement, engines, schedule));
   (*made)->steps = file.steps();
   OCELLUS_TRY(file.read(**made));
   return PlacedCorticalNetwork(made->release());
@@ -478,13 +511,14 @@ Expected<void> PlacedCorticalNetwork::step(const std::uint8_t* image, std::ptrdi
   }
   OCELLUS_TRY(state.check_process());
   if (state.failure) return tl::unexpected(*state.failure);
-  if (Expected<void> done = state.step({image, stride, space == MemorySpace::kPinned}, learn);
-      !done) {
-    state.failure = done.error();
-    return done;
-  }
+  OCELLUS_TRY(state.step({image, stride, space == MemorySpace::kPinned}, learn));
   if (learn) ++state.steps;
   return {};
+}
+
+Expected<void> PlacedCorticalNetwork::finish() noexcept {
+  if (state_->failure) return tl::unexpected(*state_->failure);
+  return state_->finish();
 }
 
 Expected<void> PlacedCorticalNetwork::save_file(const char* path) noexcept {
@@ -528,7 +562,7 @@ Expected<void> PlacedCorticalNetwork::read_winners(int level,
     return detail::invalid_argument("there is room for %zu winners; level %d has %d",
                                     winners.size(), level, count);
   }
-  OCELLUS_TRY(state.check_process());
+  OCELLUS_TRY(state.finish());
   if (state.gpus != nullptr) OCELLUS_TRY(state.gpus->read_winners(level, state.winners.winners));
   std::copy_n(state.winners.winners + state.hierarchy().level(level).first, count, winners.begin());
   return {};

@@ -84,10 +84,13 @@ class PlacedGpus {
   /// Queues the split levels. `step`: number of the learning step.
   virtual Expected<void> begin(const StepImage& image, std::uint64_t step,
                                bool learns) noexcept = 0;
-  /// Queues the levels where parts meet, and waits. `winners`: of the whole network; those of the
-  /// CPU's split part are complete. Sets those of the highest level below cpu_level.
-  virtual Expected<void> finish(std::int32_t* winners) noexcept = 0;
-  /// After a failure, and before other calls than the two above: waits for all work.
+  /// Queues the levels where parts meet. `winners`: of the whole network; those of the CPU's split
+  /// part are complete.
+  virtual Expected<void> end(const std::int32_t* winners) noexcept = 0;
+  /// Waits for what end() has queued; the next step may have begun. Sets the winners of the highest
+  /// level below cpu_level.
+  virtual Expected<void> wait(std::int32_t* winners) noexcept = 0;
+  /// After a failure, and before other calls than the three above: waits for all work.
   virtual Expected<void> settle() noexcept = 0;
 
   /// Sets the winners of a level that GPUs have.

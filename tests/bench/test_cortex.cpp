@@ -31,6 +31,25 @@ TEST(BenchCortexCommand, RowsOfBothPrograms) {
   EXPECT_TRUE(alone["rows"][0]["dense_step_ms"].is_null());
 }
 
+// Fails if a row of the paper's threads (figure 6) or of a placement is missing.
+TEST(BenchCortexCommand, ExperimentsAndPlacements) {
+  const auto report =
+      json_of({"bench", "cortex", "--hypercolumns", "31", "--minicolumns", "32", "--steps", "3",
+               "--schedule", "experiments", "--threads", "3", "--backend", "cpu", "--placed", "cpu",
+               "--placement", "even,profiled", "--json"});
+  const auto& row = report["rows"][0];
+  ASSERT_EQ(row["dense_threads"].size(), 3u);
+  EXPECT_EQ(row["dense_threads"][0]["speed_up"], 1.0);
+  EXPECT_EQ(row["dense_threads"][1]["threads"], 2);
+  EXPECT_EQ(row["dense_threads"][2]["threads"], 3);
+  EXPECT_GT(row["dense_threads"][2]["step_ms"].get<double>(), 0.0);
+  ASSERT_EQ(row["placed"].size(), 4u);
+  for (const auto& placed : row["placed"]) EXPECT_EQ(placed["different_winners"], 0);
+  EXPECT_EQ(row["placed"][1]["placement"], "even");
+  EXPECT_EQ(row["placed"][1]["schedule"], "pipelined");
+  expect_error({"bench", "cortex", "--placement", "even"}, {"--placement", "--placed"});
+}
+
 // Fails if a plot is missing or lies elsewhere.
 TEST(BenchCortexCommand, PlotsSpeedUps) {
   const TemporaryFolder folder;

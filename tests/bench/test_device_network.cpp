@@ -2,57 +2,18 @@
 // weights and numbers of wins are equal after every step.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <future>
 #include <string>
 #include <vector>
 
 #include "bench/cortical_network/device_network.h"
-#include "bench/papers/cortical_network/paper_device_network.h"
-#include "conformance/conformance.h"
-#include "cortical_network/network_patterns.h"
-#include "ocellus/cortical_network.h"
+#include "bench/paper_schedule_cases.h"
 
 namespace ocellus::test {
 namespace {
 
 using cuda::DeviceNetwork;
-using paper::NetworkSchedule;
-using paper::PaperDeviceNetwork;
 
 using NetworkOnDevice = OnDevice;
-
-Engine engine_for(const Footprint& bytes) {
-  EngineConfig settings = engine_config(1, BackendChoice::kCuda);
-  settings.memory += bytes;
-  return must(Engine::create(settings));
-}
-
-/// Ends the program if the kernels take 60 seconds: nothing can stop a kernel whose blocks wait for
-/// ever.
-template <typename Run>
-void in_time(const Run& run) {
-  std::promise<void> ended;
-  std::thread guard([done = ended.get_future()] {
-    if (done.wait_for(std::chrono::seconds(60)) == std::future_status::ready) return;
-    std::fprintf(stderr, "the schedule did not end\n");
-    std::_Exit(1);
-  });
-  run();
-  ended.set_value();
-  guard.join();
-}
-
-template <typename Network>
-void expect_winners(Network& network, const CorticalNetwork& expected, int level) {
-  const auto winners = expected.winners(level);
-  std::vector<std::int32_t> got(winners.size());
-  must(network.read_winners(level, got));
-  for (std::size_t h = 0; h < got.size(); ++h)
-    ASSERT_EQ(got[h], winners[h]) << "level " << level << " hypercolumn " << h;
-}
 
 /// Weights as CorticalNetwork::weight has them.
 void expect_weights(DeviceNetwork& network, const CorticalNetwork& expected) {
@@ -68,30 +29,6 @@ void expect_weights(DeviceNetwork& network, const CorticalNetwork& expected) {
         for (int i = 0; i < expected.inputs(l); ++i)
           ASSERT_EQ(weights[hierarchy.weights_of(l, h, m) + static_cast<std::size_t>(i)],
                     expected.weight(l, h, i, m))
-              << "level " << l << " hypercolumn " << h << " of " << m << " input " << i;
-  }
-}
-
-void expect_weights(PaperDeviceNetwork& network, const CorticalNetwork& expected) {
-  auto& memory = network.memory();
-  const detail::Hierarchy& hierarchy = memory.plan().hierarchy;
-  const auto& striped_at = memory.arguments().striped_at;
-  const auto top = static_cast<std::size_t>(expected.levels() - 1);
-  const detail::LevelPlan& highest = hierarchy.level(expected.levels() - 1);
-  std::vector<std::uint16_t> weights(static_cast<std::size_t>(
-      striped_at[top] + std::int64_t{highest.hypercolumns} * highest.inputs * highest.padded));
-  must(memory.read(weights.data(), memory.arguments().weights,
-                   weights.size() * sizeof(std::uint16_t)));
-  for (int l = 0; l < expected.levels(); ++l) {
-    const int hypercolumns = static_cast<int>(expected.winners(l).size());
-    for (int h = 0; h < hypercolumns; ++h)
-      for (int i = 0; i < expected.inputs(l); ++i)
-        for (int m = 0; m < expected.minicolumns(l); ++m)
-          ASSERT_EQ(
-              weights[static_cast<std::size_t>(
-                  striped_at[static_cast<std::size_t>(l)] +
-                  (std::int64_t{h} * expected.inputs(l) + i) * hierarchy.level(l).padded + m)],
-              expected.weight(l, h, i, m))
               << "level " << l << " hypercolumn " << h << " of " << m << " input " << i;
   }
 }
@@ -116,33 +53,6 @@ void compare_steps(const CorticalNetworkConfig& config, int steps, double noise)
       if (testing::Test::HasFatalFailure()) return;
     }
   }
-  expect_weights(network, expected);
-}
-
-void compare_schedule(const CorticalNetworkConfig& config, NetworkSchedule schedule, int steps,
-                      int most_blocks = 0) {
-  Engine engine = engine_for(must(PaperDeviceNetwork::footprint(config)));
-  PaperDeviceNetwork network =
-      must(PaperDeviceNetwork::create(engine, config, schedule, most_blocks));
-  CorticalNetwork expected = must(CorticalNetwork::create(config));
-  Patterns patterns(
-      12, static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height), 0.02,
-      5);
-  const bool pipelined =
-      schedule == NetworkSchedule::kPipelined || schedule == NetworkSchedule::kResident;
-  for (int step = 0; step < steps; ++step) {
-    SCOPED_TRACE("step " + std::to_string(step));
-    const auto image = patterns.next();
-    in_time([&] { must(network.step(image.data(), config.width, true)); });
-    expected.step(image.data(), config.width, true);
-    // The levels of a pipeline are of different steps.
-    for (int l = 0; l < (pipelined ? 1 : expected.levels()); ++l) {
-      expect_winners(network, expected, l);
-      if (testing::Test::HasFatalFailure()) return;
-    }
-  }
-  must(network.finish());
-  for (int l = 0; l < expected.levels(); ++l) expect_winners(network, expected, l);
   expect_weights(network, expected);
 }
 
@@ -189,11 +99,10 @@ TEST_F(NetworkOnDevice, LargeHypercolumnsEqualCpu) {
 
 // Fails when a hypercolumn is computed before one below it, twice, or not at all.
 TEST_F(NetworkOnDevice, SchedulesOfThePaperEqualCpu) {
-  for (const NetworkSchedule schedule : {NetworkSchedule::kLevels, NetworkSchedule::kPipelined,
-                                         NetworkSchedule::kResident, NetworkSchedule::kQueue}) {
+  for (const auto& [schedule, variant] : kPaperSchedules) {
     SCOPED_TRACE(static_cast<int>(schedule));
-    compare_schedule(binary_tree(64, 32), schedule, 400);
-    compare_schedule(overlapping_tiles(), schedule, 200);
+    compare_schedule(binary_tree(64, 32), schedule, 400, 0, variant);
+    compare_schedule(overlapping_tiles(), schedule, 200, 0, variant);
     if (HasFatalFailure()) return;
   }
 }
@@ -201,10 +110,48 @@ TEST_F(NetworkOnDevice, SchedulesOfThePaperEqualCpu) {
 // Fails (the program ends) when blocks of the work queue wait for tasks that nobody has: with one
 // block, with few, and with far more than can be resident.
 TEST_F(NetworkOnDevice, TheWorkQueueAlwaysEnds) {
-  for (const int blocks : {1, 3, 100'000}) {
-    SCOPED_TRACE(blocks);
-    compare_schedule(binary_tree(256, 32), NetworkSchedule::kQueue, 60, blocks);
+  for (const QueueSync sync : {QueueSync::kFlags, QueueSync::kCounters}) {
+    for (const int blocks : {1, 3, 100'000}) {
+      SCOPED_TRACE(blocks);
+      compare_schedule(binary_tree(256, 32), NetworkSchedule::kQueue, 60, blocks, {sync});
+    }
   }
+}
+
+// Fails when feedback on the device differs, or when blocks wait for hypercolumns that are queued
+// behind their own.
+TEST_F(NetworkOnDevice, QueuedFeedbackEqualsCpu) {
+  for (const int blocks : {0, 1, 3}) {
+    compare_feedback(binary_tree(64, 32), 150, blocks);
+    compare_feedback(overlapping_tiles(), 60, blocks);
+  }
+}
+
+// Fails when a queue without waiting does not end, or computes another lowest level, which needs no
+// waiting; when the times of levels or launches are none; or when a kernel tells no registers.
+TEST_F(NetworkOnDevice, ExperimentsOfThePaperRun) {
+  const CorticalNetworkConfig config = binary_tree(64, 32);
+  Patterns patterns(4, static_cast<std::size_t>(config.width), 0.0, 5);
+  for (const QueueSync sync : {QueueSync::kNoSpin, QueueSync::kNoAtomics}) {
+    Engine engine = engine_for(must(PaperDeviceNetwork::footprint(config)));
+    PaperDeviceNetwork network =
+        must(PaperDeviceNetwork::create(engine, config, NetworkSchedule::kQueue, 0, {sync}));
+    CorticalNetwork expected = must(CorticalNetwork::create(config));
+    for (int step = 0; step < 50; ++step) {
+      const auto image = patterns.next();
+      in_time([&] { must(network.step(image.data(), config.width, true)); });
+      expected.step(image.data(), config.width, true);
+      expect_winners(network, expected, 0);
+    }
+    EXPECT_GT(must(network.kernel_use()).registers, 0);
+  }
+  Engine engine = engine_for(must(PaperDeviceNetwork::footprint(config)));
+  PaperDeviceNetwork network =
+      must(PaperDeviceNetwork::create(engine, config, NetworkSchedule::kLevels));
+  std::vector<double> ms(static_cast<std::size_t>(config.level_count));
+  must(network.step_levels(patterns.next().data(), config.width, ms));
+  for (const double level : ms) EXPECT_GT(level, 0.0);
+  EXPECT_GT(must(network.launches_ms()), 0.0);
 }
 
 // Fails when a configuration that the CPU refuses is accepted, or the text does not name the cause.

@@ -160,7 +160,47 @@ inline void compare_placed_steps(PlacedCorticalNetwork& got, CorticalNetwork& ex
   expect_equal_weights(got, expected);
 }
 
-/// The same for a new network.
+/// Steps of a pipeline: the winners of the highest level are those of the step before. Those of all
+/// levels are compared after every tenth step, with finish() before, and all weights at the end.
+inline void compare_pipelined(const CorticalNetworkConfig& config,
+                              const CorticalPlacement& placement, const std::vector<int>& numbers,
+                              int steps, double noise = 0.0, int workers = 1) {
+  PlacedEngines engines(config, placement, numbers, workers);
+  PlacedCorticalNetwork got = must(PlacedCorticalNetwork::create(
+      config, placement, engines.pointers, PlacedSchedule::kPipelined));
+  CorticalNetwork expected = must(CorticalNetwork::create(config));
+  Patterns patterns(
+      6, static_cast<std::size_t>(config.width) * static_cast<std::size_t>(config.height), noise,
+      3);
+  const int top = expected.levels() - 1;
+  for (int step = 0; step < steps; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    {
+      // The network does not read it later.
+      auto image = patterns.next();
+      const bool learn = step % 7 != 6;
+      const std::vector<std::int32_t> before(expected.winners(top).begin(),
+                                             expected.winners(top).end());
+      expected.step(image.data(), config.width, learn);
+      must(got.step(image.data(), config.width, learn));
+      std::fill(image.begin(), image.end(), std::uint8_t{0});
+      ASSERT_TRUE(
+          std::equal(got.winners().begin(), got.winners().end(), before.begin(), before.end()));
+    }
+    if (step % 10 != 9 && step + 1 != steps) continue;
+    must(got.finish());
+    ASSERT_TRUE(std::equal(got.winners().begin(), got.winners().end(),
+                           expected.winners(top).begin(), expected.winners(top).end()));
+    for (int l = 0; l <= top; ++l) {
+      expect_level_winners(got, expected, l);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+  EXPECT_EQ(got.steps(), expected.steps());
+  expect_equal_weights(got, expected);
+}
+
+/// compare_placed_steps() for a new network.
 inline void compare_placed(const CorticalNetworkConfig& config, const CorticalPlacement& placement,
                            const std::vector<int>& numbers, int steps, double noise = 0.0,
                            int workers = 1) {

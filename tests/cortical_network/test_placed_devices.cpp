@@ -33,6 +33,17 @@ TEST_F(PlacedOnDevice, TwoEnginesEqualTheCpu) {
       {0, 0}, 200, 0.01);
 }
 
+// Fails when steps of a pipeline mix.
+TEST_F(PlacedOnDevice, PipelinesEqualTheCpu) {
+  const CorticalNetworkConfig tree = binary_tree(512, 32);
+  compare_pipelined(tree, PlacementText(tree, {kGpu, kGpu}, 5, 10).split(0, 9).split(1, 32).meet(1),
+                    {0, 0}, 200);
+  const CorticalNetworkConfig wide = binary_tree(128, 128);
+  compare_pipelined(
+      wide, PlacementText(wide, {kGpu, kGpu, kCpu}, 3, 5).split(0, 20).split(1, 32).meet(0).top(2),
+      {0, 0}, 100, 0.01);
+}
+
 // Fails when a rectangle of hypercolumns is missing, or has the arrays of others.
 TEST_F(PlacedOnDevice, PartsOfGridsEqualTheCpu) {
   CorticalNetworkConfig config;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -202,6 +203,83 @@ TEST_F(PlacedNetwork, KeepsTheMemoryOfThePlan) {
               d == 0 ? device.memory : other.memory);
   }
   compare_placed(config, *placement, {0, 1}, 10);
+}
+
+// Pipelines: parts that meet on a GPU, with peers and through pinned memory, with a part of the CPU
+// and the highest level on it, with turns, and on one device. Fails when a copy of the image or of
+// the number of a step is overwritten before it is sent, when winners of two steps mix, or when
+// finish() leaves a level behind.
+TEST_F(PlacedNetwork, PipelinesEqualTheCpu) {
+  const CorticalNetworkConfig tree = binary_tree(16, 32);
+  const CorticalPlacement parts = PlacementText(tree, {kGpu, kGpu, kGpu, kCpu}, 2, 4)
+                                      .split(0, 1)
+                                      .split(1, 6)
+                                      .split(2, 8)
+                                      .meet(1)
+                                      .top(3);
+  for (const bool peers : {true, false}) {
+    reset();
+    fake_driver().peers = peers;
+    fake_driver().lazy = true;
+    compare_pipelined(tree, parts, {0, 1, 2}, 33);
+    expect_in_place();
+  }
+  const CorticalNetworkConfig rows = uneven_rows();
+  compare_pipelined(rows,
+                    PlacementText(rows, {kGpu, kCpu, kGpu}, 2, 3)
+                        .split(0, 5)
+                        .split(1, 9)
+                        .split(2, 16)
+                        .meet(2)
+                        .top(1),
+                    {0, 0, 0}, 33, 0.01, 2);
+  compare_pipelined(rows,
+                    PlacementText(rows, {kGpu, kGpu, kCpu}, 3, 3).split(0, 2).split(1, 5).top(2),
+                    {1, 0}, 33);
+  const CorticalNetworkConfig of_grids = grids();
+  compare_pipelined(of_grids,
+                    PlacementText(of_grids, {kGpu, kGpu, kCpu}, 2, 3)
+                        .split(0, 7)
+                        .stream(1, 2)
+                        .split(1, 12)
+                        .stream(2, 1)
+                        .meet(1)
+                        .top(2),
+                    {0, 1}, 22, 0.02);
+  compare_pipelined(of_grids, PlacementText(of_grids, {kGpu}, 4, 4).split(0, 2), {0}, 22);
+  compare_pipelined(of_grids, PlacementText(of_grids, {kCpu}, 0, 0).top(0), {}, 22, 0.02, 2);
+  expect_in_place();
+}
+
+// Two devices with unlike measured times, simulated: the profiled split gives the faster one more,
+// the even split each a half. Fails if one of them has other winners than the CPU, if both are the
+// same split, or if the model does not expect the profiled one to be faster.
+TEST_F(PlacedNetwork, EvenAndProfiledSplitsEqualTheCpu) {
+  fake_driver().lazy = true;
+  const CorticalNetworkConfig config = binary_tree(32, 32);
+  std::vector<PlacementDevice> devices(3);
+  devices[2].kind = kCpu;
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const double hypercolumn_s = std::array{1e-5, 3e-5, 1e-3}[d];
+    devices[d].measured.assign(static_cast<std::size_t>(config.level_count), {1e-6, hypercolumn_s});
+  }
+  std::array<double, 2> steps{};
+  for (const PlacementRule rule : {PlacementRule::kProfiled, PlacementRule::kEven}) {
+    const CorticalPlacement placement = must(place_cortical_network(config, devices, rule));
+    ASSERT_GE(placement.parts.size(), 3u);
+    ASSERT_EQ(placement.parts[1].first_level, 0);
+    steps[static_cast<std::size_t>(rule)] = placement.step_s;
+    const auto first = placement.parts[0].hypercolumns;
+    const auto second = placement.parts[1].hypercolumns;
+    if (rule == PlacementRule::kEven) {
+      EXPECT_EQ(first, second);
+    } else {
+      EXPECT_GT(first, 2 * second);
+    }
+    compare_placed(config, placement, {0, 1}, 20);
+  }
+  EXPECT_LT(steps[0], 0.8 * steps[1]);
+  expect_in_place();
 }
 
 // Files go from one class to the other. Fails when an array is missing in the file, or what weights

@@ -263,6 +263,44 @@ TEST(Placement, SharesFollowTheSpeed) {
   for (std::size_t i = 2; i < placement.parts.size(); ++i) EXPECT_EQ(placement.parts[i].device, 1);
 }
 
+// Figures 12 and 26 of the paper, with simulated devices: the even split has equal parts and the
+// highest level on the CPU. Fails if it follows the speeds, if the profiled split is not faster, or
+// if the even split moves what does not fit: the paper's even split ends at half the hypercolumns.
+TEST(Placement, EvenSplitIgnoresTheSpeed) {
+  const auto even = [](int leaves, const std::vector<PlacementDevice>& devices) {
+    return place_cortical_network(binary_tree(leaves, 128), devices, PlacementRule::kEven);
+  };
+  const std::vector<PlacementDevice> unlike = {gpu(0.4, 400'000'000), gpu(1.0, 1'200'000'000),
+                                               cpu(0.05)};
+  const CorticalNetworkConfig config = binary_tree(4096, 128);
+  const Expected<CorticalPlacement> made = even(4096, unlike);
+  ASSERT_TRUE(made) << made.error().text;
+  expect_placed_once(config, *made);
+  const auto parts = split_parts(*made);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[0].hypercolumns, parts[1].hypercolumns);
+  ASSERT_EQ(made->parts.size(), 3u);
+  EXPECT_EQ(made->parts[2].device, 2);
+  EXPECT_EQ(made->parts[2].hypercolumns, 1);
+  EXPECT_GT(made->step_s, 1.2 * placed(config, unlike).step_s);
+
+  const Expected<CorticalPlacement> larger = even(8192, unlike);
+  ASSERT_FALSE(larger);
+  EXPECT_EQ(larger.error().status, Status::kOutOfMemory);
+  EXPECT_NE(std::string(larger.error().text).find("'gpu 0.400000' is 400000000 bytes"),
+            std::string::npos)
+      << larger.error().text;
+  EXPECT_FALSE(placed(binary_tree(8192, 128), unlike).streamed);
+
+  // Three GPUs without a CPU: the first one computes the levels where the parts meet.
+  const Expected<CorticalPlacement> three = even(4096, {gpu(0.4), gpu(1.0), gpu(0.7)});
+  ASSERT_TRUE(three);
+  expect_placed_once(config, *three);
+  ASSERT_EQ(split_parts(*three).size(), 3u);
+  EXPECT_EQ(three->parts.back().device, 0);
+  EXPECT_EQ(three->parts.back().hypercolumns, 3);
+}
+
 // The paper: speed first, then memory. Fails if the fast GPU gets more than its memory or clearly
 // less, or if the rest is not on the other.
 TEST(Placement, FullMemoryLeavesTheRestToTheOther) {

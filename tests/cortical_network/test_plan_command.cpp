@@ -93,7 +93,7 @@ TEST(PlanCommand, TextTellsThePlan) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   for (const char* says : {"65535 hypercolumns in 16 levels", "gpu 1: 0.4x, given and not measured",
                            "no limit", "1.0x is 4250 GB/s", "A level costs 5 us on a GPU",
-                           "the CPU is faster from level", "step: ", "ideal split"})
+                           "the CPU computes the levels from", "step: ", "ideal split"})
     EXPECT_NE(text.out.find(says), std::string::npos) << says << "\n" << text.out;
 }
 
@@ -112,6 +112,18 @@ TEST(PlanCommand, CpuIsMeasured) {
     const ChildResult text = run_program(plus(command, options));
     EXPECT_NE(text.out.find("cpu: times measured on this machine"), std::string::npos) << text.out;
   }
+}
+
+// Fails if --placement has no effect, or if an even split that does not fit is not an error.
+TEST(PlanCommand, EvenSplit) {
+  const std::string devices = "gpu:1.0x,3GB gpu:0.4x,1GB cpu:0.05x";
+  const auto report = json_of(plus(plan("16383", devices), {"--placement", "even", "--json"}));
+  ASSERT_EQ(report["parts"].size(), 3u);
+  EXPECT_EQ(report["parts"][0]["hypercolumns"], 8191);
+  EXPECT_EQ(report["parts"][1]["hypercolumns"], 8191);
+  EXPECT_EQ(report["cpu_from_level"], 14);
+  expect_error(plus(plan("32767", devices), {"--placement", "even"}),
+               {"even share", "'gpu 1' is 1000000000 bytes"});
 }
 
 // Fails if --levels is not the hierarchy that is planned.

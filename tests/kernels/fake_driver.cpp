@@ -678,9 +678,10 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   attributes->maxDynamicSharedSizeBytes = shared_limit(function);
   return cudaSuccess;
 }
-cudaError_t set_function_attribute(const void* function, cudaFuncAttribute, int value) {
+cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {
   ENTER("cudaFuncSetAttribute");
-  fake_driver().shared_limits[function] = value;
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
+    fake_driver().shared_limits[function] = value;
   return cudaSuccess;
 }
 cudaError_t blocks_per_multiprocessor(int* blocks, const void* function, int, std::size_t bytes) {

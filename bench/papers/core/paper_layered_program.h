@@ -91,6 +91,13 @@ class LayeredProgram {
     return work_->time(cuda, repeats, [&] { return launch(cuda); });
   }
 
+  /// The same of one layer alone, with kLevels.
+  Expected<double> time_layer(int layer, int repeats) noexcept {
+    cuda::Scope cuda(work_->device(), cuda::Phase::kCreating, Arguments::kName);
+    arguments_.layer = layer;
+    return work_->time(cuda, repeats, [&] { return launch_layer(cuda); });
+  }
+
   /// Reads what the last layer has computed: with kPipelined, that of the run which began
   /// `layer_count` - 1 calls before the last one. Errors: those of CUDA.
   Expected<void> read(std::span<float> results) noexcept {
@@ -121,24 +128,26 @@ class LayeredProgram {
 
   Expected<void> launch(cuda::Scope& cuda) noexcept {
     const LayerKernels<Arguments> kernels = layer_kernels(arguments_);
-    const auto queue = [&](Kernel<Arguments> kernel, int blocks) {
-      return work_->launch(cuda, kernel, dim3(static_cast<unsigned>(blocks)), dim3(kLayerThreads),
-                           0, arguments_);
-    };
     if (schedule_ == LayerSchedule::kPipelined) {
       arguments_.launch = launches_++;
-      return queue(kernels.pipeline, blocks_);
+      return queue(cuda, kernels.pipeline, blocks_);
     }
     if (schedule_ == LayerSchedule::kQueue) {
-      const Expected<void> done = queue(kernels.queue, blocks_);
+      const Expected<void> done = queue(cuda, kernels.queue, blocks_);
       ++arguments_.run;
       return done;
     }
-    for (arguments_.layer = 0; arguments_.layer < arguments_.layer_count; ++arguments_.layer) {
-      const TaskLayer& layer = arguments_.layers[static_cast<std::size_t>(arguments_.layer)];
-      OCELLUS_TRY(queue(kernels.layer, layer.tasks));
-    }
+    for (arguments_.layer = 0; arguments_.layer < arguments_.layer_count; ++arguments_.layer)
+      OCELLUS_TRY(launch_layer(cuda));
     return {};
+  }
+  Expected<void> launch_layer(cuda::Scope& cuda) noexcept {
+    return queue(cuda, layer_kernels(arguments_).layer,
+                 arguments_.layers[static_cast<std::size_t>(arguments_.layer)].tasks);
+  }
+  Expected<void> queue(cuda::Scope& cuda, Kernel<Arguments> kernel, int blocks) noexcept {
+    return work_->launch(cuda, kernel, dim3(static_cast<unsigned>(blocks)), dim3(kLayerThreads), 0,
+                         arguments_);
   }
 
   std::unique_ptr<cuda::DeviceWork> work_;

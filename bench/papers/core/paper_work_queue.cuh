@@ -1,6 +1,10 @@
 // Work queue of Nere, Franey, Hashmi and Lipasti (2012), section 6.3 (algorithm 1): blocks that are
 // resident take tasks from a list in which each task comes behind those that it needs.
 //
+// A block learns in one of two ways that it may compute its task. In algorithm 1, each task has a
+// counter, which those that it needs increment: publish_in_group(). With publish_task(), it reads a
+// flag of each of them.
+//
 // Progress: a block that waits has taken its task later than other blocks took the tasks that it
 // waits for, because tasks are taken in the order of the list. The task that comes first among
 // those that are not finished waits for nothing, and a block that runs has it. So it ends, and so
@@ -16,7 +20,8 @@ struct WorkQueue {
   unsigned* next;  ///< tasks that have been taken; 0 before a run. The last block makes it 0 again
   unsigned* left;  ///< blocks that have left the run; as `next`
   /// Of each task: runs that have finished it; or of each group of tasks that others wait for
-  /// together: its tasks that have been finished in all runs.
+  /// together: its tasks that have been finished in all runs; or of each task, what it needs that
+  /// has been finished in all runs.
   unsigned* done;
   int tasks;
 };
@@ -27,10 +32,16 @@ __device__ inline void publish_task(const WorkQueue& queue, int task, unsigned r
   *static_cast<volatile unsigned*>(queue.done + task) = run;
 }
 
-/// The same for a task of a group. Calls of several blocks add up.
-__device__ inline void publish_in_group(const WorkQueue& queue, int group) {
+/// The same for a task of a group, or for one that `group` needs. Calls of several blocks add up.
+template <bool kAtomic = true>
+__device__ void publish_in_group(const WorkQueue& queue, int group) {
   __threadfence();
-  atomicAdd(queue.done + group, 1u);
+  if constexpr (kAtomic) {
+    atomicAdd(queue.done + group, 1u);
+  } else {
+    volatile unsigned* const done = queue.done + group;
+    *done = *done + 1u;
+  }
 }
 
 /// Waits until a task is published; or until a group is, where `run` is the number of its tasks

@@ -22,6 +22,24 @@ enum class NetworkSchedule : std::uint8_t {
   kQueue,      ///< work queue: resident blocks, which wait for the hypercolumns below
 };
 
+/// Of the kernels of section 8. `sync` is that of kQueue, `memory` that of kQueue with kCounters
+/// and of the pipelines.
+struct PaperVariant {
+  QueueSync sync = QueueSync::kFlags;
+  ColumnMemory memory = ColumnMemory::kRegisters;
+  /// Percent of the memory of a multiprocessor that is preferred as shared memory, and not as L1
+  /// cache; -1: the driver chooses.
+  int carveout = -1;
+};
+
+/// What a block takes (tables 1 and 3 of the paper).
+struct KernelUse {
+  int registers = 0;             ///< of a thread
+  std::size_t shared_bytes = 0;  ///< of a block
+  int threads = 0;               ///< of a block
+  int blocks = 0;                ///< that a multiprocessor holds
+};
+
 class PaperDeviceNetwork {
  public:
   using Memory = cuda::NetworkMemory<PaperArguments>;
@@ -33,8 +51,8 @@ class PaperDeviceNetwork {
   /// `most_blocks`: limits the blocks of kResident and kQueue; 0: as many as can be resident. A
   /// larger number than that is permitted. Errors: those of NetworkMemory::create.
   static Expected<PaperDeviceNetwork> create(Engine& engine, const CorticalNetworkConfig& config,
-                                             NetworkSchedule schedule,
-                                             int most_blocks = 0) noexcept;
+                                             NetworkSchedule schedule, int most_blocks = 0,
+                                             const PaperVariant& variant = {}) noexcept;
 
   /// As CorticalNetwork::step. The schedules kPipelined and kResident compute level l of the step
   /// that began l calls before; all steps in the pipeline learn if the last one does. Errors: those
@@ -47,6 +65,16 @@ class PaperDeviceNetwork {
   /// those of CUDA.
   Expected<double> last_ms() noexcept;
 
+  /// step() with kLevels that waits after each level. `ms`: of each level, without the copy of the
+  /// image.
+  Expected<void> step_levels(const std::uint8_t* image, std::ptrdiff_t stride,
+                             std::span<double> ms) noexcept;
+  /// Milliseconds of empty kernels in place of those above the lowest level: what their launches
+  /// take of a step with kLevels (figure 8). Errors: those of CUDA.
+  Expected<double> launches_ms() noexcept;
+  /// Of the kernel of the schedule. Errors: those of CUDA.
+  Expected<KernelUse> kernel_use() noexcept;
+
   /// Winners of a level that the last launch computed, in the order of its hypercolumns. Errors:
   /// those of CUDA.
   Expected<void> read_winners(int level, std::span<std::int32_t> winners) noexcept;
@@ -55,17 +83,22 @@ class PaperDeviceNetwork {
   int blocks() const noexcept { return blocks_; }
 
  private:
-  PaperDeviceNetwork(std::unique_ptr<Memory> memory, NetworkSchedule schedule) noexcept
-      : memory_(std::move(memory)), schedule_(schedule) {}
+  PaperDeviceNetwork(std::unique_ptr<Memory> memory, NetworkSchedule schedule,
+                     const PaperVariant& variant) noexcept
+      : memory_(std::move(memory)), schedule_(schedule), variant_(variant) {}
   bool pipelined() const noexcept {
     return schedule_ == NetworkSchedule::kPipelined || schedule_ == NetworkSchedule::kResident;
   }
+  const void* kernel() const noexcept;
+  std::size_t shared_bytes() const noexcept;
   Expected<void> choose_blocks(int most_blocks) noexcept;
+  Expected<void> launch_level(cuda::Scope& cuda, int level, bool empty = false) noexcept;
   Expected<void> launch_step(cuda::Scope& cuda, bool feeds) noexcept;
   Expected<void> launch_and_wait(bool feeds) noexcept;
 
   std::unique_ptr<Memory> memory_;
   NetworkSchedule schedule_;
+  PaperVariant variant_;
   int blocks_ = 0;
   int threads_ = 0;
   std::uint64_t launches_ = 0;  ///< pipelined: in which levels have been computed

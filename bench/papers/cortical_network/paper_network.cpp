@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -77,32 +78,43 @@ Expected<DenseCorticalNetwork> DenseCorticalNetwork::create(const CorticalNetwor
   }
   network.cells_.resize(static_cast<std::size_t>(config.width) *
                         static_cast<std::size_t>(config.height) * kLgnCells);
-  network.inputs_.resize(static_cast<std::size_t>(hierarchy->most_inputs));
+  network.inputs_.resize(1, std::vector<float>(static_cast<std::size_t>(hierarchy->most_inputs)));
   double probability = static_cast<double>(config.learning.random_firing);
   for (int i = 0; i < config.learning.stable_wins; ++i) {
     network.firing_.push_back(std::min(std::floor(probability * 4294967296.0), 4294967295.0));
     probability *= static_cast<double>(config.learning.firing_decay);
   }
   network.firing_.push_back(0.0);
+  OCELLUS_TRY(network.set_threads(1));
   return network;
 }
 
+Expected<void> DenseCorticalNetwork::set_threads(int threads) noexcept {
+  OCELLUS_TRY_ASSIGN(team, detail::ThreadTeam::create(threads));
+  team_ = std::move(*team);
+  inputs_.resize(static_cast<std::size_t>(team_->threads()), inputs_.front());
+  return {};
+}
+
 void DenseCorticalNetwork::step(const std::uint8_t* image) noexcept {
+  using Clock = std::chrono::steady_clock;
   lgn(config_, image, cells_.data());
   for (std::size_t l = 0; l < levels_.size(); ++l) {
-    for (int h = 0; h < levels_[l].plan.hypercolumns; ++h) {
-      gather_inputs(static_cast<int>(l), h);
-      step_hypercolumn(levels_[l], h);
-    }
+    const Clock::time_point begun = Clock::now();
+    team_->for_all(levels_[l].winners.size(), [&](std::size_t h, int thread) {
+      std::vector<float>& inputs = inputs_[static_cast<std::size_t>(thread)];
+      gather_inputs(static_cast<int>(l), static_cast<int>(h), inputs.data());
+      step_hypercolumn(levels_[l], static_cast<int>(h), inputs.data());
+    });
+    levels_[l].ms = std::chrono::duration<double, std::milli>(Clock::now() - begun).count();
   }
   ++steps_;
 }
 
-void DenseCorticalNetwork::gather_inputs(int level, int hypercolumn) noexcept {
+void DenseCorticalNetwork::gather_inputs(int level, int hypercolumn, float* to) const noexcept {
   const detail::LevelPlan& plan = levels_[static_cast<std::size_t>(level)].plan;
   const int x0 = hypercolumn % plan.columns * plan.stride_x;
   const int y0 = hypercolumn / plan.columns * plan.stride_y;
-  float* to = inputs_.data();
   for (int y = y0; y < y0 + plan.window_height; ++y) {
     for (int x = x0; x < x0 + plan.window_width; ++x, to += plan.below_cells) {
       const std::ptrdiff_t point = static_cast<std::ptrdiff_t>(y) * plan.below_columns + x;
@@ -118,13 +130,13 @@ void DenseCorticalNetwork::gather_inputs(int level, int hypercolumn) noexcept {
   }
 }
 
-void DenseCorticalNetwork::step_hypercolumn(Level& level, int hypercolumn) noexcept {
+void DenseCorticalNetwork::step_hypercolumn(Level& level, int hypercolumn,
+                                            const float* x) noexcept {
   const auto h = static_cast<std::size_t>(hypercolumn);
   const auto minicolumns = static_cast<std::size_t>(level.plan.minicolumns);
   const auto inputs = static_cast<std::size_t>(level.plan.inputs);
   float* const weights = level.weights.data() + h * minicolumns * inputs;
   std::uint8_t* const wins = level.wins.data() + h * minicolumns;
-  const float* const x = inputs_.data();
   std::int32_t& winner = level.winners[h];
   winner = kSilent;
   float active = 0.0f;
@@ -169,16 +181,16 @@ void DenseCorticalNetwork::step_hypercolumn(Level& level, int hypercolumn) noexc
   } else {
     winner = fired;
   }
-  if (winner != kSilent) learn(weights + static_cast<std::size_t>(winner) * inputs, inputs);
+  if (winner != kSilent) learn(weights + static_cast<std::size_t>(winner) * inputs, x, inputs);
 }
 
-void DenseCorticalNetwork::learn(float* weights, std::size_t count) const noexcept {
+void DenseCorticalNetwork::learn(float* weights, const float* x, std::size_t count) const noexcept {
   const double potentiation = rounded(static_cast<double>(config_.learning.potentiation));
   const double depression = rounded(static_cast<double>(config_.learning.depression));
   for (std::size_t i = 0; i < count; ++i) {
     const double w = static_cast<double>(weights[i]);
     const double change =
-        inputs_[i] == 1.0f ? rounded(potentiation * (1.0 - w)) : -rounded(depression * w);
+        x[i] == 1.0f ? rounded(potentiation * (1.0 - w)) : -rounded(depression * w);
     weights[i] = static_cast<float>(w + change);
   }
 }

@@ -9,11 +9,28 @@ namespace ocellus::paper {
 using cuda::Kernel;
 using cuda::OfLevel;
 
+/// How a hypercolumn of the work queue knows that those below have been computed.
+enum class QueueSync : std::uint8_t {
+  kFlags,      ///< it reads a flag of each of them
+  kCounters,   ///< algorithm 1: it has a counter, which they increment
+  kNoSpin,     ///< section 8.3: kCounters without waiting, with wrong results
+  kNoAtomics,  ///< the same with increments that are not atomic
+  /// kFlags with feedback: section 10. A step that does not learn queues each hypercolumn again,
+  /// twice in a round. The equations are those of CorticalNetwork.
+  kFeedback,
+};
+
+/// Where a thread keeps what it knows of its minicolumn (section 8.4).
+enum class ColumnMemory : std::uint8_t { kRegisters, kShared };
+
+/// Bytes of a thread with kShared, an argument of the launch.
+inline constexpr std::size_t kSharedBytes = 2 * sizeof(std::int64_t) + 2 * sizeof(std::int32_t);
+
 /// Of the work queue; 0 before the first step.
 struct QueueCounts {
   unsigned next;
   unsigned left;
-  unsigned run;  ///< steps that have ended
+  unsigned run;  ///< evaluations of each hypercolumn in the steps that have ended
 };
 
 struct PaperArguments : cuda::NetworkBase {
@@ -23,7 +40,13 @@ struct PaperArguments : cuda::NetworkBase {
   /// Launches of a pipeline write to `winners` and to this array in turn.
   std::int32_t* other_winners;
   QueueCounts* queue;
-  unsigned* done;  ///< of each hypercolumn: steps that the work queue has finished
+  /// Of each hypercolumn: evaluations that the work queue has finished; with counters, those of all
+  /// hypercolumns below.
+  unsigned* done;
+  std::int32_t* hypotheses;  ///< of the feedback, of each hypercolumn
+  // Of steps that do not learn, with kFeedback.
+  std::int32_t feedback_rounds;
+  std::int32_t feedback_tolerance;
   /// Of the first weight of each level.
   std::array<std::int64_t, kMaxCorticalLevels> striped_at;
 
@@ -38,6 +61,8 @@ inline constexpr int kMostThreads = kMaxMinicolumns;
 Kernel<PaperArguments> paper_start_kernel() noexcept;
 /// A level. Blocks: its hypercolumns.
 Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept;
+/// Takes the arguments of paper_level_kernel() and does nothing.
+Kernel<OfLevel<PaperArguments>> paper_empty_kernel() noexcept;
 /// The end of a step of paper_queue_kernel().
 Kernel<PaperArguments> paper_end_kernel() noexcept;
 
@@ -47,9 +72,9 @@ struct PipelineArguments {
   std::uint64_t fed;     ///< steps that have begun
 };
 /// All levels. Blocks: any number; they take hypercolumns in turn.
-Kernel<PipelineArguments> paper_pipeline_kernel() noexcept;
+Kernel<PipelineArguments> paper_pipeline_kernel(ColumnMemory memory) noexcept;
 
-/// All levels. Blocks: any number.
-Kernel<PaperArguments> paper_queue_kernel() noexcept;
+/// All levels. Blocks: any number. kShared is there for kCounters only.
+Kernel<PaperArguments> paper_queue_kernel(QueueSync sync, ColumnMemory memory) noexcept;
 
 }  // namespace ocellus::paper

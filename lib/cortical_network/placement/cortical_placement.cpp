@@ -110,6 +110,22 @@ class PlacementSearch {
     return best_;
   }
 
+  /// PlacementRule::kEven.
+  std::optional<CorticalPlacement> even() {
+    rule_ = PlacementRule::kEven;
+    // The first GPU counts as the fastest one.
+    std::sort(gpus_.begin(), gpus_.end());
+    const int levels = model_.levels();
+    const int cpu_level = cpu_ >= 0 && !gpus_.empty() ? std::max(levels - 1, 1) : levels;
+    int split = most_split(gpus_, cpu_level);
+    while (split > 1 && model_.roots(split - 1) < static_cast<int>(gpus_.size())) --split;
+    if (gpus_.empty())
+      consider({}, true, 0, 0, false);
+    else
+      consider(gpus_, false, split, cpu_level, false);
+    return best_;
+  }
+
  private:
   const PlacementDevice& at(int device) const { return devices_[static_cast<std::size_t>(device)]; }
   /// Each GPU alone, and the fastest 2, 3, ...
@@ -153,7 +169,7 @@ class PlacementSearch {
         participants.push_back({cpu_, model_.room(cpu_) - top_bytes, false});
     }
     if (split > 0) {
-      auto parts = split_levels(model_, devices_, participants, split);
+      auto parts = split_levels(model_, devices_, participants, split, rule_);
       if (!parts) return false;
       made.parts = std::move(*parts);
     }
@@ -220,6 +236,7 @@ class PlacementSearch {
   const std::vector<PlacementDevice>& devices_;
   int cpu_ = -1;
   std::vector<int> gpus_;  // the fastest first
+  PlacementRule rule_ = PlacementRule::kProfiled;
   std::optional<CorticalPlacement> best_;
 };
 
@@ -276,6 +293,24 @@ tl::unexpected<Error> does_not_fit(const PlacementModel& model,
       static_cast<unsigned long long>(largest->memory)));
 }
 
+tl::unexpected<Error> even_does_not_fit(const PlacementModel& model,
+                                        const std::vector<PlacementDevice>& devices) noexcept {
+  std::uint64_t gpus = 0;
+  const PlacementDevice* least = &devices.front();
+  for (const PlacementDevice& device : devices) {
+    if (device.kind == PlacementKind::kCpu) continue;
+    if (gpus++ == 0 || device.memory < least->memory) least = &device;
+  }
+  const std::uint64_t bytes = model.bytes({0, model.levels(), 0, model.roots(model.levels() - 1)}) /
+                              std::max<std::uint64_t>(gpus, 1);
+  return tl::unexpected(make_error(
+      Status::kOutOfMemory,
+      "the even share of a device is about %llu bytes, and the memory of '%.*s' is %llu bytes; "
+      "place the network by speed and memory",
+      static_cast<unsigned long long>(bytes), shown(least->name), least->name.c_str(),
+      static_cast<unsigned long long>(least->memory)));
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -303,12 +338,16 @@ Expected<HypercolumnCost> hypercolumn_cost(const CorticalNetworkConfig& config, 
 }
 
 Expected<CorticalPlacement> place_cortical_network(const CorticalNetworkConfig& config,
-                                                   const std::vector<PlacementDevice>& devices) {
+                                                   const std::vector<PlacementDevice>& devices,
+                                                   PlacementRule rule) {
   OCELLUS_TRY_ASSIGN(hierarchy, detail::hierarchy_of(config));
   OCELLUS_TRY(detail::check_devices(devices, hierarchy->level_count));
+  const bool even = rule == PlacementRule::kEven;
   const detail::PlacementModel model(*hierarchy, devices);
-  std::optional<CorticalPlacement> best = detail::PlacementSearch(model, devices).best();
-  if (!best) return detail::does_not_fit(model, devices);
+  detail::PlacementSearch search(model, devices);
+  std::optional<CorticalPlacement> best = even ? search.even() : search.best();
+  if (!best)
+    return even ? detail::even_does_not_fit(model, devices) : detail::does_not_fit(model, devices);
   best->levels = model.levels();
   best->hypercolumns = hierarchy->hypercolumns;
   best->bytes = model.bytes({0, model.levels(), 0, model.roots(model.levels() - 1)});

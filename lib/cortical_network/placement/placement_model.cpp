@@ -348,11 +348,14 @@ std::optional<PlacementPart> make_part(const PlacementModel& model,
 std::optional<std::vector<PlacementPart>> split_levels(const PlacementModel& model,
                                                        const std::vector<PlacementDevice>& devices,
                                                        const std::vector<Participant>& participants,
-                                                       int end) {
+                                                       int end, PlacementRule rule) {
   const Subtrees all{0, end, 0, model.roots(end - 1)};
-  const std::vector<double> shares = shares_of(model, devices, participants, all);
-  if (shares.empty()) return std::nullopt;
   const std::size_t count = participants.size();
+  const bool even = rule == PlacementRule::kEven;
+  const std::vector<double> shares =
+      even ? std::vector<double>(count, 1.0 / static_cast<double>(count))
+           : shares_of(model, devices, participants, all);
+  if (shares.empty()) return std::nullopt;
   std::vector<int> begins(count + 1, 0);
   double sum = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -362,12 +365,12 @@ std::optional<std::vector<PlacementPart>> split_levels(const PlacementModel& mod
   }
   // Whole subtrees may exceed a memory that the shares fill. What does not fit moves on, and what
   // the last participant cannot take moves back.
-  for (std::size_t i = 0; i + 1 < count; ++i) {
+  for (std::size_t i = 0; i + 1 < count && !even; ++i) {
     begins[i + 1] = std::max(begins[i + 1], begins[i]);
     if (participants[i].streams) continue;
     begins[i + 1] = fitting_end(model, {0, end, begins[i], begins[i + 1]}, participants[i].memory);
   }
-  for (std::size_t i = count; i-- > 0;) {
+  for (std::size_t i = even ? 0 : count; i-- > 0;) {
     begins[i] = std::min(begins[i], begins[i + 1]);
     if (participants[i].streams) continue;
     begins[i] = std::max(begins[i], fitting_begin(model, {0, end, begins[i], begins[i + 1]},

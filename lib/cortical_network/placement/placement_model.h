@@ -68,12 +68,12 @@ std::optional<PlacementPart> make_part(const PlacementModel& model,
                                        const std::vector<PlacementDevice>& devices,
                                        const Participant& on, const Subtrees& trees);
 
-/// Splits the levels [0, end) in proportion to the speed of the participants, up to their memory.
-/// Returns one part for each participant with a share, in the order of the participants, or nothing
-/// if their memory is too small.
+/// Splits the levels [0, end) by the rule: in proportion to the speed of the participants, up to
+/// their memory, or evenly. Returns one part for each participant with a share, in the order of the
+/// participants, or nothing if their memory is too small.
 std::optional<std::vector<PlacementPart>> split_levels(const PlacementModel& model,
                                                        const std::vector<PlacementDevice>& devices,
                                                        const std::vector<Participant>& participants,
-                                                       int end);
+                                                       int end, PlacementRule rule);
 
 }  // namespace ocellus::detail

@@ -36,6 +36,10 @@
 //
 //   longest part + gathering + levels where parts meet + transfer to the host + levels of the CPU
 //
+// PlacementRule::kEven is the paper's comparison (figure 12): each GPU has the same number of
+// subtrees, whatever its speed, the first GPU computes the levels where they meet, and the CPU, if
+// there is one, the highest level. It neither moves nor streams what does not fit into a GPU.
+//
 // Streaming. The host keeps the network. A GPU keeps as many subtrees as fit beside two buffers.
 // The others pass through the buffers: while a turn is computed, the buffer of the last turn is
 // written back and the next turn is loaded. A turn takes the longer one of its computation and
@@ -82,6 +86,11 @@ struct PlacementReference {
 struct MeasuredLevel {
   double launch_s = 0.0;       ///< 0 or more
   double hypercolumn_s = 0.0;  ///< above 0
+};
+
+enum class PlacementRule : std::uint8_t {
+  kProfiled,  ///< the shortest predicted step
+  kEven,      ///< the same number of subtrees on each GPU; speeds only count in the prediction
 };
 
 struct PlacementDevice {
@@ -179,9 +188,11 @@ Expected<HypercolumnCost> hypercolumn_cost(const CorticalNetworkConfig& config, 
 /// Only the hierarchy of `config` counts. Errors: InvalidArgument (those of CorticalNetwork::create
 /// for the hierarchy; no device, more than kMaxPlacementDevices or two CPUs; a value out of its
 /// range, with the name of the device), OutOfMemory (levels that cannot be split or streamed take
-/// more than the memory of every device; the text names both).
+/// more than the memory of every device, or the even share more than that of a GPU; the text names
+/// both).
 Expected<CorticalPlacement> place_cortical_network(const CorticalNetworkConfig& config,
-                                                   const std::vector<PlacementDevice>& devices);
+                                                   const std::vector<PlacementDevice>& devices,
+                                                   PlacementRule rule = PlacementRule::kProfiled);
 
 }  // namespace ocellus
 

@@ -9,6 +9,9 @@
 // to device where the devices can, otherwise through pinned memory. Its winners go to the host, and
 // the CPU computes the levels that are left.
 //
+// With PlacedSchedule::kPipelined, the parts work at different images (section 7.3 of the paper):
+// the devices compute the split levels of an image while the levels above compute the one before.
+//
 // Where the placement streams, the host keeps the subtrees in pinned memory. They pass through two
 // buffers of the GPU: while a turn is computed, the last one is written back and the next one is
 // loaded.
@@ -25,6 +28,11 @@
 #pragma GCC visibility push(default)  // exported by a shared library
 
 namespace ocellus {
+
+enum class PlacedSchedule : std::uint8_t {
+  kInOrder,    ///< a step computes all levels of its image
+  kPipelined,  ///< the levels above the split ones are those of the image of the step before
+};
 
 /// The state of a network. Not for several threads at once. In a child process that fork() made, it
 /// can only be destroyed: `step`, `save_file`, `read_winners` and `read_weights` return
@@ -46,15 +54,16 @@ class PlacedCorticalNetwork {
   /// CorticalNetwork::create; InvalidArgument (the placement is of another network; an engine is
   /// missing, or of another kind than the device: the text names both), Unsupported (feedback),
   /// OutOfMemory (the text names the device), DeviceLost.
-  static Expected<PlacedCorticalNetwork> create(const CorticalNetworkConfig& config,
-                                                const CorticalPlacement& placement,
-                                                std::span<Engine* const> engines) noexcept;
+  static Expected<PlacedCorticalNetwork> create(
+      const CorticalNetworkConfig& config, const CorticalPlacement& placement,
+      std::span<Engine* const> engines,
+      PlacedSchedule schedule = PlacedSchedule::kInOrder) noexcept;
 
   /// Reads a network that `save_file` of this class or of CorticalNetwork has written, and
   /// continues where it was. Errors: those of `create` and of CorticalNetwork::load_file.
-  static Expected<PlacedCorticalNetwork> load_file(const char* path,
-                                                   const CorticalPlacement& placement,
-                                                   std::span<Engine* const> engines) noexcept;
+  static Expected<PlacedCorticalNetwork> load_file(
+      const char* path, const CorticalPlacement& placement, std::span<Engine* const> engines,
+      PlacedSchedule schedule = PlacedSchedule::kInOrder) noexcept;
 
   /// As CorticalNetwork::save_file; CorticalNetwork can read the file. Errors: those of
   /// CorticalNetwork::save_file, DeviceLost, System.
@@ -64,11 +73,16 @@ class PlacedCorticalNetwork {
   PlacedCorticalNetwork& operator=(PlacedCorticalNetwork&& other) noexcept;
   ~PlacedCorticalNetwork();
 
-  /// As CorticalNetwork::step. Waits for the winners of the highest level. An image in memory of
-  /// kind kPinned is not copied by the host; kCuda is not allowed. Errors: InvalidArgument,
-  /// DeviceLost, System.
+  /// As CorticalNetwork::step. Waits for the winners of the highest level; with kPipelined, for
+  /// those of the step before. An image in memory of kind kPinned is not copied by the host, and
+  /// with kPipelined it must not change before the next call of `step` or `finish` has returned;
+  /// kCuda is not allowed. Errors: InvalidArgument, DeviceLost, System.
   Expected<void> step(const std::uint8_t* image, std::ptrdiff_t stride, bool learn,
                       MemorySpace space = MemorySpace::kHost) noexcept;
+
+  /// Computes what is left of the last step, so that all levels are of its image. With kPipelined,
+  /// `save_file`, `read_winners` and `read_weights` do so first. Errors: DeviceLost, System.
+  Expected<void> finish() noexcept;
 
   const CorticalNetworkConfig& config() const noexcept;
   int levels() const noexcept;
@@ -77,7 +91,7 @@ class PlacedCorticalNetwork {
   int minicolumns(int level) const noexcept;
   std::uint64_t steps() const noexcept;  ///< in which the network has learned
 
-  /// Winners of the highest level in the last step, or kSilent.
+  /// Winners of the highest level in the last step that it has computed, or kSilent.
   std::span<const std::int32_t> winners() const noexcept;
   /// Copies the winners of a level, one for each hypercolumn. Errors: DeviceLost, System.
   Expected<void> read_winners(int level, std::span<std::int32_t> winners) noexcept;
