@@ -25,12 +25,13 @@ using paper::SimpleSchedule;
 using PaperNeocognitronOnDevice = OnDevice;
 
 constexpr double kTolerance = 1e-4;
-constexpr std::array kSchedules = {SimpleSchedule::kGather, SimpleSchedule::kColumn,
-                                   SimpleSchedule::kOneGrid, SimpleSchedule::kShared,
-                                   SimpleSchedule::kTabulated};
+constexpr std::array kSchedules = {SimpleSchedule::kGather,    SimpleSchedule::kColumn,
+                                   SimpleSchedule::kOneGrid,   SimpleSchedule::kShared,
+                                   SimpleSchedule::kTabulated, SimpleSchedule::kWarps};
 
 std::string name_of(SimpleSchedule schedule) {
-  return "T" + std::to_string(static_cast<int>(schedule) + 1);
+  return schedule == SimpleSchedule::kWarps ? "B"
+                                            : "T" + std::to_string(static_cast<int>(schedule) + 1);
 }
 
 Engine engine_for(const TrainedNeocognitron& network) {

@@ -269,7 +269,7 @@ double time_of(const Config& config, int frames) {
   return times[times.size() / 2];
 }
 
-// Fails when the recursion of the library is less than 20 times as fast as a schedule of the paper.
+// Fails when the recursion of the library is less than 10 times as fast as a schedule of the paper.
 // Prints the times of figure 3 of the paper, for filters with a response of 64 pixels.
 TEST_F(SlowPaperRestorationOnDevice, TimesBySupport) {
   struct Case {
@@ -298,16 +298,17 @@ TEST_F(SlowPaperRestorationOnDevice, TimesBySupport) {
     const double flexible = time_of<PaperRestoration>(config, 3);
     std::printf("%d,%d,%.1f,%.1f,%.1f,%.1f\n", one.support, must(analyze_filter(filter)).response,
                 recursion, frequency, fixed, flexible);
-    EXPECT_GT(std::min(fixed, flexible), 20.0 * recursion);
+    EXPECT_GT(std::min(fixed, flexible), 10.0 * recursion);
   }
 }
 
 // Fails when the estimates are not those of the paper: [log2 31^2] + 1 = 10 operations for each of
 // 2 x 2048 - 1 planes, and a gain above m = 5.
 TEST(PaperRestorationEstimates, AreThoseOfThePaper) {
-  EXPECT_EQ(paper::paper_operations(2048, 31), 40950);
-  EXPECT_EQ(paper::paper_operations(2048, 3), 16380);
-  EXPECT_EQ(paper::kernel_operations({nullptr, 2048, 2048, 0, 0}, 31), 4095 * (31 + 5));
+  const cuda::ContinuedImage image{nullptr, 2048, 2048, 0, 0};
+  EXPECT_EQ(paper::paper_operations(image, 31), 40950);
+  EXPECT_EQ(paper::paper_operations(image, 3), 16380);
+  EXPECT_EQ(paper::kernel_operations(image, 31), 4095 * (31 + 5));
   EXPECT_EQ(paper::saved_accesses(5, 0.0, 0.0), 0.0);
   EXPECT_EQ(paper::saved_accesses(31, 0.0, 0.0), 26.0);
   EXPECT_EQ(paper::saved_accesses(31, 0.5, 2.0), 26.0 - 0.5 * 57.0);

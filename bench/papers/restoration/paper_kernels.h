@@ -78,10 +78,10 @@ constexpr std::size_t paper_shared_bytes(int support, bool fused) noexcept {
 
 // ---- what the paper estimates
 
-/// (11): the operations one after another for n x n pixels. A reduction of m^2 products by as many
-/// threads takes [log2 m^2] + 1.
-constexpr int paper_operations(int n, int m) noexcept {
-  return (2 * n - 1) * std::bit_width(static_cast<unsigned>(m * m));
+/// (11): the operations one after another. A reduction of m^2 products by as many threads takes
+/// [log2 m^2] + 1.
+constexpr int paper_operations(const ContinuedImage& image, int m) noexcept {
+  return planes_of_schedule(image) * std::bit_width(static_cast<unsigned>(m * m));
 }
 /// The same for the kernels: a thread adds up every 32nd product, then 32 threads add their sums.
 constexpr int kernel_operations(const ContinuedImage& image, int m) noexcept {
