@@ -39,7 +39,7 @@ struct Row : DeviceRow {
   int support = 0;
   int response = 0;
   bool chosen = false;  ///< by the schedule auto
-  Json counts;          ///< of the flexible allocation
+  Json counts{};        ///< of the flexible allocation
 };
 
 struct FilterDeviceTable {
