@@ -101,6 +101,7 @@ std::vector<float> largest_similarities(const TrainedNeocognitron& network,
 struct LayerTable {
   LayerBenchCase made;
   std::array<double, kNeocognitronStages> active{};  ///< mean share of UG, UC1 to UC3
+  double active_of_all = 0.0;                        ///< of their cells together
   std::vector<LayerColumn> columns;
 };
 
@@ -116,6 +117,13 @@ void recognize_all(OperatorLayers& layers, LayerTable& table) {
       table.active[i] +=
           layers.active_share(static_cast<int>(i)) / static_cast<double>(made.characters.size());
   }
+  double cells = 0.0;
+  for (std::size_t i = 0; i < table.active.size(); ++i) {
+    const auto own = static_cast<double>(layers.inputs(static_cast<int>(i)).values.size());
+    table.active_of_all += own * table.active[i];
+    cells += own;
+  }
+  table.active_of_all /= cells;
 }
 
 /// Compares each S-layer for equal inputs, and then the scores.
@@ -233,6 +241,7 @@ nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const LayerTable&
   json["characters"] = table.made.characters.size();
   json["several"] = kSeveral;
   json["active"] = table.active;
+  json["active_of_all"] = table.active_of_all;
   json["columns"] = nlohmann::ordered_json::array();
   for (const LayerColumn& column : table.columns) {
     nlohmann::ordered_json c;
@@ -280,10 +289,11 @@ void print_table(const LayerTable& table) {
   fmt::print("\n{}: {}, {}, {} and {} planes in US1 to US4, {}\n", printable(table.made.model),
              planes[0], planes[1], planes[2], planes[3],
              counted(table.made.characters.size(), "character"));
-  fmt::print("active inputs of S1 to S4: {:.1f} %\n",
+  fmt::print("active inputs of S1 to S4: {:.1f} %, of all {:.1f} %\n",
              fmt::join({100.0 * table.active[0], 100.0 * table.active[1], 100.0 * table.active[2],
                         100.0 * table.active[3]},
-                       ", "));
+                       ", "),
+             100.0 * table.active_of_all);
   fmt::print("\n{:<12}", "ms");
   for (const LayerColumn& column : table.columns) fmt::print(" {:>9}", column.name);
   fmt::print("\n{:<12}", "");

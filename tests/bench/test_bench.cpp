@@ -1,6 +1,7 @@
 // `ocellus bench`: options, errors, rows and their figures.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -325,6 +326,11 @@ TEST(Bench, DigitLayersAreCompleteAndConsistent) {
     EXPECT_GT(share.get<double>(), 0.0);
     EXPECT_LT(share.get<double>(), 1.0);
   }
+  double active = 0.0;
+  const std::array<double, 4> inputs{2 * 71 * 71, 16 * 37 * 37, 5 * 21 * 21, 7 * 13 * 13};
+  for (std::size_t i = 0; i < 4; ++i) active += inputs[i] * table["active"][i].get<double>();
+  EXPECT_NEAR(table["active_of_all"].get<double>(),
+              active / (inputs[0] + inputs[1] + inputs[2] + inputs[3]), 1e-9);
   std::vector<std::string> names;
   for (const json& column : table["columns"]) {
     SCOPED_TRACE(names.emplace_back(column["name"].get<std::string>()));
