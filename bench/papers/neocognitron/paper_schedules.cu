@@ -1,6 +1,7 @@
 // The schedules of Ikeda, Miyamoto, Ino and Hagihara (2011) for the S-layers (section 5), and a
 // kernel for each of the other layers.
 #include "bench/papers/neocognitron/paper_schedules.h"
+#include "kernels/core/shared_memory.cuh"
 
 namespace ocellus::paper {
 namespace {
@@ -199,7 +200,7 @@ struct TabulatedInputs {
 
 template <typename Inputs>
 __device__ void write_neighbors(const SharedInputsArguments& a, const Inputs& inputs) {
-  extern __shared__ float memory[];
+  OCELLUS_DYNAMIC_SHARED(float, memory);
   const SimpleLayerArguments& layer = a.layer;
   const int neighbors = static_cast<int>(blockDim.y);
   const int threads = static_cast<int>(blockDim.x) * neighbors;
