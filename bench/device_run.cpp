@@ -60,6 +60,7 @@ void add_times(nlohmann::ordered_json& row, const DeviceTimes& t) {
   row["p99_ms"] = percentile(t.alone_ms, 99.0);
   row["p99.9_ms"] = percentile(t.alone_ms, 99.9);
   row["min_ms"] = percentile(t.alone_ms, 0.0);
+  if (t.device_ms.empty()) return;  // measured by the clock of the host alone
   row["device_median_ms"] = percentile(t.device_ms, 50.0);
   row["device_p99_ms"] = percentile(t.device_ms, 99.0);
 }

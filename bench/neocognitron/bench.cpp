@@ -242,7 +242,7 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
   command
       ->add_option("--schedule", o->schedule,
                    "ours, papers (layers of one character: programs F, S and G on the CPU, T1 to "
-                   "T5 on a device, of Ikeda, Miyamoto, Ino and Hagihara) or all")
+                   "T5 and B on a device, of Ikeda, Miyamoto, Ino and Hagihara) or all")
       ->check(CLI::IsMember({"ours", "papers", "all"}))
       ->capture_default_str();
   command
@@ -251,26 +251,36 @@ void add_bench_digits_command(CLI::App& bench, int& exit_code) {
                    "the model are left out or repeated")
       ->delimiter(',')
       ->expected(3);
+  command
+      ->add_option("--windows", o->windows,
+                   "Windows of --schedule papers and all: model, or paper (6x6 for US1 and 8x8 for "
+                   "UC3 in place of 4x4 and 6x6)")
+      ->check(CLI::IsMember({"model", "paper"}))
+      ->capture_default_str();
   command->add_option("--images", o->images,
                       "IDX file with the digits of the frames (default: drawn from strokes)");
   command
       ->add_option("--labels", o->labels,
                    "IDX file with their labels: each row has the accuracy of its model")
       ->needs("--images");
-  command
-      ->add_option("--plot", o->plot,
-                   "Write a plot of wrong answers against time (.svg), a point for each model")
-      ->needs("--labels");
+  command->add_option(
+      "--plot", o->plot,
+      "Write a plot (.svg): wrong answers against time, a point for each model (with "
+      "--labels); or times of T4 against the threads of a block (with --schedule "
+      "papers and all)");
   add_common_options(*command, o->common);
   command->callback([command, o, &exit_code] {
     if (!o->plot.empty() && file_extension(o->plot) != ".svg")
       throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o->plot));
-    check_options(*command,
-                  {{o->papers(),
-                    {"--patches", "--depth", "--images", "--labels", "--plot"},
-                    "--schedule papers and all recognize one character at a time"},
-                   {o->papers(), {"--threads"}, "--schedule papers and all use one thread"},
-                   {!o->papers(), {"--planes"}, "it applies to --schedule papers and all"}});
+    if (!o->plot.empty() && !o->papers() && o->labels.empty())
+      throw InputError("--plot requires --labels, or --schedule papers or all");
+    check_options(
+        *command,
+        {{o->papers(),
+          {"--patches", "--depth", "--images", "--labels"},
+          "--schedule papers and all recognize one character at a time"},
+         {o->papers(), {"--threads"}, "--schedule papers and all use one thread"},
+         {!o->papers(), {"--planes", "--windows"}, "it applies to --schedule papers and all"}});
     exit_code = run_bench_digits(*o);
   });
 }

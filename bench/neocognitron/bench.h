@@ -22,7 +22,8 @@ struct DigitsBenchOptions {
   std::vector<std::string> models{"digits-small"};
   std::vector<int> patches{1, 8, 64};
   std::string schedule = "ours";
-  std::vector<int> planes;  ///< of US2 to US4 in place of the model's; empty: the model's
+  std::vector<int> planes;        ///< of US2 to US4 in place of the model's; empty: the model's
+  std::string windows = "model";  ///< of --schedule papers and all: "model" or "paper"
   std::optional<int> frames;
   std::optional<int> depth;
   std::string images;  ///< IDX files with the digits of the frames; empty: drawn from strokes

@@ -35,8 +35,11 @@ struct Program {
   const char* name;
   CpuProgram program;
 };
-constexpr Program kPrograms[] = {
-    {"F", CpuProgram::kScatterActive}, {"S", CpuProgram::kScatterAll}, {"G", CpuProgram::kGather}};
+constexpr Program kPrograms[] = {{"F", CpuProgram::kScatterActive},
+                                 {"S", CpuProgram::kScatterAll},
+                                 {"G", CpuProgram::kGather},
+                                 {"F blocks", CpuProgram::kScatterBlocks},
+                                 {"G tiles", CpuProgram::kGatherTiles}};
 
 /// A model file in memory, for the operator.
 class MemoryModel {
@@ -70,6 +73,7 @@ LayerBenchCase make_case(const DigitsBenchOptions& o, const std::string& model) 
   made.network = take(read_neocognitron(model.c_str()), "model");
   // The network of the paper reads all positions of US4.
   made.network.parameters.reference_side = detail::kSimpleSides[3].out;
+  if (o.windows == "paper") made.network = paper::with_paper_windows(made.network);
   if (!o.planes.empty())
     made.network =
         take(paper::with_planes(made.network, {o.planes[0], o.planes[1], o.planes[2]}), "--planes");
@@ -97,6 +101,7 @@ std::vector<float> largest_similarities(const TrainedNeocognitron& network,
 struct LayerTable {
   LayerBenchCase made;
   std::array<double, kNeocognitronStages> active{};  ///< mean share of UG, UC1 to UC3
+  double active_of_all = 0.0;                        ///< of their cells together
   std::vector<LayerColumn> columns;
 };
 
@@ -112,6 +117,13 @@ void recognize_all(OperatorLayers& layers, LayerTable& table) {
       table.active[i] +=
           layers.active_share(static_cast<int>(i)) / static_cast<double>(made.characters.size());
   }
+  double cells = 0.0;
+  for (std::size_t i = 0; i < table.active.size(); ++i) {
+    const auto own = static_cast<double>(layers.inputs(static_cast<int>(i)).values.size());
+    table.active_of_all += own * table.active[i];
+    cells += own;
+  }
+  table.active_of_all /= cells;
 }
 
 /// Compares each S-layer for equal inputs, and then the scores.
@@ -127,7 +139,7 @@ void compare_program(const Program& one, OperatorLayers& layers, PaperNetwork& p
         note_difference(column, "an S-cell", expected.values, actual.values);
       }
     }
-    programs.recognize(one.program, made.characters[c].data());
+    programs.recognize(one.program, made.characters[c].data(), &column.counts);
     note_difference(column, "a score", made.largest[c],
                     {programs.scores().begin(), programs.scores().end()});
   }
@@ -182,14 +194,54 @@ double median(const std::vector<double>& ms) {
   return percentile(ms, 50.0);
 }
 
+using Counts = paper::LayerCounts;
+
+struct NamedCount {
+  const char* name;    ///< in JSON
+  const char* of_row;  ///< in the table
+  std::uint64_t Counts::*count;
+};
+/// Of sections 5.2 and 5.3 of the paper.
+constexpr NamedCount kCounts[] = {{"cell_reads", "uS reads", &Counts::cell_reads},
+                                  {"cell_writes", "uS writes", &Counts::cell_writes},
+                                  {"v_reads", "v reads", &Counts::v_reads},
+                                  {"v_writes", "v writes", &Counts::v_writes},
+                                  {"energy_reads", "uC for v", &Counts::energy_reads}};
+
+/// A number of S-layer `stage` in a second, where a character has `sum` / characters of it.
+double in_a_second(const LayerTable& table, const LayerColumn& column, std::size_t stage,
+                   double sum) {
+  return sum / static_cast<double>(table.made.characters.size()) /
+         (1e-3 * median(column.simple_ms[stage]));
+}
+double mb_per_s(const LayerTable& table, const LayerColumn& column, std::size_t stage) {
+  return 1e-6 * in_a_second(table, column, stage, column.counts[stage].bytes());
+}
+double mflops(const LayerTable& table, const LayerColumn& column, std::size_t stage) {
+  return 1e-6 *
+         in_a_second(table, column, stage, static_cast<double>(column.counts[stage].operations));
+}
+/// In all S-layers of a character.
+double mean_count(const LayerTable& table, const LayerColumn& column,
+                  std::uint64_t Counts::*count) {
+  double sum = 0.0;
+  for (const Counts& counts : column.counts) sum += static_cast<double>(counts.*count);
+  return sum / static_cast<double>(table.made.characters.size());
+}
+bool is_counted(const LayerColumn& column) {
+  return column.counts[0].operations > 0;
+}
+
 nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const LayerTable& table) {
   nlohmann::ordered_json json;
   json["model"] = table.made.model;
   json["planes"] = table.made.network.planes;
+  json["windows"] = o.windows;
   json["planes_changed"] = !o.planes.empty();
   json["characters"] = table.made.characters.size();
   json["several"] = kSeveral;
   json["active"] = table.active;
+  json["active_of_all"] = table.active_of_all;
   json["columns"] = nlohmann::ordered_json::array();
   for (const LayerColumn& column : table.columns) {
     nlohmann::ordered_json c;
@@ -205,6 +257,16 @@ nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const LayerTable&
     if (!column.in_turn_ms.empty()) c["several_in_turn_ms"] = median(column.in_turn_ms);
     if (!column.overlapped_ms.empty()) c["several_overlapped_ms"] = median(column.overlapped_ms);
     if (column.threads[0] != 0) c["threads"] = column.threads;
+    if (is_counted(column)) {
+      for (std::size_t i = 0; i < kNeocognitronStages; ++i) {
+        c["mb_per_s"].push_back(mb_per_s(table, column, i));
+        c["mflops"].push_back(mflops(table, column, i));
+      }
+      for (const NamedCount& count : kCounts)
+        c[count.name] = mean_count(table, column, count.count);
+    }
+    if (!column.instruction_share.empty()) c["instruction_share"] = column.instruction_share;
+    if (!column.trials[0].empty()) c["trials"] = column.trials;
     c["largest_difference"] = column.difference;
     json["columns"].push_back(c);
   }
@@ -212,11 +274,12 @@ nlohmann::ordered_json table_json(const DigitsBenchOptions& o, const LayerTable&
 }
 
 void print_row(const std::string& name, const std::vector<LayerColumn>& columns,
-               const std::function<std::optional<double>(const LayerColumn&)>& value) {
+               const std::function<std::optional<double>(const LayerColumn&)>& value,
+               int precision = 4) {
   fmt::print("{:<12}", name);
   for (const LayerColumn& column : columns) {
-    const std::optional<double> ms = value(column);
-    fmt::print(" {:>9}", ms ? fmt::format("{:.4f}", *ms) : "-");
+    const std::optional<double> figure = value(column);
+    fmt::print(" {:>9}", figure ? fmt::format("{:.{}f}", *figure, precision) : "-");
   }
   fmt::print("\n");
 }
@@ -226,10 +289,11 @@ void print_table(const LayerTable& table) {
   fmt::print("\n{}: {}, {}, {} and {} planes in US1 to US4, {}\n", printable(table.made.model),
              planes[0], planes[1], planes[2], planes[3],
              counted(table.made.characters.size(), "character"));
-  fmt::print("active inputs of S1 to S4: {:.1f} %\n",
+  fmt::print("active inputs of S1 to S4: {:.1f} %, of all {:.1f} %\n",
              fmt::join({100.0 * table.active[0], 100.0 * table.active[1], 100.0 * table.active[2],
                         100.0 * table.active[3]},
-                       ", "));
+                       ", "),
+             100.0 * table.active_of_all);
   fmt::print("\n{:<12}", "ms");
   for (const LayerColumn& column : table.columns) fmt::print(" {:>9}", column.name);
   fmt::print("\n{:<12}", "");
@@ -242,6 +306,23 @@ void print_table(const LayerTable& table) {
     print_row(fmt::format("S{}", i + 1), table.columns,
               [&](const LayerColumn& c) { return of(c.simple_ms[i]); });
   print_row("character", table.columns, [&](const LayerColumn& c) { return of(c.character_ms); });
+  const auto print_counts = [&](const std::string& name, const auto& value, int precision = 0) {
+    print_row(
+        name, table.columns,
+        [&](const LayerColumn& c) {
+          return is_counted(c) ? std::optional<double>(value(c)) : std::nullopt;
+        },
+        precision);
+  };
+  for (std::size_t i = 0; i < kNeocognitronStages; ++i)
+    print_counts(fmt::format("S{} MB/s", i + 1),
+                 [&](const LayerColumn& c) { return mb_per_s(table, c, i); });
+  for (std::size_t i = 0; i < kNeocognitronStages; ++i)
+    print_counts(fmt::format("S{} MFLOPS", i + 1),
+                 [&](const LayerColumn& c) { return mflops(table, c, i); });
+  for (const NamedCount& count : kCounts)
+    print_counts(count.of_row,
+                 [&](const LayerColumn& c) { return mean_count(table, c, count.count); });
   const auto on_device = [](const LayerColumn& c) { return !c.transfer_ms.empty(); };
   if (!std::any_of(table.columns.begin(), table.columns.end(), on_device)) return;
   print_row("transfers", table.columns, [&](const LayerColumn& c) { return of(c.transfer_ms); });
@@ -252,6 +333,26 @@ void print_table(const LayerTable& table) {
   for (const LayerColumn& c : table.columns)
     if (c.threads[0] != 0)
       fmt::print("{}: {} threads in a block of S1 to S4\n", c.name, fmt::join(c.threads, ", "));
+  for (const LayerColumn& c : table.columns)
+    if (!c.instruction_share.empty())
+      fmt::print("{}: at least {:.2f} of the instructions that the device executes in S1 to S4\n",
+                 c.name, fmt::join(c.instruction_share, ", "));
+}
+
+/// Figure 6 of the paper: the time of each layer against the threads of a block.
+void plot_trials(const std::string& path, const LayerTable& table, const std::string& machine) {
+  CurvePlot plot;
+  plot.title = "S-layers of a neocognitron, schedule T4";
+  plot.subtitle = "one character; a block has the planes of some neighboring positions";
+  plot.machine = machine;
+  plot.x_label = "threads of a block";
+  plot.y_label = "Time of a layer, ms";
+  for (const LayerColumn& column : table.columns) {
+    if (column.name != "T4") continue;
+    for (std::size_t i = 0; i < kNeocognitronStages; ++i)
+      plot.curves.push_back({fmt::format("S{}", i + 1), column.trials[i]});
+  }
+  write_curves_svg(path, plot);
 }
 
 }  // namespace
@@ -274,9 +375,11 @@ void note_difference(LayerColumn& column, const char* what, const std::vector<fl
 int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
                        const EngineInfo& info) {
   const bool on_device = info.backend == BackendKind::kCuda;
+  if (!o.plot.empty() && !on_device)
+    throw InputError("--plot has no meaning here: it draws times of T4, and the backend is cpu");
   std::vector<LayerTable> tables;
   {
-    constexpr std::int64_t kColumnsOfDevice = 6;
+    constexpr std::int64_t kColumnsOfDevice = 7;
     const auto turns =
         (static_cast<std::size_t>(o.layer_characters()) + kLayerTurn - 1) / kLayerTurn;
     const auto steps = static_cast<std::int64_t>(std::size(kPrograms) + turns) +
@@ -296,6 +399,7 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
         table.columns.push_back(std::move(column));
     }
   }
+  if (!o.plot.empty()) plot_trials(o.plot, tables.front(), info.device_name);
   if (o.common.json) {
     nlohmann::ordered_json json = bench_head("digits", info);
     json["schedule"] = o.schedule;
@@ -315,22 +419,22 @@ int bench_digit_layers(const DigitsBenchOptions& o, const EngineConfig& engine,
   for (const LayerTable& table : tables)
     for (const LayerColumn& column : table.columns) largest = std::max(largest, column.difference);
   fmt::print(
-      "\nF, S and G are the CPU programs of Ikeda, Miyamoto, Ino and Hagihara{}. character: from "
-      "U0 "
-      "to\nUC4. Compared with the operator on the CPU: each S-layer for the first {}, and the "
-      "scores "
-      "of\nall characters. The largest difference is {:.1e}.\n",
-      on_device ? ", and T1 to T5 their GPU schedules" : "",
+      "\nF, S and G are the CPU programs of Ikeda, Miyamoto, Ino and Hagihara{}; F blocks and G "
+      "tiles\nhave cache blocking. character: from U0 to UC4. MB/s: reads and writes of the arrays "
+      "of a layer, in\ncaches or memory. MFLOPS: multiplications and additions. uS, v: their reads "
+      "and writes in S1 to S4.\nuC for v: reads of inputs for v alone. Compared with the operator "
+      "on the CPU: each S-layer for the\nfirst {}, and the scores of all characters. The largest "
+      "difference is {:.1e}.\n",
+      on_device ? ", and T1 to T5 and B their GPU schedules" : "",
       counted(kComparedCharacters, "character"), largest);
   if (on_device) {
     fmt::print(
         "The columns of cuda are timed by the device's clock, each layer alone. The transfers of "
-        "T1 "
-        "to T5, of\nU0 and of the scores, come in addition. The character of ours on cuda: all "
-        "kernels "
-        "of a frame of one\ntile in device memory. {0} in turn and {0} at once: that many "
-        "characters from and to the host, by the\nclock of the host; at once: T1 to T5 in {1} "
-        "streams, ours in one frame.\n",
+        "T1 to T5 and B,\nof U0 and of the scores, come in addition. The character of ours on "
+        "cuda: "
+        "all kernels of a frame of one\ntile in device memory. {0} in turn and {0} at once: that "
+        "many characters from and to the host, by the\nclock of the host; at once: T1 to T5 and B "
+        "in {1} streams, ours in one frame. Instructions: loads and\narithmetic of the sums.\n",
         kSeveral, kStreams);
   }
   return kDone;

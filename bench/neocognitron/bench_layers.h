@@ -5,10 +5,12 @@
 #include <array>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/io/digit_scene.h"
 #include "bench/neocognitron/bench.h"
+#include "bench/papers/neocognitron/paper_programs.h"
 #include "ocellus/neocognitron_training.h"
 
 namespace ocellus::app {
@@ -38,7 +40,13 @@ struct LayerColumn {
   std::vector<double> in_turn_ms;
   std::vector<double> overlapped_ms;
   std::array<int, kNeocognitronStages> threads{};  ///< of a block; 0: not known
-  double difference = 0.0;                         ///< the largest one from the operator on the CPU
+  paper::PaperNetwork::Counts counts{};            ///< of all characters; 0: not known
+  /// On a device: instructions of `counts` in the time of a layer, divided by the most that the
+  /// device executes in it. Empty: not known.
+  std::vector<double> instruction_share;
+  /// Threads of a block that were tried for S1 to S4, and the milliseconds of the layer.
+  std::array<std::vector<std::pair<double, double>>, kNeocognitronStages> trials;
+  double difference = 0.0;  ///< the largest one from the operator on the CPU
 };
 
 /// Notes the difference of cells or scores from those of the operator. Throws std::runtime_error if

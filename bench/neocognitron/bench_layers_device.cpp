@@ -3,6 +3,7 @@
 #include <chrono>
 #include <vector>
 
+#include "bench/device_machine.h"
 #include "bench/device_run.h"
 #include "bench/neocognitron/bench_layers.h"
 #include "bench/papers/neocognitron/paper_character.h"
@@ -25,9 +26,9 @@ struct Schedule {
   SimpleSchedule schedule;
 };
 constexpr std::array kSchedules = {
-    Schedule{"T1", SimpleSchedule::kGather}, Schedule{"T2", SimpleSchedule::kColumn},
-    Schedule{"T3", SimpleSchedule::kOneGrid}, Schedule{"T4", SimpleSchedule::kShared},
-    Schedule{"T5", SimpleSchedule::kTabulated}};
+    Schedule{"T1", SimpleSchedule::kGather},    Schedule{"T2", SimpleSchedule::kColumn},
+    Schedule{"T3", SimpleSchedule::kOneGrid},   Schedule{"T4", SimpleSchedule::kShared},
+    Schedule{"T5", SimpleSchedule::kTabulated}, Schedule{"B", SimpleSchedule::kWarps}};
 
 /// Computes an S-layer from the inputs that `layers` has computed, and compares it.
 template <typename Device>
@@ -88,7 +89,7 @@ void time_several(const Schedule& schedule, const EngineConfig& config, const La
 }
 
 LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
-                     const LayerBenchCase& made) {
+                     const LayerBenchCase& made, const cuda::DeviceLimits& limits) {
   LayerColumn column;
   column.name = schedule.name;
   column.group = "paper";
@@ -112,8 +113,20 @@ LayerColumn of_paper(const Schedule& schedule, const EngineConfig& config,
     column.transfer_ms.push_back(times.upload_ms + times.download_ms);
     for (int stage = 0; stage < kNeocognitronStages; ++stage) time_layer(*op, stage, column);
   }
-  for (int stage = 0; stage < kNeocognitronStages; ++stage)
-    column.threads[static_cast<std::size_t>(stage)] = op->threads(stage);
+  for (std::size_t stage = 0; stage < kNeocognitronStages; ++stage) {
+    column.threads[stage] = op->threads(stage);
+    const paper::LayerCounts counts = op->counts(stage);
+    for (std::size_t c = 0; c < made.characters.size(); ++c) column.counts[stage] += counts;
+    // The limit counts an addition with a multiplication as two operations.
+    column.instruction_share.push_back(static_cast<double>(counts.instructions) /
+                                       (1e-3 * percentile(column.simple_ms[stage], 50.0)) /
+                                       (0.5 * limits.flops));
+    for (const double ms : op->trials(stage)) {
+      auto& trials = column.trials[stage];
+      trials.emplace_back((trials.size() + 1) * static_cast<std::size_t>(op->trial_threads(stage)),
+                          ms);
+    }
+  }
   time_several(schedule, config, made, column);
   return column;
 }
@@ -197,8 +210,9 @@ std::vector<LayerColumn> device_layer_columns(const DigitsBenchOptions& options,
                                               const LayerBenchCase& made,
                                               const std::function<void()>& done) {
   std::vector<LayerColumn> columns;
+  const cuda::DeviceLimits limits = device_limits(engine);
   for (const Schedule& schedule : kSchedules) {
-    columns.push_back(of_paper(schedule, engine, made));
+    columns.push_back(of_paper(schedule, engine, made, limits));
     done();
   }
   if (options.schedule == "all") columns.push_back(of_operator(engine, made));

@@ -9,6 +9,7 @@
 
 #include "apps/common/printable.h"
 #include "bench/device_rows.h"
+#include "bench/papers/restoration/paper_launches.h"
 #include "bench/papers/restoration/paper_restoration.h"
 #include "bench/restoration/bench.h"
 
@@ -16,22 +17,29 @@ namespace ocellus::app {
 namespace {
 
 using paper::PaperAllocation;
+using paper::PaperLaunches;
 using paper::PaperRestoration;
 using paper::PaperRestorationConfig;
 
 /// The paper's schedules take up to 0.2 s for a frame.
 constexpr int kPaperFrames = 5;
+/// The paper's schedules in the order of their rows.
+constexpr int kPaperRows = 5;
 
 // Groups of rows.
 constexpr std::string_view kRecursion = "recursion";
 constexpr std::string_view kFrequency = "frequency";
 constexpr std::string_view kFixed = "paper: fixed allocation";
 constexpr std::string_view kFlexible = "paper: flexible allocation";
+constexpr std::string_view kFromHost = "paper: fixed, from the host";
+constexpr std::string_view kFixedFused = "paper: fixed, x1 in each step";
+constexpr std::string_view kFlexibleFused = "paper: flexible, x1 in each step";
 
 struct Row : DeviceRow {
   int support = 0;
   int response = 0;
   bool chosen = false;  ///< by the schedule auto
+  Json counts{};        ///< of the flexible allocation
 };
 
 struct FilterDeviceTable {
@@ -42,12 +50,14 @@ struct FilterDeviceTable {
     return find_row(rows,
                     [&](const Row& row) { return row.support == support && row.group == group; });
   }
-  /// The faster one of the paper's schedules, or null.
+  /// The fastest one of the paper's schedules, or null.
   const Row* paper(int support) const {
-    const Row* const fixed = find(support, kFixed);
-    const Row* const flexible = find(support, kFlexible);
-    if (fixed == nullptr || flexible == nullptr) return fixed != nullptr ? fixed : flexible;
-    return fixed->ms() < flexible->ms() ? fixed : flexible;
+    const Row* fastest = nullptr;
+    for (const Row& row : rows) {
+      if (row.support != support || !row.has_figures() || !row.group.starts_with("paper")) continue;
+      if (fastest == nullptr || row.ms() < fastest->ms()) fastest = &row;
+    }
+    return fastest;
   }
 };
 
@@ -61,7 +71,7 @@ class RestorationDeviceBench {
         frames_(frames_in_flight(clip, options.in_flight())) {}
 
   static int rows_of(const RestoreBenchOptions& options) {
-    const int each = (options.ours() ? 2 : 0) + (options.papers() ? 2 : 0);
+    const int each = (options.ours() ? 2 : 0) + (options.papers() ? kPaperRows : 0);
     return each * static_cast<int>(options.supports.size());
   }
 
@@ -78,8 +88,13 @@ class RestorationDeviceBench {
         add(ours(kFrequency, filter, RestorationSchedule::kFrequency));
       }
       if (options_.papers()) {
-        add(of_paper(kFixed, filter, PaperAllocation::kFixed));
-        add(of_paper(kFlexible, filter, PaperAllocation::kFlexible));
+        Row flexible = of_paper(kFlexible, filter, PaperAllocation::kFlexible, false);
+        Row from_host = of_host(filter, flexible);
+        add(of_paper(kFixed, filter, PaperAllocation::kFixed, false));
+        add(std::move(flexible));
+        add(std::move(from_host));
+        add(of_paper(kFixedFused, filter, PaperAllocation::kFixed, true));
+        add(of_paper(kFlexibleFused, filter, PaperAllocation::kFlexible, true));
       }
     }
     return table;
@@ -130,14 +145,67 @@ class RestorationDeviceBench {
     }
   }
 
-  Row of_paper(std::string_view group, const BenchFilter& filter,
-               PaperAllocation allocation) const {
+  Row of_paper(std::string_view group, const BenchFilter& filter, PaperAllocation allocation,
+               bool fused) const {
     PaperRestorationConfig config{config_of(filter, RestorationSchedule::kRecursion)};
     config.allocation = allocation;
+    config.fused = fused;
     Row row = make_row(group, filter, config, RestorationSchedule::kRecursion);
     if (allocation == PaperAllocation::kFlexible) row.config["blocks"] = config.blocks;
     measure(row, maker_of<PaperRestoration>(config),
             std::min(options_.device_frames(), kPaperFrames));
+    return row;
+  }
+
+  /// The image of a frame, continued as the operator continues it.
+  std::vector<float> continued(ImageSize size, int padding) const {
+    const GrayImage& frame = *frames_.front();
+    std::vector<float> pixels;
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        pixels.push_back(frame.brightness(
+            detail::border_position(x - padding, frame.size.width, RestorationBorder::kReflect),
+            detail::border_position(y - padding, frame.size.height, RestorationBorder::kReflect)));
+      }
+    }
+    return pixels;
+  }
+
+  /// The fixed allocation, launched and copied by the host. Also counts what the blocks of the
+  /// flexible one do, for its row.
+  Row of_host(const BenchFilter& filter, Row& flexible) const {
+    const RestorationConfig config = config_of(filter, RestorationSchedule::kRecursion);
+    Row row = make_row(kFromHost, filter, config, RestorationSchedule::kRecursion);
+    const int m = filter.filter.support;
+    const ImageSize size{config.size.width + 2 * filter.response,
+                         config.size.height + 2 * filter.response};
+    EngineConfig settings = engine_;
+    settings.memory = PaperLaunches::footprint(size, m);
+    Expected<Engine> engine = Engine::create(settings);
+    if (!engine && engine.error().status == Status::kOutOfMemory) {
+      row.refusal = engine.error().text;
+      return row;
+    }
+    Engine made = take(std::move(engine), "engine");
+    const auto launches = take(PaperLaunches::create(made, size, filter.filter), row.name);
+    const std::vector<float> image = continued(size, filter.response);
+    for (int i = 0; i < kPaperFrames; ++i) {
+      const double ms = take(launches->fixed(image), row.name);
+      row.times.alone_ms.push_back(ms);
+      row.times.rates.push_back(1e3 / ms);
+    }
+    row.times.frames_in_run = 1;
+    const paper::StepCounts counts =
+        take(launches->flexible(image, PaperRestorationConfig{}.blocks), flexible.name);
+    const auto pixels = static_cast<double>(counts.pixels);
+    const cuda::ContinuedImage shape{nullptr, size.width, size.height, 0, 0};
+    flexible.counts = {{"p1", counts.p1()},
+                       {"c1", counts.c1()},
+                       {"saved_accesses", paper::saved_accesses(m, counts.p1(), counts.c1())},
+                       {"rows_per_pixel", static_cast<double>(counts.rows) / pixels},
+                       {"accesses_per_pixel", static_cast<double>(counts.accesses) / pixels},
+                       {"operations", paper::kernel_operations(shape, m)},
+                       {"operations_of_equation_11", paper::paper_operations(shape, m)}};
     return row;
   }
 
@@ -167,10 +235,16 @@ Json row_json(const Row& row, const FilterDeviceTable& table, const cuda::Device
   if (const Row* const paper = table.paper(row.support); paper != nullptr && row.chosen)
     r["times_paper"] = paper->ms() / row.ms();
   if (!row.config.is_null()) r["config"] = row.config;
+  if (!row.counts.is_null()) r["counts"] = row.counts;
   return r;
 }
 
 std::string row_end(const Json& row) {
+  if (row.contains("counts")) {
+    const Json& counts = row["counts"];
+    return fmt::format("  p1 {:.4f}, c1 {:.1f}, {:.1f} saved accesses", counts["p1"].get<double>(),
+                       counts["c1"].get<double>(), counts["saved_accesses"].get<double>());
+  }
   if (!row.contains("times_paper")) return "";
   return fmt::format("  {:.0f} times the paper's", row["times_paper"].get<double>());
 }
@@ -179,7 +253,10 @@ std::string row_end(const Json& row) {
 void plot_table(const RestoreBenchOptions& o, const FilterDeviceTable& table,
                 const EngineInfo& info) {
   CurvePlot plot = time_plot(table.clip->size(), table.clip->format(), info.device_name);
-  for (const std::string_view group : {kRecursion, kFrequency, kFixed, kFlexible}) {
+  for (const std::string_view group :
+       {kRecursion, kFrequency, kFixed, kFlexible, kFromHost, kFixedFused, kFlexibleFused}) {
+    // A plot has five curves.
+    if (o.ours() && (group == kFixedFused || group == kFlexibleFused)) continue;
     Curve curve{std::string(group), {}};
     for (const int support : o.supports)
       if (const Row* const row = table.find(support, group))
@@ -234,7 +311,9 @@ int bench_restoration_on_device(const RestoreBenchOptions& o, const EngineConfig
       "continued.\nframes/s and us each: with {} in flight, the median of several runs. alone: "
       "from submit until wait\nhas returned, one frame at a time. device: the time of the kernels "
       "in it. floor: the least bytes and\noperations of the schedule at the limits above. ratio: "
-      "us each / floor.\n",
+      "us each / floor.\np1, c1: the share of pixels for which a block changes its column, and by "
+      "how many "
+      "columns. saved accesses:\nequation (12). from the host: no frames are in flight.\n",
       counted(o.in_flight(), "frame"));
   return report.print(o.common.json);
 }

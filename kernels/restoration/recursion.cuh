@@ -13,6 +13,7 @@
 
 #include <cuda_pipeline.h>
 
+#include "kernels/core/shared_memory.cuh"
 #include "kernels/restoration/kernels.h"
 
 namespace ocellus::cuda::recursion {
@@ -273,7 +274,7 @@ template <int kSupport>
 __global__ void __launch_bounds__(kMaxRecursionThreads)
     run_tile(const __grid_constant__ RecursionArguments a) {
   using ShapeOf = Shape<kSupport>;
-  extern __shared__ float4 shared[];
+  OCELLUS_DYNAMIC_SHARED(float4, shared);
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const int row_vectors = kRecursionZeros / 4 + threads;

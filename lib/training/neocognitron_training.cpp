@@ -14,6 +14,7 @@
 #include "neocognitron/model_file.h"
 #include "training/network_run.h"
 #include "training/reference_learning.h"
+#include "training/weight_bank.h"
 
 namespace ocellus {
 namespace detail {
@@ -92,34 +93,6 @@ std::vector<int> counted_up(int count) {
   std::vector<int> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
-}
-
-/// Stage 1: weights are the contrast cells of an edge of each orientation through the center of an
-/// S-cell.
-std::vector<float> edge_weights(const NeocognitronParameters& parameters,
-                                const CellWindow& contrast) {
-  const CellWindow window = simple_window(parameters, 0);
-  WeightBank bank(window, kContrastPlanes);
-  CellsRoom room(kContrastSides.out, kContrastPlanes);
-  std::vector<SimpleInput> inputs(static_cast<std::size_t>(window.taps) * kContrastPlanes);
-  std::vector<float> u0(static_cast<std::size_t>(kNeocognitronSide) * kNeocognitronSide);
-  for (int k = 0; k < kEdgePlanes; ++k) {
-    const double angle = 2.0 * std::numbers::pi * k / kEdgePlanes;
-    // The S-cell (kMiddle, kMiddle) lies half a pixel behind the center of U0 along both axes.
-    constexpr int kMiddle = kSimpleSides[0].out / 2;
-    constexpr double kCenter = 0.5 * kNeocognitronSide;
-    for (int y = 0; y < kNeocognitronSide; ++y) {
-      for (int x = 0; x < kNeocognitronSide; ++x) {
-        const double distance = (x - kCenter) * std::cos(angle) + (y - kCenter) * std::sin(angle);
-        u0[static_cast<std::size_t>(y * kNeocognitronSide + x)] =
-            static_cast<float>(std::clamp(distance + 0.5, 0.0, 1.0));
-      }
-    }
-    contrast_cells(contrast, parameters.contrast_threshold, u0.data(), room.cells);
-    const int count = simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data());
-    bank.add({inputs.data(), static_cast<std::size_t>(count)});
-  }
-  return bank.normalized(counted_up(kEdgePlanes));
 }
 
 void round_to_half(std::vector<float>& weights) {
@@ -417,6 +390,33 @@ class Trainer {
 };
 
 }  // namespace
+
+std::vector<float> edge_weights(const NeocognitronParameters& parameters,
+                                const CellWindow& contrast) {
+  const CellWindow window = simple_window(parameters, 0);
+  WeightBank bank(window, kContrastPlanes);
+  CellsRoom room(kContrastSides.out, kContrastPlanes);
+  std::vector<SimpleInput> inputs(static_cast<std::size_t>(window.taps) * kContrastPlanes);
+  std::vector<float> u0(static_cast<std::size_t>(kNeocognitronSide) * kNeocognitronSide);
+  for (int k = 0; k < kEdgePlanes; ++k) {
+    const double angle = 2.0 * std::numbers::pi * k / kEdgePlanes;
+    // The S-cell (kMiddle, kMiddle) lies half a pixel behind the center of U0 along both axes.
+    constexpr int kMiddle = kSimpleSides[0].out / 2;
+    constexpr double kCenter = 0.5 * kNeocognitronSide;
+    for (int y = 0; y < kNeocognitronSide; ++y) {
+      for (int x = 0; x < kNeocognitronSide; ++x) {
+        const double distance = (x - kCenter) * std::cos(angle) + (y - kCenter) * std::sin(angle);
+        u0[static_cast<std::size_t>(y * kNeocognitronSide + x)] =
+            static_cast<float>(std::clamp(distance + 0.5, 0.0, 1.0));
+      }
+    }
+    contrast_cells(contrast, parameters.contrast_threshold, u0.data(), room.cells);
+    const int count = simple_inputs(window, room.cells, kMiddle, kMiddle, inputs.data());
+    bank.add({inputs.data(), static_cast<std::size_t>(count)});
+  }
+  return bank.normalized(counted_up(kEdgePlanes));
+}
+
 }  // namespace detail
 
 Expected<TrainedNeocognitron> train_neocognitron(const LabeledImages& images,

@@ -64,6 +64,11 @@ class WeightBank {
   std::vector<float> lengths_;               // b
 };
 
+/// Stage 1: a / b of the contrast cells of an edge of each orientation through the center of an
+/// S-cell. `contrast`: contrast_window(parameters).
+std::vector<float> edge_weights(const NeocognitronParameters& parameters,
+                                const CellWindow& contrast);
+
 /// Learns the planes of `bank` from C-cells of the stage before. False: stopped by `progress`.
 bool learn_features(const FeatureLearning& learning, const CellWindow& window, float gain,
                     std::span<StoredCells> images, WeightBank& bank,

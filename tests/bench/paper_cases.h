@@ -70,6 +70,7 @@ inline std::vector<PaperCase> paper_cases() {
   // The others have all positions of US4, as in the paper.
   digits.parameters.reference_side = 5;
   cases.push_back({"paper", must(paper::with_planes(digits, {26, 78, 70}))});
+  cases.push_back({"paper windows", paper::with_paper_windows(cases.back().network)});
   NeocognitronParameters parameters;
   parameters.reference_side = 5;
   for (NeocognitronStage& stage : parameters.stages) stage.threshold = 0.4f;
@@ -90,6 +91,24 @@ inline std::vector<PaperCase> paper_cases() {
   parameters.gain = 50.0f;
   cases.push_back({"windows", random_paper_network(parameters, {5, 18, 3}, 4, 5)});
   return cases;
+}
+
+/// Inputs of all cells of a plane of an S-layer that lie in the layer below, in all planes of it.
+inline std::uint64_t layer_inputs(const TrainedNeocognitron& network, int stage) {
+  const detail::CellWindow window = detail::simple_window(network.parameters, stage);
+  std::uint64_t inputs = 0;
+  for (int y = 0; y < window.sides.out; ++y) {
+    for (int x = 0; x < window.sides.out; ++x) {
+      for (const detail::WindowTap& tap : window.all()) {
+        const int column = window.first + x + tap.dx;
+        const int row = window.first + y + tap.dy;
+        inputs += column >= 0 && row >= 0 && column < window.sides.in && row < window.sides.in;
+      }
+    }
+  }
+  return inputs *
+         static_cast<std::uint64_t>(
+             stage == 0 ? kContrastPlanes : network.planes[static_cast<std::size_t>(stage) - 1]);
 }
 
 /// Images of 65x65: digits, one of them at a border, noise, and an empty one.

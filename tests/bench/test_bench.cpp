@@ -1,6 +1,7 @@
 // `ocellus bench`: options, errors, rows and their figures.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -178,6 +179,36 @@ TEST(Bench, RestoreRowsAreCompleteAndConsistent) {
   expect_error({"bench", "restore", "--backend", "cpu", "--schedule", "papers"}, {"papers", "cpu"});
 }
 
+// Fails when a schedule is missing, or when the counts of the paper are not those of its steps.
+TEST(Bench, RestoreDeviceRowsAreComplete) {
+  if (const std::string why = why_no_device(); !why.empty())
+    GTEST_SKIP() << "no CUDA device: " << why;
+  const TemporaryFolder folder;
+  const json report =
+      json_of({"bench", "restore", "--backend", "cuda", "--schedule", "all", "--size", "160x120",
+               "--support", "3,7", "--format", "float", "--plot", folder / "time.svg"});
+  EXPECT_EQ(report["rows"].size(), 2u * 7u);
+  int counted = 0;
+  for (const json& row : report["rows"]) {
+    SCOPED_TRACE(row["name"].get<std::string>());
+    ASSERT_FALSE(row.contains("not_run")) << row["not_run"];
+    EXPECT_GT(row["frame_ms"].get<double>(), 0.0);
+    if (!row.contains("counts")) continue;
+    ++counted;
+    const json& counts = row["counts"];
+    const double p1 = counts["p1"].get<double>();
+    const double m = row["support"].get<double>();
+    EXPECT_GT(p1, 0.0);
+    EXPECT_LT(p1, 1.0);
+    EXPECT_GE(counts["c1"].get<double>(), 1.0);
+    EXPECT_NEAR(counts["saved_accesses"].get<double>(),
+                m - 5 - p1 * (counts["c1"].get<double>() * m - 5), 1e-9);
+    EXPECT_GE(counts["accesses_per_pixel"].get<double>(), 8.0);
+    EXPECT_GE(counts["rows_per_pixel"].get<double>(), 1.0);
+  }
+  EXPECT_EQ(counted, 2);
+}
+
 // Example failure: a row is missing, or the quality is taken from the wrong frame (the last one for
 // a warm start, otherwise the first). Or a floor exceeds the measured time by a factor that only a
 // wrong unit explains.
@@ -295,6 +326,11 @@ TEST(Bench, DigitLayersAreCompleteAndConsistent) {
     EXPECT_GT(share.get<double>(), 0.0);
     EXPECT_LT(share.get<double>(), 1.0);
   }
+  double active = 0.0;
+  const std::array<double, 4> inputs{2 * 71 * 71, 16 * 37 * 37, 5 * 21 * 21, 7 * 13 * 13};
+  for (std::size_t i = 0; i < 4; ++i) active += inputs[i] * table["active"][i].get<double>();
+  EXPECT_NEAR(table["active_of_all"].get<double>(),
+              active / (inputs[0] + inputs[1] + inputs[2] + inputs[3]), 1e-9);
   std::vector<std::string> names;
   for (const json& column : table["columns"]) {
     SCOPED_TRACE(names.emplace_back(column["name"].get<std::string>()));
@@ -305,21 +341,40 @@ TEST(Bench, DigitLayersAreCompleteAndConsistent) {
     EXPECT_GT(column["character_ms"].get<double>(), 0.0);
     EXPECT_LT(column["largest_difference"].get<double>(), 1e-4);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "ours"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "F blocks", "G tiles", "ours"}));
+  for (const json& column : table["columns"]) {
+    SCOPED_TRACE(column["name"].get<std::string>());
+    EXPECT_EQ(column.contains("mflops"), column["name"] != "ours");
+    if (!column.contains("mflops")) continue;
+    ASSERT_EQ(column["mb_per_s"].size(), 4u);
+    // Each operation reads or writes up to two floats.
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_GT(column["mb_per_s"][i].get<double>(), column["mflops"][i].get<double>());
+      EXPECT_LT(column["mb_per_s"][i].get<double>(), 20.0 * column["mflops"][i].get<double>());
+    }
+  }
+  EXPECT_EQ(table["columns"][0]["energy_reads"], 10082 + 21904 + 5 * 441 + 7 * 169);
+  EXPECT_EQ(table["columns"][2]["cell_reads"], 0);
+  EXPECT_GT(table["columns"][1]["cell_reads"], table["columns"][0]["cell_reads"]);
   // S takes all inputs, and F one of ten.
   EXPECT_GT(table["columns"][1]["simple_ms"][2].get<double>(),
             table["columns"][0]["simple_ms"][2].get<double>());
   const json papers = json_of({"bench", "digits", "--schedule", "papers", "--planes", "1,1,11",
-                               "--frames", "1", "--backend", "cpu"});
-  EXPECT_EQ(papers["tables"][0]["columns"].size(), 3u);
+                               "--frames", "1", "--backend", "cpu", "--windows", "paper"});
+  EXPECT_EQ(papers["tables"][0]["windows"], "paper");
+  EXPECT_EQ(papers["tables"][0]["columns"].size(), 5u);
 }
 
 TEST(Bench, DigitLayersRefuseOptionsWithoutEffect) {
   expect_error({"bench", "digits", "--planes", "26,78,70"}, {"--planes has no meaning here: "});
+  expect_error({"bench", "digits", "--windows", "paper"}, {"--windows has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "all", "--patches", "8"},
                {"--patches has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "all", "--threads", "2"},
                {"--threads has no meaning here: "});
+  expect_error({"bench", "digits", "--schedule", "papers", "--backend", "cpu", "--plot", "a.svg"},
+               {"--plot has no meaning here: "});
+  expect_error({"bench", "digits", "--plot", "a.svg"}, {"--plot requires --labels"});
   expect_error({"bench", "digits", "--schedule", "papers", "--depth", "2"},
                {"--depth has no meaning here: "});
   expect_error({"bench", "digits", "--schedule", "all", "--planes", "26,78,9"},
@@ -347,9 +402,15 @@ TEST(Bench, DigitLayersOfADeviceAreComplete) {
     EXPECT_GT(column["several_in_turn_ms"].get<double>(), 0.0);
     EXPECT_GT(column["several_overlapped_ms"].get<double>(), 0.0);
     ASSERT_EQ(column["threads"].size(), 4u);
+    ASSERT_EQ(column["instruction_share"].size(), 4u);
+    for (const json& share : column["instruction_share"]) {
+      EXPECT_GT(share.get<double>(), 0.0);
+      EXPECT_LT(share.get<double>(), 1.0);
+    }
+    EXPECT_EQ(column.contains("trials"), names.back() == "T4" || names.back() == "T5");
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "ours", "T1", "T2", "T3", "T4", "T5",
-                                             "ours"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"F", "S", "G", "F blocks", "G tiles", "ours", "T1",
+                                             "T2", "T3", "T4", "T5", "B", "ours"}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,13 @@ using paper::SimpleSchedule;
 using PaperNeocognitronOnDevice = OnDevice;
 
 constexpr double kTolerance = 1e-4;
-constexpr std::array kSchedules = {SimpleSchedule::kGather, SimpleSchedule::kColumn,
-                                   SimpleSchedule::kOneGrid, SimpleSchedule::kShared,
-                                   SimpleSchedule::kTabulated};
+constexpr std::array kSchedules = {SimpleSchedule::kGather,    SimpleSchedule::kColumn,
+                                   SimpleSchedule::kOneGrid,   SimpleSchedule::kShared,
+                                   SimpleSchedule::kTabulated, SimpleSchedule::kWarps};
 
 std::string name_of(SimpleSchedule schedule) {
-  return "T" + std::to_string(static_cast<int>(schedule) + 1);
+  return schedule == SimpleSchedule::kWarps ? "B"
+                                            : "T" + std::to_string(static_cast<int>(schedule) + 1);
 }
 
 Engine engine_for(const TrainedNeocognitron& network) {
@@ -44,34 +46,48 @@ std::vector<float> unwritten(std::size_t count) {
   return std::vector<float>(count, std::numeric_limits<float>::quiet_NaN());
 }
 
+/// Each layer for the inputs that the operator has on the CPU.
+void expect_layers(const PaperCase& one, std::span<const SimpleSchedule> schedules) {
+  Engine engine = engine_for(one.network);
+  OperatorLayers ours(one.network);
+  for (const SimpleSchedule schedule : schedules) {
+    const auto theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
+    for (const std::vector<float>& u0 : paper_characters()) {
+      ours.recognize(u0.data());
+      for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+        SCOPED_TRACE(one.name + ", " + name_of(schedule) + ", stage " + std::to_string(stage + 1) +
+                     ", " + std::to_string(theirs->threads(stage)) + " threads");
+        const std::vector<float> simple = by_position(ours.simple(stage));
+        std::vector<float> out = unwritten(simple.size());
+        must(theirs->simple_layer(stage, by_position(ours.inputs(stage)), out));
+        EXPECT_LT(largest_difference(simple, out), kTolerance);
+        if (stage + 1 == kNeocognitronStages) continue;
+        const std::vector<float> complex = by_position(ours.inputs(stage + 1));
+        out = unwritten(complex.size());
+        must(theirs->complex_layer(stage, simple, out));
+        EXPECT_LT(largest_difference(complex, out), kTolerance);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
 // Fails when a schedule leaves out an input or a plane, takes a wrong weight, or reads a wrong cell
 // at a border.
 TEST_F(PaperNeocognitronOnDevice, EveryLayerEqualsTheCpus) {
   for (const PaperCase& one : paper_cases()) {
-    Engine engine = engine_for(one.network);
-    OperatorLayers ours(one.network);
-    for (const SimpleSchedule schedule : kSchedules) {
-      const auto theirs = must(PaperNeocognitron::create(engine, one.network, schedule));
-      for (const std::vector<float>& u0 : paper_characters()) {
-        ours.recognize(u0.data());
-        for (int stage = 0; stage < kNeocognitronStages; ++stage) {
-          SCOPED_TRACE(one.name + ", " + name_of(schedule) + ", stage " +
-                       std::to_string(stage + 1) + ", " + std::to_string(theirs->threads(stage)) +
-                       " threads");
-          const std::vector<float> simple = by_position(ours.simple(stage));
-          std::vector<float> out = unwritten(simple.size());
-          must(theirs->simple_layer(stage, by_position(ours.inputs(stage)), out));
-          EXPECT_LT(largest_difference(simple, out), kTolerance);
-          if (stage + 1 == kNeocognitronStages) continue;
-          const std::vector<float> complex = by_position(ours.inputs(stage + 1));
-          out = unwritten(complex.size());
-          must(theirs->complex_layer(stage, simple, out));
-          EXPECT_LT(largest_difference(complex, out), kTolerance);
-        }
-        if (HasFailure()) return;
-      }
-    }
+    expect_layers(one, kSchedules);
+    if (HasFailure()) return;
   }
+}
+
+// The same of schedules that need no blocks of other sizes than multiples of 32, with few planes.
+TEST_F(PaperNeocognitronOnDevice, WholeWarpsEqualTheCpus) {
+  NeocognitronParameters parameters;
+  parameters.reference_side = 5;
+  for (NeocognitronStage& stage : parameters.stages) stage.threshold = 0.4f;
+  expect_layers({"few", random_paper_network(parameters, {5, 3, 2}, 2, 3)},
+                std::array{SimpleSchedule::kGather, SimpleSchedule::kWarps});
 }
 
 // Fails when the layers of a schedule are connected wrongly, or a character changes the next one.

@@ -17,13 +17,15 @@ namespace ocellus::test {
 namespace {
 
 using paper::CpuProgram;
+using paper::LayerCounts;
 using paper::OperatorLayers;
 using paper::PaperNetwork;
 using paper::PlaneCells;
 
 constexpr double kTolerance = 1e-4;
 constexpr std::array kPrograms = {CpuProgram::kScatterActive, CpuProgram::kScatterAll,
-                                  CpuProgram::kGather};
+                                  CpuProgram::kGather, CpuProgram::kScatterBlocks,
+                                  CpuProgram::kGatherTiles};
 
 // Fails when a program leaves out an input, takes a wrong weight or a wrong border, or does not
 // clear what a character before it has left.
@@ -78,6 +80,113 @@ TEST(PaperPrograms, CharactersHaveTheSameScores) {
       }
     }
   }
+}
+
+/// Columns and rows of the excitatory inputs of a window, and their number.
+std::array<int, 3> extent_of(const detail::CellWindow& window) {
+  std::array<int, 2> least{99, 99};
+  std::array<int, 2> most{-99, -99};
+  int inputs = 0;
+  for (const detail::WindowTap& tap : window.all()) {
+    if (tap.weight <= 0.0f) continue;
+    ++inputs;
+    least = {std::min<int>(least[0], tap.dx), std::min<int>(least[1], tap.dy)};
+    most = {std::max<int>(most[0], tap.dx), std::max<int>(most[1], tap.dy)};
+  }
+  return {most[0] - least[0] + 1, most[1] - least[1] + 1, inputs};
+}
+
+// Fails when the windows are not those of table 2 of the paper: 6x6 for all layers but UC3 with 8x8
+// and US4 with 9x9. Windows are round, so that they have up to 36, 64 and 81 inputs.
+TEST(PaperPrograms, WindowsOfThePaperAreThoseOfItsTable) {
+  const TrainedNeocognitron network =
+      paper::with_paper_windows(must(read_neocognitron("digits-small")));
+  EXPECT_TRUE(encode_neocognitron(network, "for a test"));
+  const auto simple = [&](int stage) {
+    return extent_of(detail::simple_window(network.parameters, stage));
+  };
+  const auto complex = [&](int stage) {
+    return extent_of(detail::complex_window(network.parameters, stage));
+  };
+  EXPECT_EQ(simple(0), (std::array{6, 6, 32}));
+  EXPECT_EQ(complex(0), (std::array{6, 6, 32}));
+  EXPECT_EQ(simple(1), (std::array{6, 6, 32}));
+  EXPECT_EQ(complex(1), (std::array{6, 6, 32}));
+  EXPECT_EQ(simple(2), (std::array{6, 6, 32}));
+  EXPECT_EQ(complex(2), (std::array{8, 8, 60}));
+  EXPECT_EQ(simple(3), (std::array{9, 9, 69}));
+}
+
+// Fails when a program counts accesses or operations that it does not do, or leaves some out. The
+// expected numbers are those of all inputs that lie in the layer below.
+TEST(PaperPrograms, CountsAreThoseOfTheLayers) {
+  const TrainedNeocognitron network = paper_cases()[1].network;
+  ASSERT_EQ(network.planes, (std::array{16, 26, 78, 70}));
+  PaperNetwork programs(network);
+  for (int stage = 0; stage < kNeocognitronStages; ++stage) {
+    SCOPED_TRACE(stage);
+    const std::uint64_t inputs = layer_inputs(network, stage);
+    const auto planes = static_cast<std::uint64_t>(programs.layer(stage).planes());
+    PlaneCells in(programs.layer(stage).side_in(), programs.layer(stage).in_planes());
+    PlaneCells out(programs.layer(stage).side_out(), programs.layer(stage).planes());
+    const std::uint64_t cells = out.values.size();
+    const std::uint64_t positions = out.plane_cells();
+    const auto counts_of = [&](CpuProgram program) {
+      LayerCounts counts;
+      programs.layer(stage).run(program, in, out, &counts);
+      return counts;
+    };
+    // Without active inputs, F writes the cells and computes their responses.
+    LayerCounts counts = counts_of(CpuProgram::kScatterActive);
+    EXPECT_EQ(counts.cell_reads, cells);
+    EXPECT_EQ(counts.cell_writes, 2 * cells);
+    EXPECT_EQ(counts.weight_reads, 0u);
+    EXPECT_EQ(counts.input_reads, in.values.size());
+    std::fill(in.values.begin(), in.values.end(), 1.0f);
+    for (const CpuProgram program :
+         {CpuProgram::kScatterActive, CpuProgram::kScatterAll, CpuProgram::kScatterBlocks}) {
+      counts = counts_of(program);
+      const bool blocks = program == CpuProgram::kScatterBlocks;
+      EXPECT_EQ(counts.cell_reads, inputs * planes + cells);
+      EXPECT_EQ(counts.cell_writes, inputs * planes + 2 * cells);
+      EXPECT_EQ(counts.v_reads, inputs + positions + cells);
+      EXPECT_EQ(counts.v_writes, inputs + 2 * positions);
+      EXPECT_EQ(counts.energy_reads, in.values.size());
+      EXPECT_EQ(counts.input_reads, in.values.size() * (blocks ? (planes + 7) / 8 : 1));
+      EXPECT_EQ(counts.weight_reads, inputs * (planes + 1));
+      EXPECT_EQ(counts.operations, inputs * (2 * planes + 3) + positions + 6 * cells);
+    }
+    for (const CpuProgram program : {CpuProgram::kGather, CpuProgram::kGatherTiles}) {
+      counts = counts_of(program);
+      EXPECT_EQ(counts.cell_reads + counts.v_reads + counts.v_writes + counts.energy_reads, 0u);
+      EXPECT_EQ(counts.cell_writes, cells);
+      EXPECT_EQ(counts.input_reads, inputs * planes);
+      EXPECT_EQ(counts.weight_reads, inputs * (planes + 1));
+      EXPECT_EQ(counts.operations, inputs * (2 * planes + 3) + positions + 6 * cells);
+    }
+  }
+}
+
+// Fails when the counts of a character are not those of the paper: its section 5.3 has 56,000 reads
+// of inputs for v alone, which a gather does not need, and 140,000 writes of a gather, by the
+// product of its table 2 151,030.
+TEST(PaperPrograms, CountsOfACharacterAreThoseOfThePaper) {
+  PaperNetwork programs(paper_cases()[1].network);
+  const std::vector<float> u0 = paper_characters().front();
+  const auto sum_of = [&](CpuProgram program) {
+    PaperNetwork::Counts counts{};
+    programs.recognize(program, u0.data(), &counts);
+    LayerCounts sum;
+    for (const LayerCounts& one : counts) sum += one;
+    return sum;
+  };
+  const LayerCounts scatter = sum_of(CpuProgram::kScatterActive);
+  EXPECT_EQ(scatter.energy_reads, 56'634u);
+  EXPECT_EQ(scatter.cell_writes, scatter.cell_reads + 151'030);
+  const LayerCounts gather = sum_of(CpuProgram::kGather);
+  EXPECT_EQ(gather.energy_reads, 0u);
+  EXPECT_EQ(gather.cell_reads, 0u);
+  EXPECT_EQ(gather.cell_writes, 151'030u);
 }
 
 // Fails when OperatorLayers computes something else than the operator on the CPU.

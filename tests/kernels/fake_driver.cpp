@@ -482,6 +482,8 @@ cudaError_t copy_2d(void* to, std::size_t to_stride, const void* from, std::size
 }
 cudaError_t set(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   ENTER("cudaMemsetAsync");
+  if (FakeStream& queue = queue_of(stream); queue.capture != 0 && fake_driver().kernel)
+    queue.captured.push_back([=] { std::memset(to, value, bytes); });
   return submit(stream, {"clearing", nullptr, nullptr, 0, [=] {
                            touch("clearing", to, bytes);
                            std::memset(to, value, bytes);

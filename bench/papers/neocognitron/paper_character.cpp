@@ -12,6 +12,7 @@
 #include "neocognitron/model_file.h"
 #include "neocognitron/normalization.h"
 #include "neocognitron/references.h"
+#include "training/weight_bank.h"
 
 namespace ocellus::paper {
 namespace {
@@ -102,6 +103,17 @@ Expected<TrainedNeocognitron> with_planes(const TrainedNeocognitron& network,
   out.labels.resize(static_cast<std::size_t>(planes[2]));
   for (std::size_t k = 0; k < out.labels.size(); ++k) out.labels[k] = network.labels[origin(3, k)];
   out.lengths.assign(out.labels.size(), 1.0f);
+  return out;
+}
+
+TrainedNeocognitron with_paper_windows(const TrainedNeocognitron& network) {
+  TrainedNeocognitron out = network;
+  // Windows are round: a square of 8x8 without its corners is the nearest to all of it.
+  out.parameters.stages[0].s_radius = 3.1f;
+  out.parameters.stages[2].c_radius = 4.4f;
+  out.weights[0] = detail::edge_weights(out.parameters, detail::contrast_window(out.parameters));
+  for (float& weight : out.weights[0])
+    weight = detail::float_from_half(detail::half_from_float(weight));
   return out;
 }
 

@@ -22,6 +22,11 @@ namespace ocellus::paper {
 Expected<TrainedNeocognitron> with_planes(const TrainedNeocognitron& network,
                                           const std::array<int, 3>& planes) noexcept;
 
+/// The network with windows of the sides in table 2 of the paper: 6x6 for US1 and 8x8 for UC3.
+/// Stage 1 has the edges for it; what the other stages have learned stays, so that the network is
+/// for measuring.
+TrainedNeocognitron with_paper_windows(const TrainedNeocognitron& network);
+
 /// U0 of an image. `ink`: 0 is background, 255 is ink; row after row. All 0 if there is no ink.
 std::vector<float> normalized_character(const PatchNormalization& normalization,
                                         const std::uint8_t* ink, int width, int height);

@@ -19,6 +19,19 @@ PaperGeometry::PaperGeometry(const TrainedNeocognitron& network) noexcept
   }
 }
 
+std::size_t PaperGeometry::plane_inputs(std::size_t stage) const noexcept {
+  const CellWindow& window = simple[stage];
+  // Cells along an axis that have an input at a displacement.
+  const auto cells = [&](int displacement) {
+    const int first = window.first + displacement;
+    return static_cast<std::size_t>(
+        std::max(0, std::min(window.sides.out, window.sides.in - first) - std::max(0, -first)));
+  };
+  std::size_t inputs = 0;
+  for (const WindowTap& tap : window.all()) inputs += cells(tap.dx) * cells(tap.dy);
+  return inputs;
+}
+
 Expected<void> check_paper_network(const TrainedNeocognitron& network, const char* who) noexcept {
   OCELLUS_TRY(check_parameters(network.parameters));
   if (network.names.empty() || network.names.size() > kMaxCharacterClasses) {

@@ -37,9 +37,17 @@ struct PaperGeometry {
   std::size_t simple_cells(std::size_t stage) const noexcept {
     return squared(simple[stage].sides.out) * static_cast<std::size_t>(planes[stage]);
   }
-  std::size_t weights(std::size_t stage) const noexcept {
+  /// Planes, rounded up to whole warps.
+  int padded_planes(std::size_t stage) const noexcept { return (planes[stage] + 31) / 32 * 32; }
+  /// Inputs of all cells of a plane in a plane of the layer below.
+  std::size_t plane_inputs(std::size_t stage) const noexcept;
+  /// Of the weights: a row has a weight of each plane.
+  std::size_t weight_rows(std::size_t stage) const noexcept {
     return static_cast<std::size_t>(simple[stage].taps) *
-           static_cast<std::size_t>(in_planes[stage]) * static_cast<std::size_t>(planes[stage]);
+           static_cast<std::size_t>(in_planes[stage]);
+  }
+  std::size_t weights(std::size_t stage) const noexcept {
+    return weight_rows(stage) * static_cast<std::size_t>(planes[stage]);
   }
 };
 

@@ -23,8 +23,6 @@ constexpr std::size_t kU0Pixels =
 
 /// Of a block, without a higher limit for the kernel.
 constexpr std::size_t kSharedBytes = 48 * 1024;
-/// Neighboring positions of a block, at most.
-constexpr int kMostNeighbors = 16;
 /// Computations of a layer for each number of threads that is tried, after one more.
 constexpr int kTrialRepeats = 5;
 
@@ -39,7 +37,9 @@ void PaperNeocognitron::layout(LayoutBuilder& device, LayoutBuilder& pinned) noe
   for (std::size_t i = 0; i < kStages; ++i) {
     SimpleLayer& layer = simple_[i];
     layer.in = device.take<float>(geometry_.input_cells(i));
-    layer.weights = device.take<float>(geometry_.weights(i));
+    // Enough for every schedule.
+    layer.weights = device.take<float>(geometry_.weight_rows(i) *
+                                       static_cast<std::size_t>(geometry_.padded_planes(i)));
     layer.taps = device.take<WindowTap>(static_cast<std::size_t>(geometry_.simple[i].taps));
     simple_cells_[i] = device.take<float>(geometry_.simple_cells(i));
     positions = std::max(positions, squared(geometry_.simple[i].sides.out));
@@ -108,6 +108,7 @@ void PaperNeocognitron::set_arguments(const TrainedNeocognitron& network) noexce
                              .side_out = window.sides.out,
                              .in_planes = geometry_.in_planes[i],
                              .planes = geometry_.planes[i],
+                             .stride = stride(i),
                              .first_row = 0,
                              .similarity = i + 1 == kStages,
                              .threshold = network.parameters.stages[i].threshold,
@@ -129,8 +130,10 @@ Expected<void> PaperNeocognitron::upload_network(Scope& cuda,
   OCELLUS_TRY(upload_window(cuda, contrast_taps_, geometry_.contrast));
   for (std::size_t i = 0; i < kStages; ++i) {
     OCELLUS_TRY(upload_window(cuda, simple_[i].taps, geometry_.simple[i]));
-    OCELLUS_TRY(work_.upload(cuda, simple_[i].weights, network.weights[i].data(),
-                             geometry_.weights(i) * sizeof(float)));
+    const std::size_t row = static_cast<std::size_t>(geometry_.planes[i]) * sizeof(float);
+    OCELLUS_TRY(work_.copy_rows(
+        cuda, simple_[i].weights, static_cast<std::size_t>(stride(i)) * sizeof(float),
+        network.weights[i].data(), row, row, geometry_.weight_rows(i), cudaMemcpyHostToDevice));
     if (i == kComplexStages) break;
     OCELLUS_TRY(upload_window(cuda, complex_taps_[i], geometry_.complex[i]));
   }
@@ -168,22 +171,26 @@ Expected<void> PaperNeocognitron::launch_columns(Scope& cuda, std::size_t stage)
   return {};
 }
 
+int PaperNeocognitron::chunk(std::size_t stage) const noexcept {
+  SharedInputsArguments one = simple_[stage].arguments;
+  one.chunk = 1;
+  const std::size_t plane_bytes = shared_input_bytes(one, simple_[stage].neighbors);
+  return static_cast<int>(
+      std::min(kSharedBytes / plane_bytes, static_cast<std::size_t>(one.layer.in_planes)));
+}
+
 Expected<void> PaperNeocognitron::launch_neighbors(Scope& cuda, std::size_t stage) noexcept {
   const SimpleLayer& layer = simple_[stage];
   TableArguments a{layer.arguments, layer.table};
-  // Shared memory for the planes that fit.
-  a.shared.chunk = 1;
-  const std::size_t plane_bytes = shared_input_bytes(a.shared, layer.neighbors);
-  a.shared.chunk = static_cast<int>(
-      std::min(kSharedBytes / plane_bytes, static_cast<std::size_t>(a.shared.layer.in_planes)));
+  a.shared.chunk = chunk(stage);
   const int side = a.shared.layer.side_out;
   const dim3 grid(blocks_for(static_cast<std::size_t>(side), layer.neighbors),
                   static_cast<unsigned>(side));
   const dim3 block(column_block(stage).x, static_cast<unsigned>(layer.neighbors));
   const std::size_t bytes = shared_input_bytes(a.shared, layer.neighbors);
-  if (schedule_ == SimpleSchedule::kTabulated)
-    return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
-  return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
+  if (schedule_ == SimpleSchedule::kShared)
+    return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
+  return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
 }
 
 Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage) noexcept {
@@ -313,6 +320,7 @@ Expected<void> PaperNeocognitron::try_threads(Scope& cuda, std::size_t stage) no
   double best_ms = 0.0;
   for (layer.neighbors = 1; layer.neighbors <= most; ++layer.neighbors) {
     OCELLUS_TRY_ASSIGN(ms, time_layer(cuda, stage, kTrialRepeats));
+    layer.trial_ms[layer.trials++] = *ms;
     if (layer.neighbors > 1 && *ms >= best_ms) continue;
     best = layer.neighbors;
     best_ms = *ms;
@@ -324,6 +332,52 @@ Expected<void> PaperNeocognitron::try_threads(Scope& cuda, std::size_t stage) no
 int PaperNeocognitron::threads(std::size_t stage) const noexcept {
   if (schedule_ == SimpleSchedule::kGather) return kCellThreads;
   return static_cast<int>(column_block(stage).x) * simple_[stage].neighbors;
+}
+
+LayerCounts PaperNeocognitron::counts(std::size_t stage) const noexcept {
+  constexpr std::size_t kResponse = 6;  // operations of (1) behind its sums
+  const SharedInputsArguments& a = simple_[stage].arguments;
+  const CellWindow& window = geometry_.simple[stage];
+  const auto planes = static_cast<std::size_t>(geometry_.planes[stage]);
+  const std::size_t positions = squared(window.sides.out);
+  // Inputs of the cells of a plane, and the same for all planes.
+  const std::size_t inputs =
+      geometry_.plane_inputs(stage) * static_cast<std::size_t>(geometry_.in_planes[stage]);
+  const std::size_t all = inputs * planes;
+  LayerCounts counts;
+  counts.cell_writes = positions * planes;
+  counts.weight_reads = all;
+  if (schedule_ == SimpleSchedule::kGather) {
+    counts.input_reads = all;
+    counts.energy_reads = inputs;
+    counts.v_writes = positions;
+    counts.v_reads = counts.cell_writes;
+    counts.operations = 2 * all + 3 * inputs + positions + kResponse * counts.cell_writes;
+    counts.instructions = 3 * all + 3 * inputs;
+    return counts;
+  }
+  // Each thread computes v of its position, too.
+  counts.operations = 5 * all + (1 + kResponse) * counts.cell_writes;
+  counts.instructions = 5 * all;
+  counts.input_reads = all;
+  if (!shares_inputs()) return counts;
+  // Cells along an axis that blocks of `side` positions copy to shared memory.
+  const auto copied = [&](int side, int before, int extent) {
+    std::size_t cells = 0;
+    for (int first = 0; first < window.sides.out; first += side) {
+      const int begin = window.first + first + before;
+      const int end = std::min(begin + extent + side - 1, window.sides.in);
+      cells += static_cast<std::size_t>(std::max(0, end - std::max(0, begin)));
+    }
+    return cells;
+  };
+  const auto threads = static_cast<std::size_t>(column_block(stage).x);
+  const std::size_t passes =
+      chunk(stage) < geometry_.in_planes[stage] ? (planes + threads - 1) / threads : 1;
+  counts.input_reads = copied(simple_[stage].neighbors, a.left, a.width) *
+                       copied(1, a.top, a.height) *
+                       static_cast<std::size_t>(geometry_.in_planes[stage]) * passes;
+  return counts;
 }
 
 // ---- creation

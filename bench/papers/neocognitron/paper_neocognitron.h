@@ -15,6 +15,7 @@
 #include <span>
 
 #include "bench/papers/neocognitron/paper_geometry.h"
+#include "bench/papers/neocognitron/paper_programs.h"
 #include "bench/papers/neocognitron/paper_schedules.h"
 #include "core/layout_builder.h"
 #include "kernels/core/device_work.h"
@@ -31,7 +32,12 @@ enum class SimpleSchedule : std::uint8_t {
   kOneGrid,    ///< T3: one launch for a layer
   kShared,     ///< T4: neighboring positions in a block, inputs in shared memory
   kTabulated,  ///< T5: a table in constant memory has the inputs of the positions at the borders
+  kWarps,      ///< B (section 5.7): T5 with a multiple of 32 threads for a position, and rows of
+               ///< weights of as many floats; threads without a plane only copy inputs
 };
+
+/// Neighboring positions of a block, at most.
+inline constexpr int kMostNeighbors = 16;
 
 /// Milliseconds by the device's clock.
 struct PaperCharacterTimes {
@@ -44,8 +50,8 @@ class PaperNeocognitron {
  public:
   /// Errors: InvalidArgument (planes, weights and labels do not fit).
   static Expected<Footprint> footprint(const TrainedNeocognitron& network) noexcept;
-  /// Takes all memory. T4 and T5 try the numbers of threads of a block that are possible and take
-  /// the fastest one for each layer. Errors: those of `footprint`, Unsupported (on the CPU),
+  /// Takes all memory. T4, T5 and B try the numbers of threads of a block that are possible and
+  /// take the fastest one for each layer. Errors: those of `footprint`, Unsupported (on the CPU),
   /// OutOfMemory, those of CUDA.
   static Expected<std::unique_ptr<PaperNeocognitron>> create(Engine& engine,
                                                              const TrainedNeocognitron& network,
@@ -75,6 +81,16 @@ class PaperNeocognitron {
 
   /// Threads of a block.
   int threads(std::size_t stage) const noexcept;
+  /// T4, T5 and B: the times that creation has measured, in milliseconds. Element i is that of i +
+  /// 1 times trial_threads(stage) threads.
+  std::span<const double> trials(std::size_t stage) const noexcept {
+    return {simple_[stage].trial_ms.data(), simple_[stage].trials};
+  }
+  int trial_threads(std::size_t stage) const noexcept {
+    return static_cast<int>(column_block(stage).x);
+  }
+  /// What an S-layer does, by the sizes of its arrays: accesses to global memory and operations.
+  LayerCounts counts(std::size_t stage) const noexcept;
 
  private:
   PaperNeocognitron(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
@@ -88,7 +104,9 @@ class PaperNeocognitron {
     float* in = nullptr;
     float* weights = nullptr;
     WindowTap* taps = nullptr;
-    int neighbors = 1;  ///< positions of a block: T4 and T5
+    int neighbors = 1;  ///< positions of a block: T4, T5 and B
+    std::array<double, kMostNeighbors> trial_ms{};
+    std::size_t trials = 0;
   };
 
   void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
@@ -99,6 +117,8 @@ class PaperNeocognitron {
   Expected<void> try_threads(cuda::Scope& cuda, std::size_t stage) noexcept;
 
   Expected<void> launch_simple(cuda::Scope& cuda, std::size_t stage) noexcept;
+  /// T4, T5 and B: planes of the inputs of a block that its shared memory holds.
+  int chunk(std::size_t stage) const noexcept;
   Expected<void> launch_columns(cuda::Scope& cuda, std::size_t stage) noexcept;
   Expected<void> launch_neighbors(cuda::Scope& cuda, std::size_t stage) noexcept;
   Expected<void> launch_complex(cuda::Scope& cuda, std::size_t stage) noexcept;
@@ -109,11 +129,14 @@ class PaperNeocognitron {
       Expected<void> (PaperNeocognitron::*launch_layer)(cuda::Scope&, std::size_t) noexcept,
       std::size_t stage) noexcept;
   Expected<double> time_layer(cuda::Scope& cuda, std::size_t stage, int repeats) noexcept;
-  bool shares_inputs() const noexcept {
-    return schedule_ == SimpleSchedule::kShared || schedule_ == SimpleSchedule::kTabulated;
+  bool shares_inputs() const noexcept { return schedule_ >= SimpleSchedule::kShared; }
+  /// Floats of a row of weights.
+  int stride(std::size_t stage) const noexcept {
+    return schedule_ == SimpleSchedule::kWarps ? geometry_.padded_planes(stage)
+                                               : geometry_.planes[stage];
   }
   dim3 column_block(std::size_t stage) const noexcept {
-    return dim3(static_cast<unsigned>(std::min(geometry_.planes[stage], kMaxThreads)));
+    return dim3(static_cast<unsigned>(std::min(stride(stage), kMaxThreads)));
   }
 
   PaperGeometry geometry_;

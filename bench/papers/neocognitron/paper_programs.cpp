@@ -10,7 +10,34 @@ using detail::CellWindow;
 using detail::TapRow;
 using detail::WindowTap;
 
+/// Planes of a block of kScatterBlocks.
+constexpr int kBlockPlanes = 8;
+/// Side of a tile of kGatherTiles.
+constexpr int kTileSide = 8;
+/// Operations of (1) behind its sums.
+constexpr int kResponseOperations = 6;
+
+/// Counts nothing.
+struct NoTally {
+  void operator()(std::uint64_t LayerCounts::*, std::size_t) const noexcept {}
+};
+struct Tally {
+  LayerCounts& counts;
+  void operator()(std::uint64_t LayerCounts::*count, std::size_t number) const noexcept {
+    counts.*count += number;
+  }
+};
+
 }  // namespace
+
+LayerCounts& LayerCounts::operator+=(const LayerCounts& other) noexcept {
+  for (const auto count :
+       {&LayerCounts::cell_reads, &LayerCounts::cell_writes, &LayerCounts::v_reads,
+        &LayerCounts::v_writes, &LayerCounts::input_reads, &LayerCounts::energy_reads,
+        &LayerCounts::weight_reads, &LayerCounts::operations, &LayerCounts::instructions})
+    this->*count += other.*count;
+  return *this;
+}
 
 std::vector<float> by_position(const PlaneCells& cells) {
   std::vector<float> out(cells.values.size());
@@ -73,14 +100,28 @@ PlaneSimpleLayer::PlaneSimpleLayer(const TrainedNeocognitron& network, int stage
   }
 }
 
-void PlaneSimpleLayer::run(CpuProgram program, const PlaneCells& in, PlaneCells& out) {
+void PlaneSimpleLayer::run(CpuProgram program, const PlaneCells& in, PlaneCells& out,
+                           LayerCounts* counts) {
+  if (counts != nullptr)
+    run_program(program, in, out, Tally{*counts});
+  else
+    run_program(program, in, out, NoTally{});
+}
+
+template <typename Tally>
+void PlaneSimpleLayer::run_program(CpuProgram program, const PlaneCells& in, PlaneCells& out,
+                                   Tally tally) {
   switch (program) {
     case CpuProgram::kScatterActive:
-      return scatter<true>(in, out);
+      return scatter<true>(in, out, planes_, tally);
     case CpuProgram::kScatterAll:
-      return scatter<false>(in, out);
+      return scatter<false>(in, out, planes_, tally);
     case CpuProgram::kGather:
-      return gather(in, out);
+      return gather<1>(in, out, tally);
+    case CpuProgram::kScatterBlocks:
+      return scatter<true>(in, out, kBlockPlanes, tally);
+    case CpuProgram::kGatherTiles:
+      return gather<kTileSide>(in, out, tally);
   }
 }
 
@@ -96,15 +137,18 @@ PlaneSimpleLayer::Range PlaneSimpleLayer::readers(int at, int first, int count) 
   return {std::max(0, last - side_out() + 1), std::min(count, last + 1)};
 }
 
-template <bool test>
-void PlaneSimpleLayer::scatter(const PlaneCells& in, PlaneCells& out) {
+template <bool test, typename Tally>
+void PlaneSimpleLayer::scatter(const PlaneCells& in, PlaneCells& out, int block, Tally tally) {
   std::fill(v_.begin(), v_.end(), 0.0f);
   std::fill(out.values.begin(), out.values.end(), 0.0f);
+  tally(&LayerCounts::v_writes, v_.size());
+  tally(&LayerCounts::cell_writes, out.values.size());
   for (int kappa = 0; kappa < in_planes_; ++kappa) {
     for (int row = 0; row < side_in(); ++row) {
       const float* const inputs = in.row(kappa, row);
       for (int column = 0; column < side_in(); ++column) {
         const float u = inputs[column];
+        tally(&LayerCounts::energy_reads, 1);
         if (test && u == 0.0f) continue;
         for (const TapRow& taps : rows_.all()) {
           const int y = row - window_.first - taps.dy;
@@ -114,25 +158,39 @@ void PlaneSimpleLayer::scatter(const PlaneCells& in, PlaneCells& out) {
           const int x = column - window_.first - taps.dx;
           const WindowTap* const c = window_.tap.data() + taps.tap;
           for (int i = range.begin; i < range.end; ++i) to[x - i] += c[i].weight * u * u;
+          const auto number = static_cast<std::size_t>(std::max(0, range.end - range.begin));
+          tally(&LayerCounts::v_reads, number);
+          tally(&LayerCounts::v_writes, number);
+          tally(&LayerCounts::weight_reads, number);
+          tally(&LayerCounts::operations, 3 * number);
         }
       }
     }
   }
-  for (int kappa = 0; kappa < in_planes_; ++kappa) {
-    for (int row = 0; row < side_in(); ++row) {
-      const float* const inputs = in.row(kappa, row);
-      for (int column = 0; column < side_in(); ++column) {
-        const float u = inputs[column];
-        if (test && u == 0.0f) continue;
-        for (int k = 0; k < planes_; ++k) {
-          const float* const a = weights(k, kappa);
-          for (const TapRow& taps : rows_.all()) {
-            const int y = row - window_.first - taps.dy;
-            if (y < 0 || y >= side_out()) continue;
-            const Range range = readers(column, taps.dx, taps.count);
-            float* const to = out.row(k, y);
-            const int x = column - window_.first - taps.dx;
-            for (int i = range.begin; i < range.end; ++i) to[x - i] += a[taps.tap + i] * u;
+  for (int first = 0; first < planes_; first += block) {
+    const int end = std::min(first + block, planes_);
+    for (int kappa = 0; kappa < in_planes_; ++kappa) {
+      for (int row = 0; row < side_in(); ++row) {
+        const float* const inputs = in.row(kappa, row);
+        for (int column = 0; column < side_in(); ++column) {
+          const float u = inputs[column];
+          tally(&LayerCounts::input_reads, 1);
+          if (test && u == 0.0f) continue;
+          for (int k = first; k < end; ++k) {
+            const float* const a = weights(k, kappa);
+            for (const TapRow& taps : rows_.all()) {
+              const int y = row - window_.first - taps.dy;
+              if (y < 0 || y >= side_out()) continue;
+              const Range range = readers(column, taps.dx, taps.count);
+              float* const to = out.row(k, y);
+              const int x = column - window_.first - taps.dx;
+              for (int i = range.begin; i < range.end; ++i) to[x - i] += a[taps.tap + i] * u;
+              const auto number = static_cast<std::size_t>(std::max(0, range.end - range.begin));
+              tally(&LayerCounts::cell_reads, number);
+              tally(&LayerCounts::cell_writes, number);
+              tally(&LayerCounts::weight_reads, number);
+              tally(&LayerCounts::operations, 2 * number);
+            }
           }
         }
       }
@@ -143,10 +201,16 @@ void PlaneSimpleLayer::scatter(const PlaneCells& in, PlaneCells& out) {
     float* const cells = out.row(k, 0);
     for (std::size_t p = 0; p < v_.size(); ++p) cells[p] = respond(cells[p], v_[p]);
   }
+  tally(&LayerCounts::v_reads, v_.size() + out.values.size());
+  tally(&LayerCounts::v_writes, v_.size());
+  tally(&LayerCounts::cell_reads, out.values.size());
+  tally(&LayerCounts::cell_writes, out.values.size());
+  tally(&LayerCounts::operations, v_.size() + kResponseOperations * out.values.size());
 }
 
-template <bool with_energy>
-float PlaneSimpleLayer::excite(const PlaneCells& in, int k, int x, int y, float& energy) const {
+template <bool with_energy, typename Tally>
+float PlaneSimpleLayer::excite(const PlaneCells& in, int k, int x, int y, float& energy,
+                               Tally tally) const {
   const Range rows = inside_rows_[static_cast<std::size_t>(y)];
   const Range* const columns = inside_columns_.data() + x * rows_.count;
   float e = 0.0f;
@@ -158,27 +222,42 @@ float PlaneSimpleLayer::excite(const PlaneCells& in, int k, int x, int y, float&
       const int first_tap = taps.tap - (window_.first + x + taps.dx);
       for (int column = columns[r].begin; column < columns[r].end; ++column) {
         const float u = inputs[column];
+        tally(&LayerCounts::input_reads, 1);
         if (u == 0.0f) continue;
         e += a[first_tap + column] * u;
         if constexpr (with_energy)
           energy += window_.tap[static_cast<std::size_t>(first_tap + column)].weight * u * u;
+        tally(&LayerCounts::weight_reads, with_energy ? 2 : 1);
+        tally(&LayerCounts::operations, with_energy ? 5 : 2);
       }
     }
   }
   return e;
 }
 
-void PlaneSimpleLayer::gather(const PlaneCells& in, PlaneCells& out) {
-  for (int y = 0; y < side_out(); ++y) {
-    for (int x = 0; x < side_out(); ++x) {
-      float energy = 0.0f;
-      const float first = excite<true>(in, 0, x, y, energy);
-      const float v = std::sqrt(energy);
-      out.row(0, y)[x] = respond(first, v);
-      for (int k = 1; k < planes_; ++k)
-        out.row(k, y)[x] = respond(excite<false>(in, k, x, y, energy), v);
+template <int side, typename Tally>
+void PlaneSimpleLayer::gather(const PlaneCells& in, PlaneCells& out, Tally tally) {
+  std::array<float, std::size_t{side} * side> v;
+  for (int top = 0; top < side_out(); top += side) {
+    for (int left = 0; left < side_out(); left += side) {
+      const int bottom = std::min(top + side, side_out());
+      const int right = std::min(left + side, side_out());
+      for (int k = 0; k < planes_; ++k) {
+        for (int y = top; y < bottom; ++y) {
+          for (int x = left; x < right; ++x) {
+            float& own = v[static_cast<std::size_t>((y - top) * side + x - left)];
+            float energy = 0.0f;
+            const float e = k == 0 ? excite<true>(in, k, x, y, energy, tally)
+                                   : excite<false>(in, k, x, y, energy, tally);
+            if (k == 0) own = std::sqrt(energy);
+            out.row(k, y)[x] = respond(e, own);
+          }
+        }
+      }
     }
   }
+  tally(&LayerCounts::cell_writes, out.values.size());
+  tally(&LayerCounts::operations, v_.size() + kResponseOperations * out.values.size());
 }
 
 // ---- the other layers
@@ -197,13 +276,13 @@ PaperNetwork::PaperNetwork(const TrainedNeocognitron& network)
   }
 }
 
-LayerTimes PaperNetwork::recognize(CpuProgram program, const float* u0) {
+LayerTimes PaperNetwork::recognize(CpuProgram program, const float* u0, Counts* counts) {
   LayerTimes times;
   const Clock::time_point begin = Clock::now();
   write_contrast(u0);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Clock::time_point layer_begin = Clock::now();
-    layers_[i].run(program, inputs_[i], simple_[i]);
+    layers_[i].run(program, inputs_[i], simple_[i], counts != nullptr ? &(*counts)[i] : nullptr);
     times.simple_ms[i] = ms_since(layer_begin);
     if (i < complex_.size()) write_complex(i);
   }

@@ -53,6 +53,32 @@ enum class CpuProgram : std::uint8_t {
   kScatterActive,  ///< F: adds each input that is not 0 to the cells that read it
   kScatterAll,     ///< S: F without the test for 0
   kGather,         ///< G: adds up the inputs of each cell; the ranges of inputs come from a table
+  // With cache blocking (section 6.2).
+  kScatterBlocks,  ///< F for some planes after the others
+  kGatherTiles,    ///< G for some positions after the others, plane by plane
+};
+
+/// What a layer does with arrays of floats, and its operations. A multiplication and an addition
+/// are two of them.
+struct LayerCounts {
+  std::uint64_t cell_reads = 0;  ///< S-cells
+  std::uint64_t cell_writes = 0;
+  std::uint64_t v_reads = 0;
+  std::uint64_t v_writes = 0;
+  std::uint64_t input_reads = 0;   ///< cells of the layer below, for the numerator of (1), or for
+                                   ///< both sums at once
+  std::uint64_t energy_reads = 0;  ///< cells of the layer below, for (2) alone
+  std::uint64_t weight_reads = 0;  ///< a and c
+  std::uint64_t operations = 0;
+  /// Schedules of a device: loads, multiplications, and additions with a multiplication, without
+  /// those of loops and addresses.
+  std::uint64_t instructions = 0;
+
+  LayerCounts& operator+=(const LayerCounts& other) noexcept;
+  double bytes() const noexcept {
+    return sizeof(float) * static_cast<double>(cell_reads + cell_writes + v_reads + v_writes +
+                                               input_reads + energy_reads + weight_reads);
+  }
 };
 
 /// An S-layer.
@@ -60,8 +86,10 @@ class PlaneSimpleLayer {
  public:
   PlaneSimpleLayer(const TrainedNeocognitron& network, int stage);
 
-  /// Computes all cells. `in` and `out` have the sides and planes of the layer.
-  void run(CpuProgram program, const PlaneCells& in, PlaneCells& out);
+  /// Computes all cells. `in` and `out` have the sides and planes of the layer. With `counts`, also
+  /// adds what the program does, which takes longer.
+  void run(CpuProgram program, const PlaneCells& in, PlaneCells& out,
+           LayerCounts* counts = nullptr);
 
   int side_in() const noexcept { return window_.sides.in; }
   int side_out() const noexcept { return window_.sides.out; }
@@ -75,12 +103,17 @@ class PlaneSimpleLayer {
     int end = 0;
   };
 
-  template <bool test>
-  void scatter(const PlaneCells& in, PlaneCells& out);
-  void gather(const PlaneCells& in, PlaneCells& out);
+  template <typename Tally>
+  void run_program(CpuProgram program, const PlaneCells& in, PlaneCells& out, Tally tally);
+  /// `block`: planes that are computed together.
+  template <bool test, typename Tally>
+  void scatter(const PlaneCells& in, PlaneCells& out, int block, Tally tally);
+  /// `side`: of the square of positions that are computed together.
+  template <int side, typename Tally>
+  void gather(const PlaneCells& in, PlaneCells& out, Tally tally);
   /// e of plane k at (x, y). With `with_energy`, also v^2.
-  template <bool with_energy>
-  float excite(const PlaneCells& in, int k, int x, int y, float& energy) const;
+  template <bool with_energy, typename Tally>
+  float excite(const PlaneCells& in, int k, int x, int y, float& energy, Tally tally) const;
   float respond(float e, float v) const;
   /// Cells along an axis that read input `at` by the neighboring taps `first` to
   /// `first + count - 1`, as a range of these taps.
@@ -124,8 +157,11 @@ class PaperNetwork {
   /// `network` must be one that `encode_neocognitron` accepts.
   explicit PaperNetwork(const TrainedNeocognitron& network);
 
-  /// Recognizes a character. `u0` has 65x65 floats.
-  LayerTimes recognize(CpuProgram program, const float* u0);
+  using Counts = std::array<LayerCounts, kNeocognitronStages>;
+
+  /// Recognizes a character. `u0` has 65x65 floats. With `counts`, also adds what S1 to S4 do,
+  /// which takes longer.
+  LayerTimes recognize(CpuProgram program, const float* u0, Counts* counts = nullptr);
   /// The largest similarity to a reference of each class.
   std::span<const float> scores() const noexcept { return scores_; }
 

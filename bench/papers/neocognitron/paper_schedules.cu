@@ -1,6 +1,7 @@
 // The schedules of Ikeda, Miyamoto, Ino and Hagihara (2011) for the S-layers (section 5), and a
 // kernel for each of the other layers.
 #include "bench/papers/neocognitron/paper_schedules.h"
+#include "kernels/core/shared_memory.cuh"
 
 namespace ocellus::paper {
 namespace {
@@ -108,9 +109,9 @@ __global__ void __launch_bounds__(kCellThreads)
     const float* const in = input_of(a, a.taps[t], position % a.side_out, position / a.side_out);
     if (in == nullptr) continue;
     const float* const weights =
-        a.weights + static_cast<std::size_t>(t) * a.in_planes * a.planes + k;
+        a.weights + static_cast<std::size_t>(t) * a.in_planes * a.stride + k;
     for (int kappa = 0; kappa < a.in_planes; ++kappa)
-      e = fmaf(in[kappa], weights[kappa * a.planes], e);
+      e = fmaf(in[kappa], weights[kappa * a.stride], e);
   }
   a.out[cell] = respond(a, e, a.v[position]);
 }
@@ -121,10 +122,10 @@ struct CellSums {
   float energy = 0.0f;
 
   /// Adds the planes of an input. `weight` is c, and `weights` are those of the cell's plane.
-  __device__ void add(const float* in, int count, const float* weights, int planes, float weight) {
+  __device__ void add(const float* in, int count, const float* weights, int stride, float weight) {
     for (int kappa = 0; kappa < count; ++kappa) {
       const float u = in[kappa];
-      e = fmaf(u, weights[kappa * planes], e);
+      e = fmaf(u, weights[kappa * stride], e);
       energy = fmaf(weight * u, u, energy);
     }
   }
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(kMaxThreads)
       const float* const in = input_of(a, tap, position % a.side_out, position / a.side_out);
       if (in == nullptr) continue;
       sums.add(in, a.in_planes,
-               a.weights + static_cast<std::size_t>(t) * a.in_planes * a.planes + k, a.planes,
+               a.weights + static_cast<std::size_t>(t) * a.in_planes * a.stride + k, a.stride,
                tap.weight);
     }
     a.out[static_cast<std::size_t>(position) * a.planes + k] =
@@ -163,7 +164,7 @@ struct SharedChunk {
     return inputs + (row * columns + column) * count;
   }
   __device__ const float* weights(const SimpleLayerArguments& a, int tap, int k) const {
-    return a.weights + (static_cast<std::size_t>(tap) * a.in_planes + kappa) * a.planes + k;
+    return a.weights + (static_cast<std::size_t>(tap) * a.in_planes + kappa) * a.stride + k;
   }
 };
 
@@ -176,7 +177,7 @@ struct ComputedInputs {
       const WindowTap tap = a.layer.taps[t];
       if (input_of(a.layer, tap, x, y) == nullptr) continue;
       sums.add(chunk.at(tap.dy - a.top, static_cast<int>(threadIdx.y) + tap.dx - a.left),
-               chunk.count, chunk.weights(a.layer, t, k), a.layer.planes, tap.weight);
+               chunk.count, chunk.weights(a.layer, t, k), a.layer.stride, tap.weight);
     }
   }
 };
@@ -191,7 +192,7 @@ struct TabulatedInputs {
       for (int column = table.first_column[row][x]; column < table.end_column[row][x]; ++column) {
         const int t = table.tap[row] + column;
         sums.add(chunk.at(row, static_cast<int>(threadIdx.y) + column), chunk.count,
-                 chunk.weights(a.layer, t, k), a.layer.planes, table.weight[t]);
+                 chunk.weights(a.layer, t, k), a.layer.stride, table.weight[t]);
       }
     }
   }
@@ -199,7 +200,7 @@ struct TabulatedInputs {
 
 template <typename Inputs>
 __device__ void write_neighbors(const SharedInputsArguments& a, const Inputs& inputs) {
-  extern __shared__ float memory[];
+  OCELLUS_DYNAMIC_SHARED(float, memory);
   const SimpleLayerArguments& layer = a.layer;
   const int neighbors = static_cast<int>(blockDim.y);
   const int threads = static_cast<int>(blockDim.x) * neighbors;

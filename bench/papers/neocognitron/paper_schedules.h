@@ -1,5 +1,6 @@
 // The kernels of PaperNeocognitron and the plain data that they take. Cells lie in the order
-// [position][plane], weights in the order [tap][plane below][plane].
+// [position][plane], weights in the order [tap][plane below][plane]. Rows of weights may be longer
+// than the planes.
 #pragma once
 
 #include <cstddef>
@@ -69,6 +70,7 @@ struct SimpleLayerArguments {
   int side_out;
   int in_planes;
   int planes;
+  int stride;       ///< floats from row to row of weights, at least `planes`
   int first_row;    ///< T2: the row of positions of the launch
   bool similarity;  ///< stage 4: e / v takes the place of (2)
   float threshold;

@@ -22,6 +22,7 @@ constexpr int kMaxBlocks = 65535;
 /// How the kernels run, without the plan.
 struct Allocation {
   PaperAllocation method;
+  bool fused;
   int blocks;
   int unused_shared_bytes;
 };
@@ -34,10 +35,10 @@ class PaperKernels final : public cuda::RecursionOperator {
  private:
   bool flexible() const noexcept { return allocation_.method == PaperAllocation::kFlexible; }
   Kernel<PaperArguments> kernel() const noexcept {
-    return flexible() ? flexible_kernel() : fixed_kernel();
+    return flexible() ? flexible_kernel(allocation_.fused) : fixed_kernel(allocation_.fused);
   }
   std::size_t shared_bytes() const noexcept {
-    return paper_shared_bytes(plan_.filter.support) +
+    return paper_shared_bytes(plan_.filter.support, allocation_.fused) +
            static_cast<std::size_t>(allocation_.unused_shared_bytes);
   }
   std::size_t tap_count() const noexcept {
@@ -66,6 +67,7 @@ class PaperKernels final : public cuda::RecursionOperator {
     }
     OCELLUS_TRY(load_image_kernels(cuda));
     OCELLUS_TRY(load_kernel(cuda, kernel(), shared_bytes()));
+    if (!allocation_.fused) OCELLUS_TRY(load_kernel(cuda, feedforward_kernel(), shared_bytes()));
     const std::unique_ptr<float[]> taps(
         new (std::nothrow) float[2 * kFilterQuadrants * tap_count()]);
     if (!taps) return detail::no_memory_for_operator();
@@ -79,16 +81,25 @@ class PaperKernels final : public cuda::RecursionOperator {
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     OCELLUS_TRY(launch_continue(cuda, slot, stream));
-    PaperArguments arguments{image_,   plan_.filter.support,      taps_, planes_,
-                             columns_, columns_ + column_count(), 0};
+    PaperArguments arguments{.image = image_,
+                             .support = plan_.filter.support,
+                             .taps = taps_,
+                             .planes = planes_,
+                             .by_planes = false,
+                             .done = columns_,
+                             .locks = columns_ + column_count(),
+                             .plane_of_schedule = 0,
+                             .counts = nullptr};
+    if (!allocation_.fused)
+      OCELLUS_TRY(run(cuda, stream, feedforward_kernel(), image_.width, arguments));
     if (flexible()) {
       OCELLUS_TRY(
           cuda(cuda::kCudaCalls.set, columns_, 0, 2 * column_count() * sizeof(int), stream));
-      OCELLUS_TRY(run(cuda, stream, allocation_.blocks, arguments));
+      OCELLUS_TRY(run(cuda, stream, kernel(), allocation_.blocks, arguments));
     } else {
       const int planes = planes_of_schedule(image_);
       for (int& t = arguments.plane_of_schedule; t < planes; ++t)
-        OCELLUS_TRY(run(cuda, stream, points_on_plane(image_, t), arguments));
+        OCELLUS_TRY(run(cuda, stream, kernel(), points_on_plane(image_, t), arguments));
     }
     const std::size_t corner =
         static_cast<std::size_t>(image_.margin_y) * static_cast<std::size_t>(image_.width) +
@@ -96,9 +107,9 @@ class PaperKernels final : public cuda::RecursionOperator {
     return launch_add(cuda, slot, stream, planes_ + corner, image_pixels(), image_.width);
   }
 
-  Expected<void> run(Scope& cuda, cudaStream_t stream, int blocks,
+  Expected<void> run(Scope& cuda, cudaStream_t stream, Kernel<PaperArguments> which, int blocks,
                      const PaperArguments& arguments) noexcept {
-    return launch(cuda, stream, kernel(), dim3(static_cast<unsigned>(blocks), kFilterQuadrants),
+    return launch(cuda, stream, which, dim3(static_cast<unsigned>(blocks), kFilterQuadrants),
                   dim3(kBlockThreads), shared_bytes(), arguments);
   }
 
@@ -124,7 +135,7 @@ Expected<RestorationPlan> check(const PaperRestorationConfig& config) noexcept {
 std::unique_ptr<detail::OperatorInstance> make_kernels(
     const RestorationPlan& plan, const PaperRestorationConfig& config) noexcept {
   return std::unique_ptr<detail::OperatorInstance>(new (std::nothrow) PaperKernels(
-      plan, {config.allocation, config.blocks, config.unused_shared_bytes}));
+      plan, {config.allocation, config.fused, config.blocks, config.unused_shared_bytes}));
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ enum class PaperAllocation : std::uint8_t {
 
 struct PaperRestorationConfig : RestorationConfig {
   PaperAllocation allocation = PaperAllocation::kFlexible;
+  /// A step of the recursion adds up (4) and (5). False: a kernel writes x1, the sum (4), before
+  /// the recursion, as in the paper.
+  bool fused = false;
   /// Blocks of the flexible allocation for each quadrant, 1 to 65535. The paper has 512.
   int blocks = 512;
   /// Shared memory that each block takes without use, in bytes. Lets tests limit the number of

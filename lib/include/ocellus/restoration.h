@@ -24,7 +24,7 @@ enum class RestorationBorder : std::uint8_t {
 
 /// How the result is computed. All schedules give the same result within the tolerance.
 enum class RestorationSchedule : std::uint8_t {
-  kAuto,       ///< CPU: the faster one for this support and size. CUDA: kFrequency
+  kAuto,       ///< CPU: the faster one for this support and size. CUDA: always kFrequency
   kRecursion,  ///< the recursion of each quadrant, pixel after pixel
   kFrequency,  ///< Fourier transforms: the four quadrants are one transfer function
 };

@@ -1,0 +1,23 @@
+#include "kernels/host_work.h"
+#include "kernels/simt.h"
+// Must come after simt.h.
+#include "bench/papers/neocognitron/paper_schedules.cu"
+
+namespace ocellus::test {
+
+const int kHostResidentBlocks = 0;
+
+std::function<void()> host_work(const HostLaunch& launch) {
+  std::function<void()> work;
+  const auto is = [&](auto known) { simt::find_work(known, launch, work); };
+  is(paper::contrast_layer_kernel());
+  is(paper::complex_layer_kernel());
+  is(paper::score_kernel());
+  is(paper::strength_kernel());
+  is(paper::gather_cells_kernel());
+  // With one position in a block. The trials have more, and their results are not used.
+  is(paper::input_table_kernel());
+  return work;
+}
+
+}  // namespace ocellus::test
