@@ -116,8 +116,8 @@ struct InkArguments {
   bool shared_parts;   ///< layout_search
 };
 inline constexpr int kGrayThreads = 256;
-/// Writes the frame in 8 bits. The bus is slow: each pixel crosses it once. Blocks take rows in
-/// turn.
+/// Writes the frame in 8 bits, so that the kernels behind read pinned memory no more. Blocks take
+/// rows in turn.
 Kernel<InkArguments> gray_kernel(PixelFormat format) noexcept;
 inline constexpr int kInkThreads = 1024;
 // Blocks: the rows of blocks of all fields.
