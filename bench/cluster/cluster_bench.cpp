@@ -16,6 +16,7 @@
 #include "bench/bench_report.h"
 #include "bench/cluster/cluster_bench.h"
 #include "bench/curve_plot.h"
+#include "bench/limits/machine_limits.h"
 
 namespace ocellus::app {
 namespace {
@@ -118,7 +119,8 @@ class Bench {
         root_(rank_of(communicator) == 0),
         engine_(engine),
         config_(config),
-        on_host_(ranks_on_host(communicator)) {
+        on_host_(ranks_on_host(communicator)),
+        host_cpus_(host_cpus(communicator)) {
     if (!command.bench_resident) rows_.push_back({0});
     const int ranks = ranks_of(all_);
     for (int p = 1; p <= ranks; p = p < ranks ? std::min(2 * p, ranks) : p + 1) {
@@ -174,7 +176,7 @@ class Bench {
   /// their CPUs.
   bool one_process(Row& row) {
     const int threads = std::min(engine_.workers * on_host_, kMaxWorkers);
-    const HostCpus cpus = host_cpus(all_);
+    const HostCpus& cpus = host_cpus_;
     return prepared_by_root(all_, [&] {
       sched_setaffinity(0, sizeof(cpus.all), &cpus.all);
       OpticalFlowConfig flow = config_.flow;
@@ -303,6 +305,20 @@ class Bench {
           kBytes / std::max(1e-9, round_trip(kBytes) / 2.0 - link_.latency_seconds);
     }
     meet(all_);
+    measure_memory();
+  }
+
+  /// How fast as many threads as the ranks have together read the memory that they share. Ranks on
+  /// several hosts and on devices share none, or not with all.
+  void measure_memory() {
+    const bool on_device = value_of(Engine::probe(engine_)).backend == BackendKind::kCuda;
+    if (root_ && !on_device && on_host_ == ranks_of(all_)) {
+      const HostCpus& cpus = host_cpus_;
+      sched_setaffinity(0, sizeof(cpus.all), &cpus.all);
+      link_.memory_bytes_per_second = measure_limits(engine_.workers * on_host_).read_bytes_per_s;
+      sched_setaffinity(0, sizeof(cpus.mine), &cpus.mine);
+    }
+    meet(all_);
   }
 
   const Row& one_rank(bool scatter) const {
@@ -346,6 +362,8 @@ class Bench {
       }
       json["link"] = {{"bytes_per_second", link_.bytes_per_second},
                       {"latency_seconds", link_.latency_seconds}};
+      if (link_.memory_bytes_per_second > 0.0)
+        json["memory_bytes_per_second"] = link_.memory_bytes_per_second;
       json["machine"] = machine_json();
       json["rows"] = rows;
       print_json(json);
@@ -358,6 +376,8 @@ class Bench {
       if (ranks_of(all_) > 1)
         fmt::print("between ranks: {:.2f} GB/s, {:.1f} us\n", link_.bytes_per_second * 1e-9,
                    link_.latency_seconds * 1e6);
+      if (link_.memory_bytes_per_second > 0.0)
+        fmt::print("memory of the host: {:.1f} GB/s\n", link_.memory_bytes_per_second * 1e-9);
       const std::vector<BenchColumn> columns = {{"", "row", -42},
                                                 {"frames/s", "frames_per_second", 9, 2},
                                                 {"model", "predicted", 9, 2},
@@ -445,6 +465,7 @@ class Bench {
   std::vector<InputFrame> clip_;  ///< on the root
   FlowClusterConfig config_;
   int on_host_;
+  HostCpus host_cpus_;
   ClusterLink link_;
   std::vector<Row> rows_;
 };
