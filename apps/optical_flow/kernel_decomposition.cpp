@@ -106,6 +106,34 @@ struct KernelDecomposer::Solver {
     return f;
   }
 
+  /// The terms themselves of a kernel that has no more of them than taps along two axes, by
+  /// simultaneous diagonalization: two random sums of its slices along the third axis are
+  /// A D1 B^T and A D2 B^T with diagonal D1 and D2, so the columns of A are the eigenvectors of the
+  /// one times the inverse of the other. `f`: the singular vectors.
+  Factors diagonalized(Factors f, std::mt19937& random) const {
+    const std::size_t slices =
+        static_cast<std::size_t>(std::min_element(sizes.begin(), sizes.end()) - sizes.begin());
+    const auto& [a, b] = kOthers[slices];
+    const Factors weights = random_factors(random);
+    const auto sum = [&](Index column) {
+      const VectorXd whole = unfolded[slices].transpose() * weights[slices].col(column);
+      return MatrixXd(f[a].transpose() * whole.reshaped(sizes[a], sizes[b]) * f[b]);
+    };
+    const MatrixXd first = sum(0);
+    const MatrixXd second = sum(1);
+    const MatrixXd vectors = Eigen::EigenSolver<MatrixXd>(
+                                 first * second.completeOrthogonalDecomposition().pseudoInverse())
+                                 .eigenvectors()
+                                 .real();
+    f[b] = f[b] * (vectors.completeOrthogonalDecomposition().pseudoInverse() * second).transpose();
+    f[a] = f[a] * vectors;
+    f[slices] = products(f, slices)
+                    .completeOrthogonalDecomposition()
+                    .solve(unfolded[slices].transpose())
+                    .transpose();
+    return f;
+  }
+
   Factors random_factors(std::mt19937& random) const {
     Factors f;
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -127,7 +155,9 @@ struct KernelDecomposer::Solver {
       best_factors = std::move(start);
     };
     if (last[0].size() > 0) try_from(last);
-    if (best_error > kExact) try_from(singular_vectors(random));
+    const Factors singular = singular_vectors(random);
+    if (best_error > kExact) try_from(singular);
+    if (best_error > kExact && rank > 1) try_from(diagonalized(singular, random));
     for (int i = 0; i < kRandomStarts && best_error > kExact; ++i) try_from(random_factors(random));
     return best_factors;
   }

@@ -20,11 +20,11 @@ struct Decomposition {
 };
 
 /// Finds sums by alternating least squares: two axes of all terms are fixed, and the third one is
-/// the solution of a linear system. It starts from the singular vectors along each axis and from
-/// the result for the last kernel, because neighbors in a bank are alike. If no start gives the
-/// kernel itself, it also starts from random terms, and keeps the best result. More than one term
-/// has local minima, so a smaller error may exist; with one term, too, but only of kernels without
-/// a clear first term. Deterministic.
+/// the solution of a linear system. It starts from the result for the last kernel, because
+/// neighbors in a bank are alike, from the singular vectors along each axis, and from the terms of
+/// a kernel that has no more of them. If no start gives the kernel itself, it also starts from
+/// random terms. The best result counts. More than one term has local minima, so a smaller error
+/// may exist. Deterministic.
 class KernelDecomposer {
  public:
   KernelDecomposer(int nx, int ny, int nt, int rank);
