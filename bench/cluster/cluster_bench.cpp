@@ -90,8 +90,10 @@ struct Row {
   int ranks = 1;        ///< 0: the operator OpticalFlow in one process
   bool gather = false;  ///< whether the root gets the results
   bool split = true;
-  bool collective = false;      ///< MPI_Iscatterv and MPI_Igatherv
-  bool scatter = true;          ///< false: the ranks have the frames
+  bool collective = false;  ///< MPI_Iscatterv and MPI_Igatherv
+  bool scatter = true;      ///< false: the ranks have the frames
+  /// Three planes to the root: as many as the paper's three convolutions without the solution.
+  bool confidence = false;
   std::vector<double> rates{};  // of the rounds; on the root
   ClusterTotals totals{};       // of the last round
   std::uint64_t frames = 0;
@@ -106,6 +108,7 @@ struct Row {
                                     : ", results on the ranks",
                        !split       ? ", no split"
                        : collective ? ", collective"
+                       : confidence ? ", three planes"
                                     : "");
   }
 };
@@ -160,6 +163,7 @@ class Bench {
       }
     }
     const bool one_column = config_.columns <= 1 && config_.fan_out == 0;
+    if (ranks > 1) rows_.push_back({.ranks = ranks, .gather = true, .confidence = true});
     if (ranks > 1 && one_column) rows_.push_back({ranks, true, true, true});
   }
   /// Frame `n` of the endless sequence.
@@ -239,6 +243,7 @@ class Bench {
     // A grid is given for all ranks.
     if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
     config.gather = row.gather;
+    config.confidence = row.confidence;
     config.scatter = row.scatter;
     config.results_on_device = !row.scatter;
     config.split_communication = row.split;
@@ -330,6 +335,7 @@ class Bench {
   double predicted(const Row& row) const {
     FlowClusterConfig config = config_;
     config.gather = row.gather;
+    config.confidence = row.confidence;
     config.scatter = row.scatter;
     config.split_communication = row.split;
     if (config.columns == 0 || row.ranks != ranks_of(all_)) {
@@ -408,6 +414,7 @@ class Bench {
     json["frames_on_ranks"] = !row.scatter;
     json["split_communication"] = row.split;
     json["collective"] = row.collective;
+    json["confidence"] = row.confidence;
     json["predicted"] = predicted(row);
     json["to_one_rank"] = to_one_rank(row);
     if (rows_.front().ranks == 0) json["to_one_process"] = row.rate() / rows_.front().rate();
@@ -442,7 +449,7 @@ class Bench {
     } else {
       const auto of = [](bool gather, bool split) {
         return [gather, split](const Row& row) {
-          return row.scatter && !row.collective &&
+          return row.scatter && !row.collective && !row.confidence &&
                  (row.ranks == 1 || (row.gather == gather && row.split == split));
         };
       };

@@ -193,7 +193,7 @@ TEST(ClusterProgram, Bench) {
   const json report = cluster_json(2, plus({"flow", "test:96x64", "--bench", "--bench-frames", "5",
                                             "--bench-rounds", "2", "--plot", folder / "rates.svg"},
                                            kKernels));
-  ASSERT_EQ(report["rows"].size(), 9u);
+  ASSERT_EQ(report["rows"].size(), 10u);
   EXPECT_EQ(report["rows"][0]["row"], "one process");
   for (const json& row : report["rows"]) {
     EXPECT_EQ(row["rounds"].size(), 2u);
