@@ -21,8 +21,8 @@ BenchDefaults flow_defaults() {
   return defaults;
 }
 
-/// A row, and the value of --form that selects it; "all" selects all but those of "full", whose taps
-/// few machines can hold. "@" stands for --taps.
+/// A row, and the value of --form that selects it; "all" selects all but those of "full", whose
+/// taps few machines can hold. "@" stands for --taps.
 struct FlowForm {
   const char* form;
   BenchConfig config;
@@ -140,7 +140,9 @@ void add_bench_flow_command(CLI::App& bench, int& exit_code) {
                    "Memory of the results on a device: device (default), or pinned, which is "
                    "page-locked host memory to which they are copied")
       ->check(CLI::IsMember({"device", "pinned"}));
-  flow->add_option("--form", o->form, "uniform, per-pixel, full or all (uniform, per-pixel and the presets of the pyramid)")
+  flow->add_option(
+          "--form", o->form,
+          "uniform, per-pixel, full or all (uniform, per-pixel and the presets of the pyramid)")
       ->check(CLI::IsMember({"uniform", "per-pixel", "full", "all"}))
       ->capture_default_str();
   flow->add_option("--taps", o->taps, "Taps of the kernels in x, y and time")
