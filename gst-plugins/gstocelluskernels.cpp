@@ -23,7 +23,7 @@ Settings settings_of(const OperatorConfig& config) {
 ImageSize trial_size(const OperatorConfig& config) {
   const auto& [kernels, roi] = settings_of(config);
   // Kernels for each pixel are for one size. Any error is found again with the configuration.
-  if (kernels.origin == KernelOrigin::kFile && kernels.form == KernelForm::kPerPixel)
+  if (kernels.origin == KernelOrigin::kFile && kernels.form != KernelForm::kUniform)
     if (const auto bank = read_kernel_file_info(kernels.path.c_str())) return bank->size;
   return enclose(kGstOcellusTrialSize, roi);
 }

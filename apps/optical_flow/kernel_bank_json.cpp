@@ -27,6 +27,9 @@ const char* const kKernelJsonHelp =
     "...]}  row by row,\n"
     "  K = [convolution, ...], convolution = [term, ...], term = {\"x\": [...], \"y\": [...], "
     "\"t\": [...]}\n"
+    "With \"form\": \"full\", which is otherwise as per-pixel, kernels need not be separable:\n"
+    "  convolution = [{\"taps\": [[[...], ...], ...]}]  by frame from the newest, by row, by "
+    "column\n"
     "It may have any length if all members stand before \"pixels\"; otherwise at most\n"
     "800,000 values.";
 static_assert(kMostJsonValues == 800'000, "the help says so");
@@ -75,6 +78,27 @@ void check_array(const Json& array, const char* name, int expected, int most,
     throw InputError(
         fmt::format("{} has {} {}s; at most {} are allowed", where, array.size(), name, most));
   }
+}
+
+/// `taps` of a full kernel, by frame, row and column. `expected`: 0 or the sizes, which it sets.
+std::vector<float> json_full_taps(const Json& term, std::array<int, 3>& expected,
+                                  const std::string& where) {
+  std::vector<float> taps;
+  const auto add = [&](const auto& self, const Json& value, std::size_t axis) -> void {
+    if (axis == expected.size()) {
+      if (!value.is_number())
+        throw InputError(fmt::format("{}: \"taps\" contains something other than numbers", where));
+      taps.push_back(checked_tap(value.get<double>(), where + ": \"taps\""));
+      return;
+    }
+    constexpr const char* kParts[] = {"frame", "row", "column"};
+    check_array(value, kParts[axis], expected[axis], kMaxKernelTaps, where + ": \"taps\"");
+    expected[axis] = static_cast<int>(value.size());
+    for (const Json& part : value) self(self, part, axis + 1);
+  };
+  if (!term.contains("taps")) throw InputError(fmt::format("{} has no \"taps\"", where));
+  add(add, term["taps"], 0);
+  return taps;
 }
 
 /// The text for the parser, which would keep a string of any length in memory.
@@ -207,10 +231,12 @@ class Conversion {
     if (shaped_) return;
     shaped_ = true;
     const Json& form = members_["form"];
-    if (form != "uniform" && form != "per-pixel")
-      throw InputError("\"form\" must be \"uniform\" or \"per-pixel\"");
-    const bool per_pixel = form == "per-pixel";
-    bank_.form = per_pixel ? KernelForm::kPerPixel : KernelForm::kUniform;
+    if (form != "uniform" && form != "per-pixel" && form != "full")
+      throw InputError("\"form\" must be \"uniform\", \"per-pixel\" or \"full\"");
+    const bool per_pixel = form != "uniform";
+    bank_.form = !per_pixel       ? KernelForm::kUniform
+                 : form == "full" ? KernelForm::kFull
+                                  : KernelForm::kPerPixel;
     bank_.size = {1, 1};
     if (per_pixel) {
       const Json& size = members_["size"];
@@ -242,7 +268,8 @@ class Conversion {
     for (std::size_t c = 0; c < kernels.size(); ++c) {
       const std::string at_convolution = fmt::format("{}[{}]", at_pixel, c);
       const Json& terms = kernels[c];
-      check_array(terms, "term", bank_.terms, kMaxKernelTerms, at_convolution);
+      check_array(terms, "term", bank_.terms, bank_.form == KernelForm::kFull ? 1 : kMaxKernelTerms,
+                  at_convolution);
       bank_.terms = static_cast<int>(terms.size());
       for (std::size_t r = 0; r < terms.size(); ++r)
         write_term(terms[r], fmt::format("{}[{}]", at_convolution, r));
@@ -250,8 +277,18 @@ class Conversion {
   }
 
   void write_term(const Json& term, const std::string& where) {
+    const bool full = bank_.form == KernelForm::kFull;
     if (!term.is_object())
-      throw InputError(fmt::format("{} must be an object with x, y and t", where));
+      throw InputError(
+          fmt::format("{} must be an object with {}", where, full ? "taps" : "x, y and t"));
+    if (full) {
+      std::array<int, 3> sizes = {bank_.nt, bank_.ny, bank_.nx};
+      const std::vector<float> taps = json_full_taps(term, sizes, where);
+      const auto size = [&](std::size_t axis) { return static_cast<std::size_t>(sizes[axis]); };
+      if (!writer_) open(size(2), size(1), size(0));
+      take(writer_->add(taps.data(), nullptr, nullptr), where);
+      return;
+    }
     const std::vector<float> x = json_taps(term, "x", bank_.nx, where);
     const std::vector<float> y = json_taps(term, "y", bank_.ny, where);
     const std::vector<float> t = json_taps(term, "t", bank_.nt, where);

@@ -1,4 +1,4 @@
-// ocellus kernels: makes, converts and shows kernel bank files.
+// ocellus kernels: makes, converts, decomposes and shows kernel bank files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "apps/common/common.h"
@@ -16,6 +17,7 @@
 #include "apps/common/printable.h"
 #include "apps/io/input_file.h"
 #include "apps/optical_flow/kernel_bank_json.h"
+#include "apps/optical_flow/kernel_decomposition.h"
 #include "ocellus/kernel_taps.h"
 #include "optical_flow/kernel_bank_file.h"
 
@@ -43,8 +45,11 @@ struct Summary {
     ConvolutionSummary& summary = self.convolutions[static_cast<std::size_t>(convolution)];
     if (term == 0) self.sum = 0.0;
     double product = 1.0;
-    for (const auto& [taps, n] :
-         {std::pair{wx, self.kernels.nx}, {wy, self.kernels.ny}, {wt, self.kernels.nt}}) {
+    const KernelConfig& k = self.kernels;
+    const bool full = k.form == KernelForm::kFull;
+    const std::pair<const float*, int> axes[] = {
+        {wx, full ? k.nx * k.ny * k.nt : k.nx}, {wy, k.ny}, {wt, k.nt}};
+    for (const auto& [taps, n] : std::span(axes).first(full ? 1 : 3)) {
       double sum = 0.0;
       for (int i = 0; i < n; ++i) {
         sum += static_cast<double>(taps[i]);
@@ -62,59 +67,185 @@ struct Summary {
   }
 };
 
+const char* form_word(KernelForm form) {
+  return form == KernelForm::kUniform ? "uniform"
+         : form == KernelForm::kFull  ? "full"
+                                      : "per-pixel";
+}
+
+/// Passes all taps of the kernels to `add(convolution, term, wx, wy, wt)`, which may throw.
+template <typename Add>
+void for_each_term(const KernelConfig& kernels, ImageSize size, const std::string& where,
+                   Add&& add) {
+  struct Call {
+    Add& add;
+    std::exception_ptr failure{};  // an exception must not pass through the library
+  } call{add};
+  const auto visited = visit_kernels(
+      kernels, size,
+      [](void* user, int, int, int convolution, int term, const float* wx, const float* wy,
+         const float* wt) {
+        auto& c = *static_cast<Call*>(user);
+        try {
+          c.add(convolution, term, wx, wy, wt);
+        } catch (...) {
+          c.failure = std::current_exception();
+          return false;
+        }
+        return true;
+      },
+      &call);
+  if (call.failure) std::rethrow_exception(call.failure);
+  take(visited, where);
+}
+
+/// Writes a bank of which nothing is known before its first taps.
+class BankCopy {
+ public:
+  BankCopy(const KernelConfig& kernels, ImageSize size, const std::string& note, bool quiet,
+           const std::string& out)
+      : out_(out), quiet_(quiet) {
+    bank_.form = kernels.form;
+    bank_.nx = kernels.nx;
+    bank_.ny = kernels.ny;
+    bank_.nt = kernels.nt;
+    bank_.convolutions = kernels.convolutions;
+    bank_.terms = kernels.terms;
+    bank_.size = size;
+    detail::copy_note(bank_.note, sizeof(bank_.note), note.data(), note.size());
+  }
+
+  /// The writer is created at the first taps. By then the library has checked the configuration, so
+  /// its error texts come first.
+  void add(const float* wx, const float* wy, const float* wt) {
+    if (!writer_) {
+      writer_ = open_kernel_bank(out_, bank_);
+      if (!quiet_) fmt::print("{}: {} of taps\n", printable(out_), bytes_text(bank_.tap_bytes()));
+      std::fflush(stdout);  // flushed before the long work begins
+      progress_ = std::make_unique<Progress>("kernels", static_cast<std::int64_t>(bank_.entries()));
+    }
+    app::take(writer_->add(wx, wy, wt), "kernels");
+    constexpr std::int64_t kBetweenUpdates = 256;  // reading the clock takes as long as a kernel
+    if (++done_ % kBetweenUpdates == 0) progress_->update(done_);
+  }
+  void finish() { app::take(writer_->finish(), "kernels"); }
+
+ private:
+  const std::string& out_;
+  bool quiet_;
+  detail::KernelBankHeader bank_;
+  std::unique_ptr<detail::KernelBankWriter> writer_;
+  std::unique_ptr<Progress> progress_;
+  std::int64_t done_ = 0;
+};
+
+// ---- decompose
+
+struct DecomposeOptions {
+  std::string in;
+  std::string out;
+  int rank = kMaxKernelTerms;
+  bool json = false;
+};
+
+/// Errors of the kernels of a convolution.
+struct Errors {
+  double sum = 0.0;
+  double largest = 0.0;
+  int count = 0;
+
+  double mean() const { return sum / count; }
+};
+
+/// The whole kernel, of which terms are added.
+class WholeKernel {
+ public:
+  explicit WholeKernel(const KernelConfig& kernels)
+      : kernels_(kernels), taps_(static_cast<std::size_t>(kernels.nx * kernels.ny * kernels.nt)) {}
+
+  const float* with_term(int term, const float* wx, const float* wy, const float* wt) {
+    if (kernels_.form == KernelForm::kFull) return wx;
+    if (term == 0) std::fill(taps_.begin(), taps_.end(), 0.0f);
+    float* to = taps_.data();
+    for (int t = 0; t < kernels_.nt; ++t)
+      for (int y = 0; y < kernels_.ny; ++y)
+        for (int x = 0; x < kernels_.nx; ++x) *to++ += wt[t] * wy[y] * wx[x];
+    return taps_.data();
+  }
+
+ private:
+  KernelConfig kernels_;
+  std::vector<float> taps_;
+};
+
+/// An error of the library with the file's name, which it has only if the file cannot be opened.
+std::string with_name(const std::string& path, const std::string& error) {
+  return error.find(path) != std::string::npos ? error : fmt::format("{}: {}", path, error);
+}
+
+/// The header of a bank as a configuration with the path. Throws InputError.
+KernelFileInfo open_bank(const std::string& path) {
+  auto info = read_kernel_file_info(path.c_str());
+  if (!info) throw InputError(with_name(path, info.error().text));
+  if (!info->kernels.path.assign(path))
+    throw InputError(fmt::format("{}: the name is too long", path));
+  return *info;
+}
+
+void run_decompose(const CLI::App& command, const DecomposeOptions& options) {
+  check_options(command, {});
+  const KernelFileInfo file = open_bank(options.in);
+  const KernelConfig& from = file.kernels;
+  const bool single = from.form == KernelForm::kUniform || file.size == ImageSize{1, 1};
+  KernelConfig to = from;
+  to.form = single ? KernelForm::kUniform : KernelForm::kPerPixel;
+  to.terms = options.rank;
+  BankCopy copy(to, single ? ImageSize{1, 1} : file.size,
+                fmt::format("rank {} of {}", options.rank, printable(options.in)), options.json,
+                options.out);
+  WholeKernel whole(from);
+  std::vector<std::unique_ptr<KernelDecomposer>> decomposers;
+  for (int c = 0; c < from.convolutions; ++c)
+    decomposers.push_back(
+        std::make_unique<KernelDecomposer>(from.nx, from.ny, from.nt, options.rank));
+  std::vector<Errors> errors(decomposers.size());
+  for_each_term(from, single ? ImageSize{1, 1} : file.size, options.in,
+                [&](int convolution, int term, const float* wx, const float* wy, const float* wt) {
+                  const float* const taps = whole.with_term(term, wx, wy, wt);
+                  if (term < from.terms - 1) return;
+                  const auto c = static_cast<std::size_t>(convolution);
+                  const Decomposition found = decomposers[c]->decompose(taps);
+                  for (const SeparableTerm& one : found.terms)
+                    copy.add(one.x.data(), one.y.data(), one.t.data());
+                  errors[c].sum += found.error;
+                  errors[c].largest = std::max(errors[c].largest, found.error);
+                  ++errors[c].count;
+                });
+  copy.finish();
+  if (options.json) {
+    Json root = {{"file", options.out}, {"form", form_word(to.form)}, {"terms", to.terms}};
+    for (const Errors& e : errors)
+      root["convolutions"].push_back({{"mean_error", e.mean()}, {"largest_error", e.largest}});
+    std::cout << json_text(root) << '\n';
+    return;
+  }
+  for (std::size_t c = 0; c < errors.size(); ++c) {
+    fmt::print("  convolution {}  relative error {:.3g}", c, errors[c].mean());
+    if (!single) fmt::print(" in the mean, {:.3g} at most", errors[c].largest);
+    fmt::print("\n");
+  }
+}
+
 // ---- command line
 
 /// Writes the kernels that the library would make for images of `size`.
 void make_kernel_bank(const KernelConfig& kernels, ImageSize size, const std::string& note,
                       const std::string& out) {
-  // The writer is created at the first taps. By then the library has checked the configuration, so
-  // its error texts come first.
-  struct Copy {
-    detail::KernelBankHeader bank;
-    const std::string& out;
-    std::unique_ptr<detail::KernelBankWriter> writer;
-    std::unique_ptr<Progress> progress;
-    std::int64_t done;
-    std::exception_ptr failure;
-
-    void add(const float* wx, const float* wy, const float* wt) {
-      if (!writer) {
-        writer = open_kernel_bank(out, bank);
-        fmt::print("{}: {} of taps\n", printable(out), bytes_text(bank.tap_bytes()));
-        std::fflush(stdout);  // flushed before the long work begins
-        progress = std::make_unique<Progress>("kernels", static_cast<std::int64_t>(bank.entries()));
-      }
-      app::take(writer->add(wx, wy, wt), "kernels");
-      constexpr std::int64_t kBetweenUpdates =
-          4096;  // reading the clock takes longer than one kernel
-      if (++done % kBetweenUpdates == 0) progress->update(done);
-    }
-  } copy{{}, out, nullptr, nullptr, 0, nullptr};
-  detail::KernelBankHeader& bank = copy.bank;
-  bank.form = kernels.form;
-  bank.nx = kernels.nx;
-  bank.ny = kernels.ny;
-  bank.nt = kernels.nt;
-  bank.convolutions = kernels.convolutions;
-  bank.terms = kernels.terms;
-  bank.size = size;
-  detail::copy_note(bank.note, sizeof(bank.note), note.data(), note.size());
-  const auto visited = visit_kernels(
-      kernels, size,
-      [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
-        auto& c = *static_cast<Copy*>(user);
-        try {
-          c.add(wx, wy, wt);
-        } catch (...) {
-          c.failure = std::current_exception();  // an exception must not pass through the library
-          return false;
-        }
-        return true;
-      },
-      &copy);
-  if (copy.failure) std::rethrow_exception(copy.failure);
-  take(visited, "kernels");
-  take(copy.writer->finish(), "kernels");
+  BankCopy copy(kernels, size, note, false, out);
+  for_each_term(
+      kernels, size, "kernels",
+      [&](int, int, const float* wx, const float* wy, const float* wt) { copy.add(wx, wy, wt); });
+  copy.finish();
 }
 
 struct KernelMakeOptions {
@@ -131,17 +262,17 @@ void run_make(const CLI::App& command, const KernelMakeOptions& options) {
   const KernelConfig& kernels = config.get_if<SpatioTemporalFilterConfig>()->kernels;
   const bool foveated = kernels.origin == KernelOrigin::kFoveated;
   if (!foveated && kernels.origin != KernelOrigin::kGaussian) {
-    throw InputError(fmt::format("--kernels is '{}'; it must be uniform, per-pixel or foveated",
-                                 kernels.path.view()));
+    throw InputError(fmt::format(
+        "--kernels is '{}'; it must be uniform, per-pixel, foveated or full", kernels.path.view()));
   }
-  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  const bool per_pixel = kernels.form != KernelForm::kUniform;
   if (!per_pixel && !options.size.empty()) {
     throw InputError(
         "--size has no meaning here: a bank of --kernels uniform fits images of every size");
   }
   if (per_pixel && options.size.empty()) {
     throw InputError(fmt::format("--kernels {} needs --size WIDTHxHEIGHT, the size of the images",
-                                 foveated ? "foveated" : "per-pixel"));
+                                 foveated ? "foveated" : form_word(kernels.form)));
   }
   const ImageSize size = per_pixel ? parse_size(options.size, "--size") : ImageSize{1, 1};
   std::string note = fmt::format("Gaussian derivatives, sigma {:g} pixels, {:g} frames",
@@ -160,33 +291,21 @@ void run_conversion(const std::string& in, const std::string& out) {
   }
 }
 
-/// An error of the library with the file's name, which it has only if the file cannot be opened.
-std::string with_name(const std::string& path, const std::string& error) {
-  return error.find(path) != std::string::npos ? error : fmt::format("{}: {}", path, error);
-}
-
 }  // namespace
 
 void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
-  auto info = read_kernel_file_info(path.c_str());
-  if (!info) throw InputError(with_name(path, info.error().text));
-  if (!info->kernels.path.assign(path))
-    throw InputError(fmt::format("{}: the name is too long", path));
-  const bool per_pixel = info->kernels.form == KernelForm::kPerPixel;
+  const KernelFileInfo info = open_bank(path);
+  const KernelConfig& k = info.kernels;
+  const bool per_pixel = k.form != KernelForm::kUniform;
   const auto summary = std::make_unique<Summary>();
-  summary->kernels = info->kernels;
-  const auto visited = visit_kernels(info->kernels, per_pixel ? info->size : ImageSize{1, 1},
-                                     &Summary::add, summary.get());
+  summary->kernels = k;
+  const auto visited =
+      visit_kernels(k, per_pixel ? info.size : ImageSize{1, 1}, &Summary::add, summary.get());
   if (!visited) throw InputError(with_name(path, visited.error().text));
-  const KernelConfig& k = info->kernels;
   if (json) {
-    Json root = {{"file", path},
-                 {"form", per_pixel ? "per-pixel" : "uniform"},
-                 {"taps", {k.nx, k.ny, k.nt}},
-                 {"terms", k.terms},
-                 {"tap_bytes", info->tap_bytes},
-                 {"note", info->note}};
-    if (per_pixel) root["size"] = {info->size.width, info->size.height};
+    Json root = {{"file", path},     {"form", form_word(k.form)},   {"taps", {k.nx, k.ny, k.nt}},
+                 {"terms", k.terms}, {"tap_bytes", info.tap_bytes}, {"note", info.note}};
+    if (per_pixel) root["size"] = {info.size.width, info.size.height};
     for (int c = 0; c < k.convolutions; ++c) {
       const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
       root["convolutions"].push_back(
@@ -197,26 +316,32 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
   }
   to << fmt::format("{}: kernel bank, complete and undamaged\n", printable(path));
   if (per_pixel) {
-    to << fmt::format("  form           per pixel, for images of {}x{}\n", info->size.width,
-                      info->size.height);
+    to << fmt::format("  form           {}, for images of {}x{}\n",
+                      k.form == KernelForm::kFull ? "full" : "per pixel", info.size.width,
+                      info.size.height);
   } else {
     to << "  form           uniform\n";
   }
   to << fmt::format("  taps           {} x {} pixels x {} frames\n", k.nx, k.ny, k.nt);
-  to << fmt::format("  convolutions   {}, {} separable term{} each\n", k.convolutions, k.terms,
-                    k.terms == 1 ? "" : "s");
-  to << fmt::format("  size           {} bytes of taps\n", info->tap_bytes);
-  if (info->note[0] != '\0') to << fmt::format("  note           {}\n", info->note);
+  if (k.form == KernelForm::kFull) {
+    to << fmt::format("  convolutions   {}\n", k.convolutions);
+  } else {
+    to << fmt::format("  convolutions   {}, {} separable term{} each\n", k.convolutions, k.terms,
+                      k.terms == 1 ? "" : "s");
+  }
+  to << fmt::format("  size           {} bytes of taps\n", info.tap_bytes);
+  if (info.note[0] != '\0') to << fmt::format("  note           {}\n", info.note);
   for (int c = 0; c < k.convolutions; ++c) {
     const ConvolutionSummary& s = summary->convolutions[static_cast<std::size_t>(c)];
-    to << fmt::format("  convolution {}  sum of taps {:.6g} to {:.6g}, largest factor {:.6g}\n", c,
-                      s.smallest_sum, s.largest_sum, s.largest_tap);
+    to << fmt::format("  convolution {}  sum of taps {:.6g} to {:.6g}, largest {} {:.6g}\n", c,
+                      s.smallest_sum, s.largest_sum, k.form == KernelForm::kFull ? "tap" : "factor",
+                      s.largest_tap);
   }
 }
 
 void add_kernels_command(CLI::App& program, int& exit_code) {
-  CLI::App* const kernels =
-      program.add_subcommand("kernels", "Make, convert and show kernel bank files (*.ocellus)");
+  CLI::App* const kernels = program.add_subcommand(
+      "kernels", "Make, convert, decompose and show kernel bank files (*.ocellus)");
   kernels->require_subcommand(1);
 
   auto* const make = kernels->add_subcommand(
@@ -224,7 +349,7 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
   const auto options = std::make_shared<KernelMakeOptions>();
   options->kernels.add_to(*make);
   make->add_option("--size", options->size,
-                   "Size of the images, for --kernels per-pixel and foveated")
+                   "Size of the images, for --kernels per-pixel, foveated and full")
       ->type_name("WIDTHxHEIGHT");
   make->add_option("-o,--output", options->out, "The file to write")
       ->required()
@@ -250,6 +375,26 @@ void add_kernels_command(CLI::App& program, int& exit_code) {
   convert->callback([convert, files, done] {
     check_options(*convert, {});
     run_conversion(files->in, files->out);
+    done();
+  });
+
+  auto* const decompose = kernels->add_subcommand(
+      "decompose", "Write the best sums of a few separable terms for the kernels of a bank");
+  const auto parts = std::make_shared<DecomposeOptions>();
+  decompose->add_option("FILE", parts->in, "The kernel bank")->required();
+  decompose->add_option("--rank", parts->rank, "Terms of a sum")
+      ->check(CLI::Range(1, kMaxKernelTerms))
+      ->capture_default_str();
+  decompose->add_option("-o,--output", parts->out, "The file to write")
+      ->required()
+      ->type_name("FILE.ocellus");
+  add_json_option(*decompose, parts->json);
+  decompose->footer(
+      "Prints the relative error: the norm of what a sum lacks, divided by that of the kernel. A "
+      "bank "
+      "of\none pixel becomes one of uniform kernels.");
+  decompose->callback([decompose, parts, done] {
+    run_decompose(*decompose, *parts);
     done();
   });
 

@@ -16,6 +16,7 @@
 #include "bench/bench_report.h"
 #include "bench/cluster/cluster_bench.h"
 #include "bench/curve_plot.h"
+#include "bench/limits/machine_limits.h"
 
 namespace ocellus::app {
 namespace {
@@ -89,8 +90,10 @@ struct Row {
   int ranks = 1;        ///< 0: the operator OpticalFlow in one process
   bool gather = false;  ///< whether the root gets the results
   bool split = true;
-  bool collective = false;      ///< MPI_Iscatterv and MPI_Igatherv
-  bool scatter = true;          ///< false: the ranks have the frames
+  bool collective = false;  ///< MPI_Iscatterv and MPI_Igatherv
+  bool scatter = true;      ///< false: the ranks have the frames
+  /// Three planes to the root: as many as the paper's three convolutions without the solution.
+  bool confidence = false;
   std::vector<double> rates{};  // of the rounds; on the root
   ClusterTotals totals{};       // of the last round
   std::uint64_t frames = 0;
@@ -105,6 +108,7 @@ struct Row {
                                     : ", results on the ranks",
                        !split       ? ", no split"
                        : collective ? ", collective"
+                       : confidence ? ", three planes"
                                     : "");
   }
 };
@@ -118,7 +122,8 @@ class Bench {
         root_(rank_of(communicator) == 0),
         engine_(engine),
         config_(config),
-        on_host_(ranks_on_host(communicator)) {
+        on_host_(ranks_on_host(communicator)),
+        host_cpus_(host_cpus(communicator)) {
     if (!command.bench_resident) rows_.push_back({0});
     const int ranks = ranks_of(all_);
     for (int p = 1; p <= ranks; p = p < ranks ? std::min(2 * p, ranks) : p + 1) {
@@ -158,6 +163,7 @@ class Bench {
       }
     }
     const bool one_column = config_.columns <= 1 && config_.fan_out == 0;
+    if (ranks > 1) rows_.push_back({.ranks = ranks, .gather = true, .confidence = true});
     if (ranks > 1 && one_column) rows_.push_back({ranks, true, true, true});
   }
   /// Frame `n` of the endless sequence.
@@ -174,7 +180,7 @@ class Bench {
   /// their CPUs.
   bool one_process(Row& row) {
     const int threads = std::min(engine_.workers * on_host_, kMaxWorkers);
-    const HostCpus cpus = host_cpus(all_);
+    const HostCpus& cpus = host_cpus_;
     return prepared_by_root(all_, [&] {
       sched_setaffinity(0, sizeof(cpus.all), &cpus.all);
       OpticalFlowConfig flow = config_.flow;
@@ -237,6 +243,7 @@ class Bench {
     // A grid is given for all ranks.
     if (row.ranks < ranks_of(all_)) config.columns = config.rows = 0;
     config.gather = row.gather;
+    config.confidence = row.confidence;
     config.scatter = row.scatter;
     config.results_on_device = !row.scatter;
     config.split_communication = row.split;
@@ -303,6 +310,20 @@ class Bench {
           kBytes / std::max(1e-9, round_trip(kBytes) / 2.0 - link_.latency_seconds);
     }
     meet(all_);
+    measure_memory();
+  }
+
+  /// How fast as many threads as the ranks have together read the memory that they share. Ranks on
+  /// several hosts and on devices share none, or not with all.
+  void measure_memory() {
+    const bool on_device = value_of(Engine::probe(engine_)).backend == BackendKind::kCuda;
+    if (root_ && !on_device && on_host_ == ranks_of(all_)) {
+      const HostCpus& cpus = host_cpus_;
+      sched_setaffinity(0, sizeof(cpus.all), &cpus.all);
+      link_.memory_bytes_per_second = measure_limits(engine_.workers * on_host_).read_bytes_per_s;
+      sched_setaffinity(0, sizeof(cpus.mine), &cpus.mine);
+    }
+    meet(all_);
   }
 
   const Row& one_rank(bool scatter) const {
@@ -314,6 +335,7 @@ class Bench {
   double predicted(const Row& row) const {
     FlowClusterConfig config = config_;
     config.gather = row.gather;
+    config.confidence = row.confidence;
     config.scatter = row.scatter;
     config.split_communication = row.split;
     if (config.columns == 0 || row.ranks != ranks_of(all_)) {
@@ -346,6 +368,8 @@ class Bench {
       }
       json["link"] = {{"bytes_per_second", link_.bytes_per_second},
                       {"latency_seconds", link_.latency_seconds}};
+      if (link_.memory_bytes_per_second > 0.0)
+        json["memory_bytes_per_second"] = link_.memory_bytes_per_second;
       json["machine"] = machine_json();
       json["rows"] = rows;
       print_json(json);
@@ -358,6 +382,8 @@ class Bench {
       if (ranks_of(all_) > 1)
         fmt::print("between ranks: {:.2f} GB/s, {:.1f} us\n", link_.bytes_per_second * 1e-9,
                    link_.latency_seconds * 1e6);
+      if (link_.memory_bytes_per_second > 0.0)
+        fmt::print("memory of the host: {:.1f} GB/s\n", link_.memory_bytes_per_second * 1e-9);
       const std::vector<BenchColumn> columns = {{"", "row", -42},
                                                 {"frames/s", "frames_per_second", 9, 2},
                                                 {"model", "predicted", 9, 2},
@@ -388,6 +414,7 @@ class Bench {
     json["frames_on_ranks"] = !row.scatter;
     json["split_communication"] = row.split;
     json["collective"] = row.collective;
+    json["confidence"] = row.confidence;
     json["predicted"] = predicted(row);
     json["to_one_rank"] = to_one_rank(row);
     if (rows_.front().ranks == 0) json["to_one_process"] = row.rate() / rows_.front().rate();
@@ -422,7 +449,7 @@ class Bench {
     } else {
       const auto of = [](bool gather, bool split) {
         return [gather, split](const Row& row) {
-          return row.scatter && !row.collective &&
+          return row.scatter && !row.collective && !row.confidence &&
                  (row.ranks == 1 || (row.gather == gather && row.split == split));
         };
       };
@@ -445,6 +472,7 @@ class Bench {
   std::vector<InputFrame> clip_;  ///< on the root
   FlowClusterConfig config_;
   int on_host_;
+  HostCpus host_cpus_;
   ClusterLink link_;
   std::vector<Row> rows_;
 };

@@ -19,6 +19,8 @@ struct ClusterLink {
   /// Share of the transfers that take no time of the ranks' computation: 1 where a network card
   /// copies, 0 where the computing CPUs copy, as through shared memory.
   double overlap = 1.0;
+  /// That all ranks read together, as those of one host do; 0: as much as they need.
+  double memory_bytes_per_second = 0.0;
 };
 
 struct ClusterPrediction {
@@ -27,6 +29,7 @@ struct ClusterPrediction {
   int rows = 1;
   // Seconds of a frame. Transfers: on the link of the busiest rank.
   double compute = 0.0;
+  double memory = 0.0;  ///< in which the memory gives what all ranks read: taps, past sums, pixels
   double scatter = 0.0;
   double halo = 0.0;
   double gather = 0.0;

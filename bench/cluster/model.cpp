@@ -111,9 +111,12 @@ ClusterPrediction predict_cluster(const FlowClusterConfig& config, int ranks,
   const double root_bytes = scatter_bytes + gather_bytes + most_halo;
   const double copies =
       ranks > 1 ? (1.0 - link.overlap) * std::max(root_bytes, most_bytes) * seconds_of_byte : 0.0;
+  if (link.memory_bytes_per_second > 0.0)
+    p.memory = take(OpticalFlow::info_for(flow), "flow").least_bytes / link.memory_bytes_per_second;
   p.compute = largest / pixels_per_second + copies;
   if (config.split_communication) {
     const std::pair<double, const char*> stages[] = {{p.compute, "computation"},
+                                                     {p.memory, "memory"},
                                                      {p.scatter, "frames from the root"},
                                                      {p.halo, "halos"},
                                                      {p.gather, "results to the root"}};
@@ -123,7 +126,8 @@ ClusterPrediction predict_cluster(const FlowClusterConfig& config, int ranks,
     p.rate = 1.0 / slowest->first;
     p.limit = slowest->second;
   } else {
-    p.rate = 1.0 / (largest / pixels_per_second + p.scatter + p.halo + p.gather);
+    const double computation = std::max(largest / pixels_per_second, p.memory);
+    p.rate = 1.0 / (computation + p.scatter + p.halo + p.gather);
     p.limit = "all stages in turn";
   }
   return p;
@@ -136,6 +140,7 @@ struct ModelCommand {
   std::vector<std::string> sizes{"640x480", "1920x1080", "7680x4320"};
   std::vector<std::string> links{"10GbE", "100GbE", "NVLink"};
   double speed = 0.0;
+  double memory = 0.0;
   int ranks = 1024;
   int fan_out = 4;
   bool no_split = false;
@@ -167,6 +172,7 @@ int run_model(const ModelCommand& command) {
   for (const std::string& size_given : command.sizes) {
     for (const std::string& link_given : command.links) {
       Series series{parse_size(size_given, "--size"), parse_link(link_given), {}};
+      series.link.memory_bytes_per_second = command.memory;
       OperatorConfig flow = command.flow.config({{"method", "kernels"}});
       flow.set_input(series.size, PixelFormat::kGray8);
       FlowClusterConfig config;
@@ -217,6 +223,7 @@ int run_model(const ModelCommand& command) {
                                  {"frames_per_second", p.rate},
                                  {"limit", p.limit},
                                  {"compute_ms", 1e3 * p.compute},
+                                 {"memory_ms", 1e3 * p.memory},
                                  {"scatter_ms", 1e3 * p.scatter},
                                  {"halo_ms", 1e3 * p.halo},
                                  {"gather_ms", 1e3 * p.gather},
@@ -231,12 +238,12 @@ int run_model(const ModelCommand& command) {
   }
   for (const Series& series : all) {
     fmt::print("{}, {}\n", size_text(series.size), series.link.name);
-    fmt::print("{:>6} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "ranks", "grid", "frames/s",
-               "compute ms", "frame ms", "halo ms", "result ms", "limit");
+    fmt::print("{:>6} {:>8} {:>11} {:>11} {:>11} {:>11} {:>11} {:>11}  {}\n", "ranks", "grid",
+               "frames/s", "compute ms", "memory ms", "frame ms", "halo ms", "result ms", "limit");
     for (const ClusterPrediction& p : series.points) {
-      fmt::print("{:>6} {:>8} {:>11.1f} {:>11.4f} {:>11.4f} {:>11.4f} {:>11.4f}  {}\n", p.ranks,
-                 fmt::format("{}x{}", p.columns, p.rows), p.rate, 1e3 * p.compute, 1e3 * p.scatter,
-                 1e3 * p.halo, 1e3 * p.gather, p.limit);
+      fmt::print("{:>6} {:>8} {:>11.1f} {:>11.4f} {:>11.4f} {:>11.4f} {:>11.4f} {:>11.4f}  {}\n",
+                 p.ranks, fmt::format("{}x{}", p.columns, p.rows), p.rate, 1e3 * p.compute,
+                 1e3 * p.memory, 1e3 * p.scatter, 1e3 * p.halo, 1e3 * p.gather, p.limit);
     }
     fmt::print("the scaling ends at {}: {}\n\n", counted(series.points[series.end()].ranks, "rank"),
                series.limit());
@@ -259,6 +266,12 @@ void add_cluster_model_command(CLI::App& program, int& exit_code) {
       ->add_option("--link", o->links,
                    "10GbE, 100GbE, NVLink, or bytes per second and seconds of latency, such as "
                    "1.25e9,2e-5")
+      ->capture_default_str();
+  command
+      ->add_option("--memory", o->memory,
+                   "Bytes per second that all ranks read together, as those of one host do; 0: as "
+                   "much as they need")
+      ->check(finite_range(0.0, 1e15))
       ->capture_default_str();
   command->add_option("--ranks", o->ranks, "Most ranks")
       ->check(CLI::Range(1, 65536))

@@ -21,7 +21,8 @@ BenchDefaults flow_defaults() {
   return defaults;
 }
 
-/// A row, and the value of --form that selects it; "all" does, too. "@" stands for --taps.
+/// A row, and the value of --form that selects it; "all" selects all but those of "full", whose
+/// taps few machines can hold. "@" stands for --taps.
 struct FlowForm {
   const char* form;
   BenchConfig config;
@@ -30,6 +31,8 @@ constexpr FlowForm kForms[] = {
     {"per-pixel", {"per-pixel @ float", "method=kernels kernels=per-pixel taps=@ storage=float"}},
     {"per-pixel", {"per-pixel @ half", "method=kernels kernels=per-pixel taps=@ storage=half"}},
     {"uniform", {"uniform @", "method=kernels kernels=uniform taps=@"}},
+    {"full", {"full @ float", "method=kernels kernels=full taps=@ storage=float"}},
+    {"full", {"full @ half", "method=kernels kernels=full taps=@ storage=half"}},
     {"all", {"pyramid fast", "preset=fast"}},
     {"all", {"pyramid quality", "preset=quality"}},
     {"all", {"pyramid best", "preset=best"}}};
@@ -88,7 +91,8 @@ FlowErrors BenchInput::errors(const FlowField& field) const {
 std::vector<BenchMethod> bench_methods(const FlowBenchOptions& o, const Clip& clip) {
   std::vector<BenchMethod> methods;
   for (const FlowForm& row : kForms) {
-    if (o.form != "all" && o.form != row.form) continue;
+    const bool in_all = row.form != std::string_view("full");
+    if (o.form == "all" ? !in_all : o.form != row.form) continue;
     const OperatorConfig config =
         operator_config("flow", options_of(row.config, o.taps), clip.size(), clip.format());
     methods.push_back({with_value(row.config.name, o.taps), *config.get_if<OpticalFlowConfig>()});
@@ -136,8 +140,10 @@ void add_bench_flow_command(CLI::App& bench, int& exit_code) {
                    "Memory of the results on a device: device (default), or pinned, which is "
                    "page-locked host memory to which they are copied")
       ->check(CLI::IsMember({"device", "pinned"}));
-  flow->add_option("--form", o->form, "uniform, per-pixel or all (also the presets of the pyramid)")
-      ->check(CLI::IsMember({"uniform", "per-pixel", "all"}))
+  flow->add_option(
+          "--form", o->form,
+          "uniform, per-pixel, full or all (uniform, per-pixel and the presets of the pyramid)")
+      ->check(CLI::IsMember({"uniform", "per-pixel", "full", "all"}))
       ->capture_default_str();
   flow->add_option("--taps", o->taps, "Taps of the kernels in x, y and time")
       ->capture_default_str();

@@ -39,6 +39,14 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   ring_.convolutions = plan.convolutions;
   ring_.terms = plan.terms;
   ring_.scale = detail::gray_scale(plan.format);
+  full_.image = plan.size;
+  full_.support = support;
+  full_.tiles_x = (support.width + kFullWidth - 1) / kFullWidth;
+  full_.nx = plan.nx;
+  full_.ny = plan.ny;
+  full_.convolutions = plan.convolutions;
+  full_.scale = ring_.scale;
+  full_.kept = float_planes(full_.tiles_x * kFullWidth + plan.nx - 1, support.height + plan.ny - 1);
   // The pixels that the kernels of the support read, clipped to the image.
   Rect& reach = temporal_.region;
   const int left = std::max(0, support.x - (plan.nx - 1 - plan.nx / 2));
@@ -63,13 +71,18 @@ void KernelFlow::layout(LayoutBuilder& device) noexcept {
   };
   if (per_pixel()) {
     const bool half = plan_.storage == CoefficientStorage::kHalf;
+    const int pixels = full() ? kFullWidth : tile_pixels(ring_variant_.lane_pixels);
     const std::size_t value =
-        static_cast<std::size_t>(pairs * tile_pixels(ring_variant_.lane_pixels)) *
-        (half ? sizeof(__half) : sizeof(float));
-    const auto tiles = static_cast<std::size_t>(ring_.tiles);
-    bank_tile_bytes_ = static_cast<std::size_t>(plan_.nx + plan_.ny + plan_.nt) * value;
-    ring_.bank = device.take<char>(tiles * bank_tile_bytes_);
-    ring_.ring = device.take<char>(tiles * static_cast<std::size_t>(plan_.nt) * value);
+        static_cast<std::size_t>(pairs * pixels) * (half ? sizeof(__half) : sizeof(float));
+    const auto tiles =
+        static_cast<std::size_t>(full() ? full_.tiles_x * plan_.support.height : ring_.tiles);
+    bank_tile_bytes_ = static_cast<std::size_t>(plan_.term_taps) * value;
+    bank_ = device.take<char>(tiles * bank_tile_bytes_);
+    if (full())
+      take_planes(full_.kept, plan_.nt);
+    else
+      ring_.ring = device.take<char>(tiles * static_cast<std::size_t>(plan_.nt) * value);
+    ring_.bank = full_.bank = bank_;
   } else {
     const std::int64_t kept = plan_.nt * temporal_.region.height * temporal_.kept_stride;
     temporal_.taps = device.take<UniformTaps>(1);
@@ -113,16 +126,19 @@ Expected<void> KernelFlow::load_uniform(Scope& cuda, const KernelConfig& kernels
 Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kernels,
                                           detail::KernelNoise& noise) noexcept {
   const int pairs = plan_.convolutions * plan_.terms;
-  const int taps = plan_.nx + plan_.ny + plan_.nt;
-  const int tile_rows = tile_height(ring_variant_.lane_pixels);
-  const auto pixels = static_cast<std::size_t>(tile_pixels(ring_variant_.lane_pixels));
+  const int taps = plan_.term_taps;
+  const int tile_width = full() ? kFullWidth : kTileWidth;
+  const int tile_rows = full() ? 1 : tile_height(ring_variant_.lane_pixels);
+  const auto pixels = static_cast<std::size_t>(tile_width * tile_rows);
   const bool half = plan_.storage == CoefficientStorage::kHalf;
-  const std::size_t row_bytes = static_cast<std::size_t>(ring_.tiles_x) * bank_tile_bytes_;
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(full() ? full_.tiles_x : ring_.tiles_x) * bank_tile_bytes_;
   const std::unique_ptr<char[]> row(new (std::nothrow) char[row_bytes]());
   if (!row) return detail::no_memory_for_kernels();
   const auto take = [&](int x, int y, int pair, const float* wx, const float* wy, const float* wt) {
-    const int pixel = y % tile_rows * kTileWidth + x % kTileWidth;
-    std::size_t at = static_cast<std::size_t>((x / kTileWidth * pairs + pair) * taps) * pixels +
+    const int pixel = y % tile_rows * tile_width + x % tile_width;
+    std::size_t at = static_cast<std::size_t>(x / tile_width * pairs + pair) *
+                         static_cast<std::size_t>(taps) * pixels +
                      static_cast<std::size_t>(pixel);
     const auto put = [&](float tap) {
       if (half) {
@@ -132,13 +148,19 @@ Expected<void> KernelFlow::load_per_pixel(Scope& cuda, const KernelConfig& kerne
       }
       at += pixels;
     };
+    if (full()) {
+      const int plane = plan_.nx * plan_.ny;
+      for (int t = 0; t < plan_.nt; ++t)
+        for (int i = plane - 1; i >= 0; --i) put(wx[t * plane + i]);
+      return;
+    }
     for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
     for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
     for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
   };
   const auto end_row = [&](int y) -> Expected<void> {
     if (y % tile_rows < tile_rows - 1 && y < plan_.support.height - 1) return {};
-    char* to = ring_.bank + static_cast<std::size_t>(y / tile_rows) * row_bytes;
+    char* to = bank_ + static_cast<std::size_t>(y / tile_rows) * row_bytes;
     OCELLUS_TRY(upload(cuda, to, row.get(), row_bytes));
     std::memset(row.get(), 0, row_bytes);
     return {};
@@ -180,7 +202,12 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
     OCELLUS_TRY(load_kernel(cuda, window_.kernel, window_.shared_bytes));
   }
   detail::KernelNoise noise;
-  if (per_pixel()) {
+  if (full()) {
+    full_.result = derivatives_;
+    OCELLUS_TRY(load_kernel(cuda, keep_frame_kernel(plan_.format), 0));
+    OCELLUS_TRY(load_kernel(cuda, full_filter_kernel(plan_.storage), 0));
+    OCELLUS_TRY(load_per_pixel(cuda, kernels, noise));
+  } else if (per_pixel()) {
     ring_.result = derivatives_;
     OCELLUS_TRY(choose_ring_filter(cuda));
     OCELLUS_TRY(load_per_pixel(cuda, kernels, noise));
@@ -204,7 +231,17 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
 
 Expected<void> KernelFlow::record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept {
   OCELLUS_TRY(launch_check(cuda, slot, stream));
-  if (per_pixel()) {
+  if (full()) {
+    constexpr int kRows = kFullThreads / 32;
+    OCELLUS_TRY(launch(cuda, stream, keep_frame_kernel(plan_.format),
+                       dim3(static_cast<unsigned>(full_.kept.stride / 32),
+                            block_count(plan_.support.height + plan_.ny - 1, kRows)),
+                       dim3(kFullThreads), 0, with_frame(full_, slot, false)));
+    OCELLUS_TRY(
+        launch(cuda, stream, full_filter_kernel(plan_.storage),
+               dim3(static_cast<unsigned>(full_.tiles_x), block_count(plan_.support.height, kRows)),
+               dim3(kFullThreads), 0, with_frame(full_, slot, plan_.filter_only)));
+  } else if (per_pixel()) {
     OCELLUS_TRY(launch(cuda, stream, ring_kernel_, dim3(ring_blocks_),
                        dim3(static_cast<unsigned>(32 * ring_warps_)),
                        ring_shared_bytes(ring_variant_, ring_warps_),

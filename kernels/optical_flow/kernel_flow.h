@@ -23,7 +23,8 @@ class KernelFlow final : public FlowOperator {
                               detail::KernelNoise& noise) noexcept;
   Expected<void> choose_ring_filter(Scope& cuda) noexcept;
 
-  bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  bool per_pixel() const noexcept { return plan_.form != KernelForm::kUniform; }
+  bool full() const noexcept { return plan_.form == KernelForm::kFull; }
   std::size_t spatial_bytes() const noexcept {
     return spatial_shared_bytes(plan_.nx, plan_.ny, spatial_.horizontals, spatial_.kernels);
   }
@@ -33,9 +34,11 @@ class KernelFlow final : public FlowOperator {
   int ring_warps_ = 0;
   unsigned ring_blocks_ = 0;
   std::size_t bank_tile_bytes_ = 0;
+  char* bank_ = nullptr;
 
   // The arguments of the kernels, without those of a frame.
   RingArguments ring_{};
+  FullArguments full_{};
   TemporalArguments temporal_{};
   SpatialArguments spatial_{};
   WindowLaunch window_;

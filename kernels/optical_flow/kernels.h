@@ -116,6 +116,33 @@ constexpr int ring_copy_capability(RingCopy copy) {
 }
 std::size_t ring_shared_bytes(const RingVariant& variant, int warps) noexcept;
 
+// ---- a kernel for each pixel that is not separable
+
+/// Pixels of a tile along x. A warp computes a tile, which is one row high, two pixels in a lane.
+inline constexpr int kFullWidth = 64;
+inline constexpr int kFullThreads = 128;
+
+/// A frame reads the bank once from start to end:
+///   taps: [row][tile][convolution][tau][eta][xi][pixels of a tile]
+/// eta and xi are stored in image order. Pixels outside the support have zero taps.
+struct FullArguments : FrameArguments {
+  ImageSize image;
+  Rect support;
+  int tiles_x;
+  int nx;
+  int ny;
+  int convolutions;
+  char* bank;
+  /// The last frames, one in each plane: the pixels that whole tiles read, in 8-bit gray levels.
+  FloatPlanes kept;
+  FloatPlanes result;  ///< as in RingArguments
+  float scale;         ///< factor from pixel values to 8-bit gray levels
+};
+
+/// Stores the frame for this and later sums; a thread for each pixel of a plane's rows.
+Kernel<FullArguments> keep_frame_kernel(PixelFormat format) noexcept;
+Kernel<FullArguments> full_filter_kernel(CoefficientStorage storage) noexcept;
+
 // ---- uniform kernels
 
 inline constexpr int kMaxUniformKernels = kMaxConvolutions * kMaxKernelTerms;

@@ -115,7 +115,7 @@ Expected<std::unique_ptr<RegionFlow>> RegionFlow::create(const EngineConfig& eng
   filter.depth = slots;
   filter.kernels = config.flow.kernels;
   filter.storage = config.flow.storage;
-  if (filter.kernels.form == KernelForm::kPerPixel) {
+  if (filter.kernels.form != KernelForm::kUniform) {
     filter.kernels.image = config.flow.size;
     filter.kernels.image_x = places.slab.x;
     filter.kernels.image_y = places.slab.y;

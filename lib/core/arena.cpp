@@ -1,15 +1,34 @@
 #include "core/arena.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "core/failure.h"
 
 namespace ocellus::detail {
+namespace {
+
+/// Memory that the system can give, or the largest number if it does not tell.
+std::size_t available_bytes() noexcept {
+  char text[512] = "";
+  const int file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return SIZE_MAX;
+  const ssize_t count = read(file, text, sizeof(text) - 1);
+  close(file);
+  const char* const found = count > 0 ? std::strstr(text, "MemAvailable:") : nullptr;
+  unsigned long long kilobytes = 0;
+  if (found == nullptr || std::sscanf(found, "MemAvailable: %llu", &kilobytes) != 1)
+    return SIZE_MAX;
+  return static_cast<std::size_t>(kilobytes) * 1024;
+}
+
+}  // namespace
 
 HostArena::~HostArena() {
   if (block_ != nullptr) munmap(block_, mapped_);
@@ -23,6 +42,14 @@ Expected<void> HostArena::create(std::size_t bytes, bool lock) noexcept {
   if (bytes > SIZE_MAX - kHugePage) {
     return failure(Status::kOutOfMemory, "memory.host is %zu bytes, more than can be addressed",
                    bytes);
+  }
+  // The system would give more than it has, and end the process when it touches the pages.
+  constexpr std::size_t kLarge = std::size_t{1} << 30;
+  if (const std::size_t available = bytes >= kLarge ? available_bytes() : bytes;
+      bytes > available) {
+    return failure(Status::kOutOfMemory,
+                   "memory.host is %zu bytes; the system has %zu bytes of memory available", bytes,
+                   available);
   }
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t mapped = align_up(bytes, bytes >= kHugePage ? kHugePage : page);

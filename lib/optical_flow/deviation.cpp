@@ -13,7 +13,9 @@ void KernelNoise::add(const OpticalFlowPlan& plan, int convolution, int term, co
     return sum;
   };
   if (term == 0) norm_ = 0.0f;
-  norm_ += std::sqrt(squares(wx, plan.nx) * squares(wy, plan.ny) * squares(wt, plan.nt));
+  norm_ += std::sqrt(plan.form == KernelForm::kFull
+                         ? squares(wx, plan.term_taps)
+                         : squares(wx, plan.nx) * squares(wy, plan.ny) * squares(wt, plan.nt));
   if (term != plan.terms - 1) return;
   float& gain = convolution < 2 ? gradient : residual;
   gain = std::max(gain, norm_ * norm_);

@@ -43,12 +43,13 @@ const char* kernels_word(const OpticalFlowPlan& plan) {
          : plan.origin == KernelOrigin::kCallback ? "of a callback"
          : plan.origin == KernelOrigin::kFoveated ? "foveated"
          : plan.form == KernelForm::kUniform      ? "uniform"
+         : plan.form == KernelForm::kFull         ? "full"
                                                   : "per-pixel";
 }
 
 /// Writes the summary and the least cost of a frame.
 void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
-  const bool per_pixel = plan.form == KernelForm::kPerPixel;
+  const bool per_pixel = plan.form != KernelForm::kUniform;
   const bool half = plan.storage == CoefficientStorage::kHalf;
   char window[24] = "";
   if (!plan.filter_only) std::snprintf(window, sizeof(window), ", window %d", 2 * plan.radius + 1);
@@ -62,7 +63,12 @@ void describe_kernels(const OpticalFlowPlan& plan, OperatorInfo& info) {
   const double input = bytes_per_pixel(plan.input_format);
   const double output = 4.0 * info.plane_count;
   const double solve = plan.filter_only ? 0.0 : solution_flops(2 * plan.radius + 1);
-  if (per_pixel) {
+  if (plan.form == KernelForm::kFull) {
+    // The bank alone is far larger than a cache.
+    const double taps = static_cast<double>(plan.convolutions) * plan.term_taps;
+    info.least_bytes = pixels * (taps * (half ? 2.0 : 4.0) + input + output);
+    info.least_flops = pixels * (2.0 * taps + solve);
+  } else if (per_pixel) {
     // The bank and the ring of spatial sums are far larger than a cache and are read once for each
     // frame.
     const double number = half ? 2.0 : 4.0;

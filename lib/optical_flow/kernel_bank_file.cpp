@@ -42,11 +42,18 @@ Expected<void> check_bank(const KernelBankHeader& bank, std::int64_t width,
                           std::int64_t height) noexcept {
   for (const auto& field : kFields)
     OCELLUS_TRY(check_field(field.name, bank.*field.in_file, 1, field.most));
-  const bool per_pixel = bank.form == KernelForm::kPerPixel;
+  if (bank.form == KernelForm::kFull) OCELLUS_TRY(check_field("terms", bank.terms, 1, 1));
+  const bool per_pixel = bank.form != KernelForm::kUniform;
   const int least = per_pixel ? 1 : 0;
   const int most = per_pixel ? kMaxImageSide : 0;
   OCELLUS_TRY(check_field("width", width, least, most));
   return check_field("height", height, least, most);
+}
+
+const char* form_name(KernelForm form) noexcept {
+  return form == KernelForm::kUniform ? "uniform"
+         : form == KernelForm::kFull  ? "full"
+                                      : "per pixel";
 }
 
 /// A tap that is not finite or too large.
@@ -57,11 +64,14 @@ struct BadTap {
 };
 BadTap find_bad_tap(const KernelBankHeader& bank, const float* wx, const float* wy,
                     const float* wt) noexcept {
+  const bool full = bank.form == KernelForm::kFull;
   const struct {
     const char* name;
     const float* taps;
     int count;
-  } axes[] = {{"wx", wx, bank.nx}, {"wy", wy, bank.ny}, {"wt", wt, bank.nt}};
+  } axes[] = {{full ? "taps" : "wx", wx, full ? bank.entry_floats() : bank.nx},
+              {"wy", wy, full ? 0 : bank.ny},
+              {"wt", wt, full ? 0 : bank.nt}};
   for (const auto& axis : axes)
     for (int i = 0; i < axis.count; ++i)
       if (!(std::fabs(axis.taps[i]) <= kMaxFileTap))
@@ -77,13 +87,12 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   const file::KernelBank* const table = *verified;
 
   KernelBankHeader header;
-  if (table->form() != file::KernelBankForm_Uniform &&
-      table->form() != file::KernelBankForm_PerPixel) {
-    return corrupt_file("kernel bank: form is %d; it must be 0 (uniform) or 1 (per pixel)",
-                        table->form());
+  if (table->form() > file::KernelBankForm_MAX) {
+    return corrupt_file(
+        "kernel bank: form is %d; it must be 0 (uniform), 1 (per pixel) or 2 (full)",
+        table->form());
   }
-  header.form =
-      table->form() == file::KernelBankForm_PerPixel ? KernelForm::kPerPixel : KernelForm::kUniform;
+  header.form = static_cast<KernelForm>(table->form());
   header.nx = table->nx();
   header.ny = table->ny();
   header.nt = table->nt();
@@ -91,10 +100,10 @@ Expected<KernelBankHeader> parse_kernel_bank_header(const void* bytes,
   header.terms = table->terms();
   OCELLUS_TRY(check_bank(header, table->width(), table->height()));
   header.size = {1, 1};
-  if (header.form == KernelForm::kPerPixel)
+  if (header.form != KernelForm::kUniform)
     header.size = {static_cast<int>(table->width()), static_cast<int>(table->height())};
 
-  // At most 2^28 pixels x 32 x 75 floats, which cannot overflow.
+  // At most 2^28 pixels x 8 x 25^3 floats, which cannot overflow.
   if (model.array_bytes != header.tap_bytes()) {
     return corrupt_file("kernel bank: there are %llu bytes of taps; the sizes give %llu",
                         static_cast<unsigned long long>(model.array_bytes),
@@ -122,10 +131,8 @@ Expected<void> KernelBankFile::open(const char* path) noexcept {
 
 Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size) const noexcept {
   if (config.form != header_.form) {
-    const bool per_pixel = header_.form == KernelForm::kPerPixel;
     return invalid_argument("kernels.form is %s, but the kernel bank file is %s",
-                            per_pixel ? "uniform" : "per pixel",
-                            per_pixel ? "per pixel" : "uniform");
+                            form_name(config.form), form_name(header_.form));
   }
   for (const auto& field : kFields) {
     if (header_.*field.in_file == config.*field.in_config) continue;
@@ -133,7 +140,7 @@ Expected<void> KernelBankFile::match(const KernelConfig& config, ImageSize size)
         "kernels.%s is %d, but the kernel bank file has %d; set it to the file's value", field.name,
         config.*field.in_config, header_.*field.in_file);
   }
-  if (header_.form == KernelForm::kPerPixel && size != header_.size) {
+  if (header_.form != KernelForm::kUniform && size != header_.size) {
     return invalid_argument(
         "the kernel bank file is for images of %dx%d, the operator's size is %dx%d",
         header_.size.width, header_.size.height, size.width, size.height);
@@ -155,12 +162,13 @@ Expected<void> KernelBankFile::fill() noexcept {
   return {};
 }
 
-Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
+Expected<const float*> KernelBankFile::next_term() noexcept {
   if (left_ == 0) return invalid_argument("kernel bank: all taps have been read");
   if (buffered_ == 0) OCELLUS_TRY(fill());
-  const float* const from_y = next_entry_ + header_.nx;
-  const float* const from_t = from_y + header_.ny;
-  if (const BadTap bad = find_bad_tap(header_, next_entry_, from_y, from_t); bad.axis != nullptr) {
+  const float* const taps = next_entry_;
+  if (const BadTap bad =
+          find_bad_tap(header_, taps, taps + header_.nx, taps + header_.nx + header_.ny);
+      bad.axis != nullptr) {
     buffered_ = 0;  // all further calls find that entries are missing
     const std::uint64_t number = header_.entries() - left_;
     const auto terms = static_cast<std::uint64_t>(header_.terms);
@@ -174,31 +182,39 @@ Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
         static_cast<int>(number / terms % convolutions), static_cast<int>(number % terms),
         bad.value, static_cast<double>(kMaxFileTap));
   }
-  std::copy(next_entry_, from_y, wx);
-  std::copy(from_y, from_t, wy);
-  std::copy(from_t, from_t + header_.nt, wt);
   next_entry_ += header_.entry_floats();
   --buffered_;
   --left_;
+  return taps;
+}
+
+Expected<void> KernelBankFile::next(float* wx, float* wy, float* wt) noexcept {
+  OCELLUS_TRY_ASSIGN(taps, next_term());
+  if (header_.form == KernelForm::kFull) {
+    std::copy_n(*taps, header_.entry_floats(), wx);
+    return {};
+  }
+  std::copy_n(*taps, header_.nx, wx);
+  std::copy_n(*taps + header_.nx, header_.ny, wy);
+  std::copy_n(*taps + header_.nx + header_.ny, header_.nt, wt);
   return {};
 }
 
 Expected<void> KernelBankFile::finish() noexcept {
-  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
-  while (left_ > 0) OCELLUS_TRY(next(wx, wy, wt));
+  while (left_ > 0) OCELLUS_TRY(next_term());
   return {};
 }
 
 Expected<void> KernelBankWriter::open(const char* path, const KernelBankHeader& bank) noexcept {
   bank_ = bank;
-  const bool per_pixel = bank.form == KernelForm::kPerPixel;
-  const ImageSize size = !per_pixel && bank.size == ImageSize{1, 1} ? ImageSize{} : bank.size;
+  const bool uniform = bank.form == KernelForm::kUniform;
+  const ImageSize size = uniform && bank.size == ImageSize{1, 1} ? ImageSize{} : bank.size;
   if (const Expected<void> checked = check_bank(bank, size.width, size.height); !checked)
     return invalid_argument("%s", checked.error().text);
   ModelTable table;
   const auto note = table.builder.CreateString(bank.note);
   table.builder.Finish(file::CreateKernelBank(
-      table.builder, per_pixel ? file::KernelBankForm_PerPixel : file::KernelBankForm_Uniform,
+      table.builder, static_cast<file::KernelBankForm>(bank.form),
       static_cast<std::uint8_t>(bank.nx), static_cast<std::uint8_t>(bank.ny),
       static_cast<std::uint8_t>(bank.nt), static_cast<std::uint8_t>(bank.convolutions),
       static_cast<std::uint8_t>(bank.terms), static_cast<std::uint32_t>(size.width),
@@ -217,9 +233,16 @@ Expected<void> KernelBankWriter::add(const float* wx, const float* wy, const flo
         bad.index, static_cast<unsigned long long>(bank_.entries() - missing_), bad.value,
         static_cast<double>(kMaxFileTap));
   }
-  OCELLUS_TRY(file_.write(wx, static_cast<std::size_t>(bank_.nx) * sizeof(float)));
-  OCELLUS_TRY(file_.write(wy, static_cast<std::size_t>(bank_.ny) * sizeof(float)));
-  OCELLUS_TRY(file_.write(wt, static_cast<std::size_t>(bank_.nt) * sizeof(float)));
+  const auto write = [this](const float* taps, int count) {
+    return file_.write(taps, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  if (bank_.form == KernelForm::kFull) {
+    OCELLUS_TRY(write(wx, bank_.entry_floats()));
+  } else {
+    OCELLUS_TRY(write(wx, bank_.nx));
+    OCELLUS_TRY(write(wy, bank_.ny));
+    OCELLUS_TRY(write(wt, bank_.nt));
+  }
   --missing_;
   return {};
 }
@@ -251,7 +274,7 @@ Expected<KernelFileInfo> read_kernel_file_info(const char* path) noexcept {
   info.kernels.form = header.form;
   info.kernels.origin = KernelOrigin::kFile;
   for (const auto& field : detail::kFields) info.kernels.*field.in_config = header.*field.in_file;
-  if (header.form == KernelForm::kPerPixel) info.size = header.size;
+  if (header.form != KernelForm::kUniform) info.size = header.size;
   info.tap_bytes = header.tap_bytes();
   std::memcpy(info.note, header.note, sizeof(info.note));
   return info;

@@ -24,11 +24,11 @@ struct KernelBankHeader {
   int nt = 0;
   int convolutions = 0;
   int terms = 0;
-  ImageSize size;       ///< kPerPixel: size of the image; kUniform: 1x1
+  ImageSize size;       ///< kPerPixel, kFull: size of the image; kUniform: 1x1
   char note[256] = {};  ///< origin of the taps; printable ASCII, truncated at the capacity
 
   /// Floats of one term at one pixel.
-  int entry_floats() const { return nx + ny + nt; }
+  int entry_floats() const { return taps_of_term(form, nx, ny, nt); }
   /// Number of entries: the terms of all convolutions at all pixels.
   std::uint64_t entries() const {
     return static_cast<std::uint64_t>(size.width) * static_cast<std::uint64_t>(size.height) *
@@ -61,19 +61,21 @@ class KernelBankFile {
   /// configuration's value.
   Expected<void> match(const KernelConfig& config, ImageSize size) const noexcept;
 
-  /// Writes the next nx, ny and nt taps, in the order of KernelCallback. Taps must be finite and at
-  /// most kMaxFileTap. The checksum is verified with the last taps, so do not use the taps before
-  /// all were read. After CorruptFile all further calls fail. Errors: CorruptFile, IoError,
-  /// InvalidArgument (no taps are left).
+  /// Writes the taps of the next term, as a KernelCallback does and in the order of KernelCallback.
+  /// Taps must be finite and at most kMaxFileTap. The checksum is verified with the last taps, so
+  /// do not use the taps before all were read. After CorruptFile all further calls fail. Errors:
+  /// CorruptFile, IoError, InvalidArgument (no taps are left).
   Expected<void> next(float* wx, float* wy, float* wt) noexcept;
 
   /// Reads the remaining taps to check them. Errors: CorruptFile, IoError.
   Expected<void> finish() noexcept;
 
  private:
-  static constexpr int kBufferFloats = 4096;
+  static constexpr int kBufferFloats = 16384;
+  static_assert(kBufferFloats >= kMaxKernelTaps * kMaxKernelTaps * kMaxKernelTaps);
 
   Expected<void> fill() noexcept;
+  Expected<const float*> next_term() noexcept;
 
   ModelFile file_;
   KernelBankHeader header_;
@@ -96,8 +98,9 @@ class KernelBankWriter {
   /// ModelWriter::open.
   Expected<void> open(const char* path, const KernelBankHeader& bank) noexcept;
 
-  /// Adds the next nx, ny and nt taps, in the order of KernelCallback. Errors: InvalidArgument (a
-  /// tap that is not finite or above kMaxFileTap, more taps than the bank has), IoError.
+  /// Adds the taps of the next term, as a KernelCallback writes them and in the order of
+  /// KernelCallback. Errors: InvalidArgument (a tap that is not finite or above kMaxFileTap, more
+  /// taps than the bank has), IoError.
   Expected<void> add(const float* wx, const float* wy, const float* wt) noexcept;
 
   /// Errors: InvalidArgument (taps are missing), IoError.

@@ -54,6 +54,14 @@ class GaussianSource final : public KernelSource {
       set_sigma(static_cast<double>(kernels_.sigma_space) *
                 (1.0 + eccentricity / static_cast<double>(kernels_.fovea_radius)));
     }
+    if (kernels_.form == KernelForm::kFull) {
+      for (int t = 0; t < t_.n; ++t)
+        for (int j = 0; j < y_.n; ++j)
+          for (int i = 0; i < x_.n; ++i)
+            *wx++ = static_cast<float>(t_.of(convolution == 2)[t] * y_.of(convolution == 1)[j] *
+                                       x_.of(convolution == 0)[i]);
+      return {};
+    }
     x_.write(convolution == 0, wx);
     y_.write(convolution == 1, wy);
     t_.write(convolution == 2, wt);
@@ -72,8 +80,9 @@ class GaussianSource final : public KernelSource {
       gaussian_taps(n, center, sigma, gaussian);
       gaussian_derivative_taps(n, center, sigma, derivative);
     }
+    const double* of(bool derive) const noexcept { return derive ? derivative : gaussian; }
     void write(bool derive, float* to) const noexcept {
-      for (int i = 0; i < n; ++i) to[i] = static_cast<float>((derive ? derivative : gaussian)[i]);
+      for (int i = 0; i < n; ++i) to[i] = static_cast<float>(of(derive)[i]);
     }
   };
   void set_sigma(double sigma) noexcept {
@@ -93,13 +102,11 @@ class CallbackSource final : public KernelSource {
 
   Expected<void> read(int x, int y, int convolution, int term, float* wx, float* wy,
                       float* wt) noexcept override {
-    std::fill(wx, wx + kernels_.nx, 0.0f);
-    std::fill(wy, wy + kernels_.ny, 0.0f);
-    std::fill(wt, wt + kernels_.nt, 0.0f);
+    // wy and wt follow behind wx, or wx has all taps.
+    float* const end = wx + taps_of_term(kernels_.form, kernels_.nx, kernels_.ny, kernels_.nt);
+    std::fill(wx, end, 0.0f);
     kernels_.callback(kernels_.user, x, y, convolution, term, wx, wy, wt);
-    const auto finite = [](float tap) { return std::isfinite(tap); };
-    if (!std::all_of(wx, wx + kernels_.nx, finite) || !std::all_of(wy, wy + kernels_.ny, finite) ||
-        !std::all_of(wt, wt + kernels_.nt, finite)) {
+    if (!std::all_of(wx, end, [](float tap) { return std::isfinite(tap); })) {
       return invalid_argument(
           "kernels.callback wrote a tap that is not finite at (%d, %d), convolution %d, term %d", x,
           y, convolution, term);
@@ -135,13 +142,20 @@ Expected<void> check_storage_range(const OpticalFlowPlan& plan, int x, int y, in
     }
     return sum;
   };
-  const float spatial = magnitude_sum(wx, plan.nx) * magnitude_sum(wy, plan.ny);
-  magnitude_sum(wt, plan.nt);
+  float spatial = 0.0f;  // full kernels keep no spatial sums
+  if (plan.form == KernelForm::kFull) {
+    magnitude_sum(wx, plan.term_taps);
+  } else {
+    spatial = magnitude_sum(wx, plan.nx) * magnitude_sum(wy, plan.ny);
+    magnitude_sum(wt, plan.nt);
+  }
   if (largest <= kHalfMax && 255.0f * spatial <= kHalfMax) return {};
   return invalid_argument(
-      "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: its spatial "
-      "sum can exceed %g, the largest half; scale it down or use kFloat",
-      x, y, pair / plan.terms, pair % plan.terms, static_cast<double>(kHalfMax));
+      "the kernel at (%d, %d), convolution %d, term %d is too large for storage kHalf: %s can "
+      "exceed "
+      "%g, the largest half; scale it down or use kFloat",
+      x, y, pair / plan.terms, pair % plan.terms,
+      plan.form == KernelForm::kFull ? "a tap" : "its spatial sum", static_cast<double>(kHalfMax));
 }
 
 Expected<std::unique_ptr<KernelSource>> KernelSource::open(const KernelConfig& kernels,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <new>
 
 #include "core/failure.h"
 #include "ocellus/status.h"
@@ -22,7 +23,7 @@ class KernelSource {
  public:
   virtual ~KernelSource() = default;
 
-  /// Writes nx + ny + nt taps. Must be called in the order of KernelCallback: for all terms of a
+  /// Writes the taps of a term. Must be called in the order of KernelCallback: for all terms of a
   /// pixel, and for all pixels unless the library makes the kernels. Errors: InvalidArgument (a tap
   /// that is not finite), CorruptFile, IoError.
   virtual Expected<void> read(int x, int y, int convolution, int term, float* wx, float* wy,
@@ -44,7 +45,13 @@ Expected<void> read_kernels(const KernelConfig& kernels, ImageSize image, const 
     read = {0, 0, 1, 1};
   else if (kernels.origin == KernelOrigin::kFile || kernels.origin == KernelOrigin::kCallback)
     read = {0, 0, image.width, image.height};  // a file to its end, because it has one checksum
-  float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+  const bool full = kernels.form == KernelForm::kFull;
+  const std::unique_ptr<float[]> taps(new (std::nothrow) float[static_cast<std::size_t>(
+      taps_of_term(kernels.form, kernels.nx, kernels.ny, kernels.nt))]);
+  if (!taps) return no_memory_for_kernels();
+  float* const wx = taps.get();
+  float* const wy = full ? nullptr : wx + kernels.nx;
+  float* const wt = full ? nullptr : wy + kernels.ny;
   for (int y = read.y; y < read.y + read.height; ++y) {
     for (int x = read.x; x < read.x + read.width; ++x) {
       for (int pair = 0; pair < kernels.convolutions * kernels.terms; ++pair) {

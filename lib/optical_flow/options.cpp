@@ -57,6 +57,7 @@ constexpr KernelWord kKernelWords[] = {
     {"uniform", KernelForm::kUniform, KernelOrigin::kGaussian},
     {"per-pixel", KernelForm::kPerPixel, KernelOrigin::kGaussian},
     {"foveated", KernelForm::kPerPixel, KernelOrigin::kFoveated},
+    {"full", KernelForm::kFull, KernelOrigin::kGaussian},
 };
 
 void print_kernels(const KernelConfig& kernels, char* text, std::size_t capacity) {
@@ -81,12 +82,12 @@ Expected<void> parse_kernels(std::string_view text, KernelConfig& kernels) {
   Text<kMaxOptionText> path;
   if (text.empty() || !path.assign(text)) {
     return detail::invalid_argument(
-        "it must be uniform, per-pixel, foveated or the name of a kernel file");
+        "it must be uniform, per-pixel, foveated, full or the name of a kernel file");
   }
   const Expected<KernelFileInfo> file = read_kernel_file_info(path.c_str());
   if (!file && file.error().status == Status::kIoError) {
     return tl::unexpected(make_error(
-        Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated or a kernel file",
+        Status::kIoError, "%.170s; it must be uniform, per-pixel, foveated, full or a kernel file",
         file.error().text));
   }
   if (!file) {
@@ -135,9 +136,9 @@ struct KernelRows {
         },
                                    [](Config& c, std::string_view text) {
                                      return parse_kernels(text, c.kernels);
-                                   }>(
-            "kernels",
-            "Convolution kernels: uniform, per-pixel, foveated or a kernel file (*.ocellus)")),
+                                   }>("kernels",
+                                      "Convolution kernels: uniform, per-pixel, foveated, full or "
+                                      "a kernel file (*.ocellus)")),
         made(R::template composite<[](const Config& c, char* text, std::size_t capacity) {
           print_taps(c.kernels, text, capacity);
         },
@@ -162,7 +163,7 @@ struct KernelRows {
             "fovea_radius", 0.001, 1e6, "pixels",
             "Distance from the fovea's center at which sigma is twice as large")),
         R::template when<[](const Config& c) {
-          return detail::call<kUsed>(c) && c.kernels.form == KernelForm::kPerPixel;
+          return detail::call<kUsed>(c) && c.kernels.form != KernelForm::kUniform;
         }>(kHasMethod ? "method=kernels and kernels that differ by pixel"
                       : "kernels that differ by pixel",
            R::template choice<[](auto& c) { return &c.storage; }>(

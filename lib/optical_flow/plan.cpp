@@ -22,21 +22,23 @@ Check check_kernels(const KernelConfig& kernels, ImageSize size) noexcept {
         kernels.image.width, kernels.image.height, size.width, size.height, kernels.image_x,
         kernels.image_y, kMaxImageSide);
   }
-  if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel) {
-    return invalid_argument("kernels.form is %d; it must be kUniform or kPerPixel",
+  if (kernels.form != KernelForm::kUniform && kernels.form != KernelForm::kPerPixel &&
+      kernels.form != KernelForm::kFull) {
+    return invalid_argument("kernels.form is %d; it must be kUniform, kPerPixel or kFull",
                             static_cast<int>(kernels.form));
   }
   OCELLUS_TRY(check_range("kernels.nx", kernels.nx, 1, kMaxKernelTaps));
   OCELLUS_TRY(check_range("kernels.ny", kernels.ny, 1, kMaxKernelTaps));
   OCELLUS_TRY(check_range("kernels.nt", kernels.nt, 1, kMaxKernelTaps));
   OCELLUS_TRY(check_range("kernels.convolutions", kernels.convolutions, 1, kMaxConvolutions));
-  OCELLUS_TRY(check_range("kernels.terms", kernels.terms, 1, kMaxKernelTerms));
+  OCELLUS_TRY(check_range("kernels.terms", kernels.terms, 1,
+                          kernels.form == KernelForm::kFull ? 1 : kMaxKernelTerms));
   switch (kernels.origin) {
     case KernelOrigin::kFoveated:
-      if (kernels.form != KernelForm::kPerPixel)
+      if (kernels.form == KernelForm::kUniform)
         return invalid_argument(
             "kernels.origin is kFoveated, whose kernels differ by pixel; kernels.form must be "
-            "kPerPixel");
+            "kPerPixel or kFull");
       [[fallthrough]];
     case KernelOrigin::kGaussian:
       if (kernels.convolutions != 3)
@@ -91,6 +93,7 @@ void set_kernels(const KernelConfig& kernels, CoefficientStorage storage,
   plan.nt = kernels.nt;
   plan.convolutions = kernels.convolutions;
   plan.terms = kernels.terms;
+  plan.term_taps = taps_of_term(kernels.form, kernels.nx, kernels.ny, kernels.nt);
   plan.storage = storage;
   plan.frames = kernels.nt;
   plan.delay_frames = static_cast<float>(kernels.nt - 1) / 2.0f;

@@ -63,6 +63,7 @@ struct OpticalFlowPlan {
   int nt = 0;
   int convolutions = 0;
   int terms = 0;
+  int term_taps = 0;  ///< of a pixel and a term
   CoefficientStorage storage = CoefficientStorage::kFloat;
 
   // kPyramid

@@ -1,6 +1,7 @@
 // `ocellus bench`: options, errors, rows and their figures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -93,6 +94,22 @@ TEST(Bench, MeasuresEverySize) {
   EXPECT_EQ(one["size"], json({48, 32}));
   ASSERT_EQ(one["rows"].size(), 1u);
   EXPECT_EQ(one["rows"][0]["size"], json({48, 32}));
+}
+
+// Example failure: full kernels are measured without being asked for, and the memory does not hold
+// them, or their rows are those of other kernels.
+TEST(Bench, FullKernelsMustBeAskedFor) {
+  const auto rows = [](const char* form) {
+    const json report = json_of(bench({"--backend", "cpu", "--size", "48x32", "--form", form,
+                                       "--taps", "5x5x5", "--frames", "2", "--no-peers"}));
+    std::vector<std::string> kernels;
+    for (const json& row : report["rows"]) kernels.push_back(row["config"].value("kernels", ""));
+    return kernels;
+  };
+  EXPECT_EQ(rows("full"), (std::vector<std::string>{"full", "full"}));
+  const auto all = rows("all");
+  EXPECT_EQ(std::count(all.begin(), all.end(), "full"), 0);
+  EXPECT_EQ(std::count(all.begin(), all.end(), "per-pixel"), 2);
 }
 
 // Example failure: a row of a device is missing or has no figure, or the paper's schedules compute

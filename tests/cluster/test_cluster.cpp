@@ -31,10 +31,12 @@ TEST(Cluster, EveryGridGivesTheFieldOfOneProcess) {
 // Fails when the kernels of a region are not those of the image, or when a path rounds differently.
 TEST(Cluster, EveryPathGivesTheFieldOfOneProcess) {
   for (const bool half : {false, true}) {
-    for (const KernelOrigin origin : {KernelOrigin::kGaussian, KernelOrigin::kFoveated}) {
+    for (const auto& [form, origin] : {std::pair{KernelForm::kPerPixel, KernelOrigin::kGaussian},
+                                       {KernelForm::kPerPixel, KernelOrigin::kFoveated},
+                                       {KernelForm::kFull, KernelOrigin::kFoveated}}) {
       FlowClusterConfig config = cluster_config({61, 47});
       config.flow.format = half ? PixelFormat::kGray16 : PixelFormat::kGray8;
-      config.flow.kernels.form = KernelForm::kPerPixel;
+      config.flow.kernels.form = form;
       config.flow.kernels.origin = origin;
       config.flow.kernels.nx = 9;
       config.flow.kernels.ny = half ? 8 : 11;
@@ -43,8 +45,8 @@ TEST(Cluster, EveryPathGivesTheFieldOfOneProcess) {
       config.flow.window = 9;
       config.flow.window_weight = WindowWeight::kBox;
       config.flow.confidence_threshold = 2.0f;
-      SCOPED_TRACE(std::to_string(half) + " half, origin " +
-                   std::to_string(static_cast<int>(origin)));
+      SCOPED_TRACE(std::to_string(half) + " half, form " + std::to_string(static_cast<int>(form)) +
+                   ", origin " + std::to_string(static_cast<int>(origin)));
       expect_same_fields(config, 8);
     }
   }

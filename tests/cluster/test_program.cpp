@@ -193,7 +193,7 @@ TEST(ClusterProgram, Bench) {
   const json report = cluster_json(2, plus({"flow", "test:96x64", "--bench", "--bench-frames", "5",
                                             "--bench-rounds", "2", "--plot", folder / "rates.svg"},
                                            kKernels));
-  ASSERT_EQ(report["rows"].size(), 9u);
+  ASSERT_EQ(report["rows"].size(), 10u);
   EXPECT_EQ(report["rows"][0]["row"], "one process");
   for (const json& row : report["rows"]) {
     EXPECT_EQ(row["rounds"].size(), 2u);
@@ -215,6 +215,16 @@ TEST(ClusterProgram, Model) {
   // 8 bytes of each pixel of 63 regions, and 63 messages.
   EXPECT_EQ(points[6]["limit"], "results to the root");
   EXPECT_NEAR(points[6]["gather_ms"], 8.0 * 63 / 64 + 0.63, 0.01);
+  // 3 x (15 + 15 + 20 taps and 20 past sums) x 4 bytes, a pixel and 3 results: 853 bytes of a
+  // pixel.
+  const json shared =
+      json_of({"model", "--speed", "1e6", "--size", "1000x1000", "--link", "1e9,1e-5", "--ranks",
+               "64", "--kernels", "per-pixel", "--memory", "8.53e9"});
+  const json& bound = shared["series"][0]["points"];
+  EXPECT_NEAR(bound[0]["frames_per_second"], 1.0, 1e-9);
+  EXPECT_NEAR(bound[4]["frames_per_second"], 10.0, 1e-9);
+  EXPECT_EQ(bound[4]["limit"], "memory");
+  EXPECT_NEAR(bound[6]["memory_ms"], 100.0, 1e-9);
   expect_error({"model", "--speed", "1e8", "--link", "fast"}, {"--link is 'fast'"});
   expect_error({"model"}, {"--speed"});
 }

@@ -76,7 +76,7 @@ inline float random_tap(int seed, int x, int y, int convolution, int term, int a
   return static_cast<float>(h >> 8) / 8388608.0f - 1.0f;
 }
 
-/// Random taps whose absolute sum along each axis is about 1.
+/// Random taps whose absolute sum along each axis is about 1, or that of a full kernel.
 struct RandomTaps {
   int nx, ny, nt, seed;
 
@@ -88,6 +88,7 @@ struct RandomTaps {
         out[i] =
             2.0f * random_tap(taps.seed, x, y, convolution, term, axis, i) / static_cast<float>(n);
     };
+    if (wy == nullptr) return fill(wx, taps.nx * taps.ny * taps.nt, 3);
     fill(wx, taps.nx, 0);
     fill(wy, taps.ny, 1);
     fill(wt, taps.nt, 2);

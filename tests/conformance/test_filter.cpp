@@ -1,7 +1,9 @@
 // SpatioTemporalFilter on every backend against equation (2) in double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -44,10 +46,21 @@ SpatioTemporalFilterConfig small_config(KernelForm form, ImageSize size = {17, 1
   return config;
 }
 
-constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel};
+/// All forms, or the one that OCELLUS_TEST_KERNELS names, where the kernels of the others do not
+/// run.
+const std::vector<KernelForm> kForms =
+    std::getenv("OCELLUS_TEST_KERNELS") != nullptr
+        ? std::vector{KernelForm::kFull}
+        : std::vector{KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull};
 
 std::string name_of(KernelForm form) {
-  return form == KernelForm::kUniform ? "uniform" : "per pixel";
+  return form == KernelForm::kUniform ? "uniform"
+         : form == KernelForm::kFull  ? "full"
+                                      : "per pixel";
+}
+
+int most_terms(KernelForm form) {
+  return form == KernelForm::kFull ? 1 : kMaxKernelTerms;
 }
 
 // Fails when the library's own kernels, uniform or per pixel, are not the Gaussian derivatives that
@@ -74,16 +87,20 @@ TEST_P(Filter, GaussianDerivatives) {
 // Fails when sigma does not grow with the distance from the fovea as the header defines, or when a
 // pixel uses the kernel of another one.
 TEST_P(Filter, FoveatedDerivatives) {
-  SpatioTemporalFilterConfig config;
-  config.size = {37, 31};
-  config.kernels.form = KernelForm::kPerPixel;
-  config.kernels.origin = KernelOrigin::kFoveated;
-  config.kernels.fovea_radius = 12.0f;
-  const auto frames = noise_frames(config.size, PixelFormat::kGray8, 22, 2);
-  expect_filter_matches(config, frames, results(config, frames), {3, 21}, 250);
-  config.kernels.fovea_x = 30.0f;
-  config.kernels.fovea_y = 0.0f;
-  expect_filter_matches(config, frames, results(config, frames), {21}, 250);
+  for (const KernelForm form : kForms) {
+    if (form == KernelForm::kUniform) continue;
+    SCOPED_TRACE(name_of(form));
+    SpatioTemporalFilterConfig config;
+    config.size = {37, 31};
+    config.kernels.form = form;
+    config.kernels.origin = KernelOrigin::kFoveated;
+    config.kernels.fovea_radius = 12.0f;
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 22, 2);
+    expect_filter_matches(config, frames, results(config, frames), {3, 21}, 250);
+    config.kernels.fovea_x = 30.0f;
+    config.kernels.fovea_y = 0.0f;
+    expect_filter_matches(config, frames, results(config, frames), {21}, 250);
+  }
 }
 
 // Fails when frames of a camera, with flat and dark parts, differ from the equation, with the
@@ -103,7 +120,7 @@ TEST_P(Filter, RealFrames) {
       config.kernels.origin = origin;
       RandomTaps taps{};
       if (origin == KernelOrigin::kCallback) {
-        config.kernels.terms = kMaxKernelTerms;
+        config.kernels.terms = most_terms(form);
         taps.use_in(config.kernels);
       }
       expect_filter_matches(config, frames, results(config, frames), {0, 9, 20}, 130);
@@ -115,7 +132,7 @@ TEST_P(Filter, RealFrames) {
 // Fails when a separable term is left out or added twice, for any number of terms and convolutions.
 TEST_P(Filter, TermsAndConvolutions) {
   for (const KernelForm form : kForms) {
-    for (int terms = 1; terms <= kMaxKernelTerms; ++terms) {
+    for (int terms = 1; terms <= most_terms(form); ++terms) {
       for (int convolutions = 1; convolutions <= kMaxConvolutions; ++convolutions) {
         SCOPED_TRACE(name_of(form) + ", terms " + std::to_string(terms) + ", convolutions " +
                      std::to_string(convolutions));
@@ -319,17 +336,22 @@ TEST_P(Filter, BadFramesAreMarked) {
 // Fails when half storage exceeds its tolerance, or is not used, so that results and footprint are
 // those of float storage.
 TEST_P(Filter, HalfStorage) {
-  for (const bool foveated : {false, true}) {
+  for (const auto& [form, foveated] : {std::pair{KernelForm::kPerPixel, false},
+                                       {KernelForm::kPerPixel, true},
+                                       {KernelForm::kFull, false},
+                                       {KernelForm::kFull, true}}) {
+    if (std::find(kForms.begin(), kForms.end(), form) == kForms.end()) continue;
+    SCOPED_TRACE(name_of(form));
     SpatioTemporalFilterConfig config;
     config.size = {41, 27};
-    config.kernels.form = KernelForm::kPerPixel;
+    config.kernels.form = form;
     RandomTaps taps{};
     if (foveated) {
       config.kernels.origin = KernelOrigin::kFoveated;
     } else {
       config.kernels.nx = 11;
       config.kernels.nt = 8;
-      config.kernels.terms = 2;
+      config.kernels.terms = std::min(2, most_terms(form));
       taps.use_in(config.kernels);
     }
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 24, 16);
@@ -355,9 +377,9 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
     static void write(void* self, int x, int y, int convolution, int term, float* wx, float* wy,
                       float* wt) {
       static_cast<Calls*>(self)->list.push_back({y, x, convolution, term});
-      std::fill_n(wx, 3, 0.1f);
-      std::fill_n(wy, 2, 0.1f);
-      std::fill_n(wt, 2, 0.1f);
+      std::fill_n(wx, wy == nullptr ? 3 * 2 * 2 : 3, 0.1f);
+      if (wy != nullptr) std::fill_n(wy, 2, 0.1f);
+      if (wt != nullptr) std::fill_n(wt, 2, 0.1f);
     }
   };
   for (const KernelForm form : kForms) {
@@ -370,7 +392,7 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
                                   .ny = 2,
                                   .nt = 2,
                                   .convolutions = 2,
-                                  .terms = 3,
+                                  .terms = std::min(3, most_terms(form)),
                                   .callback = &Calls::write,
                                   .user = &calls,
                                   .path = {}};
@@ -380,7 +402,7 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
     for (int y = 0; y < (uniform ? 1 : 4); ++y) {
       for (int x = 0; x < (uniform ? 1 : 5); ++x) {
         for (int c = 0; c < 2; ++c) {
-          for (int r = 0; r < 3; ++r) expected.push_back({y, x, c, r});
+          for (int r = 0; r < config.kernels.terms; ++r) expected.push_back({y, x, c, r});
         }
       }
     }
@@ -388,6 +410,59 @@ TEST_P(Filter, TheCallbackIsCalledInOrder) {
     (void)send(rig.op, noise_frames(config.size, PixelFormat::kGray8, 3, 21));
     EXPECT_EQ(calls.list.size(), expected.size()) << "called after creation";
   }
+}
+
+// Fails when the results depend on the number of workers.
+TEST_P(Filter, WorkersDoNotChangeTheResult) {
+  for (const KernelForm form : kForms) {
+    SpatioTemporalFilterConfig config = small_config(form, {45, 38});
+    RandomTaps taps{};
+    taps.use_in(config.kernels);
+    const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 26);
+    const Results one = results(config, frames, 1);
+    for (const int workers : {2, 3, 5, 8}) {
+      const Results many = results(config, frames, workers);
+      for (std::size_t f = 0; f < frames.size(); ++f)
+        for (std::size_t c = 0; c < 2; ++c)
+          ASSERT_TRUE(test::same_bytes(one.planes[f][c], many.planes[f][c]))
+              << name_of(form) << ", " << workers << " workers";
+    }
+  }
+}
+
+// The bytes of full kernels of one convolution: table I of Ohmura et al. 2011. Fails when a bank or
+// an operator has other bytes, or an operator that the memory cannot hold is created, or its error
+// does not tell the bytes.
+TEST_P(Filter, BytesOfFullKernels) {
+  const EngineInfo engine = test::must(Engine::probe(test::engine_config(2, GetParam())));
+  RandomTaps taps{};
+  const struct {
+    ImageSize size;
+    int taps;
+    double gigabytes;
+  } table[] = {{{320, 240}, 15, 0.97}, {{320, 240}, 20, 2.29}, {{320, 240}, 25, 4.47},
+               {{512, 384}, 15, 2.47}, {{512, 384}, 20, 5.86}, {{512, 384}, 25, 11.44},
+               {{640, 480}, 15, 3.86}, {{640, 480}, 20, 9.16}, {{640, 480}, 25, 17.88}};
+  for (const auto& [size, n, gigabytes] : table) {
+    SpatioTemporalFilterConfig config = small_config(KernelForm::kFull, size);
+    config.kernels.nx = config.kernels.ny = config.kernels.nt = n;
+    config.kernels.convolutions = 1;
+    taps.use_in(config.kernels);
+    const Footprint bytes = test::must(SpatioTemporalFilter::footprint(engine, config));
+    const auto most = static_cast<double>(bytes.host + bytes.device);
+    // The operator also keeps nt frames.
+    EXPECT_NEAR(most / 1073741824.0, gigabytes, 0.01 * gigabytes) << size.width << ", " << n;
+  }
+  SpatioTemporalFilterConfig config = small_config(KernelForm::kFull, {8192, 8192});
+  config.kernels.nx = config.kernels.ny = config.kernels.nt = kMaxKernelTaps;
+  config.kernels.convolutions = kMaxConvolutions;
+  taps.use_in(config.kernels);
+  EngineConfig settings = test::engine_config(2, GetParam());
+  settings.memory = test::must(SpatioTemporalFilter::footprint(engine, config));
+  const auto refused = Engine::create(settings);
+  ASSERT_FALSE(refused);
+  test::expect_words(refused.error(), Status::kOutOfMemory,
+                     {std::to_string(std::max(settings.memory.host, settings.memory.device))});
 }
 
 // Fails when a full HD image is divided wrongly between workers, or when an offset overflows.
@@ -398,6 +473,7 @@ TEST_P(SlowFilter, FullHd) {
     config.size = {1920, 1080};
     config.kernels.form = form;
     config.kernels.nt = 5;
+    if (form == KernelForm::kFull) config.kernels.nx = config.kernels.ny = 5;  // 3 GB of taps
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 7, 22);
     expect_filter_matches(config, frames, results(config, frames), {0, 6}, 4000);
   }
@@ -436,7 +512,8 @@ TEST_P(SlowFilter, TheLargestKernels) {
     config.kernels.form = form;
     config.kernels.nx = config.kernels.ny = config.kernels.nt = kMaxKernelTaps;
     config.kernels.convolutions = kMaxConvolutions;
-    config.kernels.terms = kMaxKernelTerms;
+    config.kernels.terms = most_terms(form);
+    if (form == KernelForm::kFull) config.size = {37, 11};
     RandomTaps taps{};
     taps.use_in(config.kernels);
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 27, 23);

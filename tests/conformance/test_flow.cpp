@@ -38,13 +38,15 @@ class SlowFlow : public Flow {};
 INSTANTIATE_TEST_SUITE_P(Backends, SlowFlow, testing::ValuesIn(test::conformance_backends()),
                          test::backend_label);
 
-constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel};
+constexpr KernelForm kForms[] = {KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull};
 /// The methods and the solvers of the pyramid.
 enum class Method { kKernels, kLucasKanade, kVariational };
 constexpr Method kMethods[] = {Method::kKernels, Method::kLucasKanade, Method::kVariational};
 
 std::string name_of(KernelForm form) {
-  return form == KernelForm::kUniform ? "uniform" : "per pixel";
+  return form == KernelForm::kUniform ? "uniform"
+         : form == KernelForm::kFull  ? "full"
+                                      : "per pixel";
 }
 std::string name_of(Method method) {
   return method == Method::kKernels       ? "kernels"
@@ -84,9 +86,12 @@ TEST_P(Flow, MatchesTheEquations) {
                           {KernelForm::kPerPixel, KernelOrigin::kGaussian},
                           {KernelForm::kPerPixel, KernelOrigin::kFoveated},
                           {KernelForm::kUniform, KernelOrigin::kCallback},
-                          {KernelForm::kPerPixel, KernelOrigin::kCallback}}) {
+                          {KernelForm::kPerPixel, KernelOrigin::kCallback},
+                          {KernelForm::kFull, KernelOrigin::kFoveated},
+                          {KernelForm::kFull, KernelOrigin::kCallback}}) {
     for (const int terms : {1, 3}) {
-      if (terms > 1 && one.origin != KernelOrigin::kCallback) continue;
+      if (terms > 1 && (one.origin != KernelOrigin::kCallback || one.form == KernelForm::kFull))
+        continue;
       SCOPED_TRACE(name_of(one.form) + " origin " + std::to_string(static_cast<int>(one.origin)) +
                    " terms " + std::to_string(terms));
       OpticalFlowConfig config = small_config(one.form);
@@ -566,6 +571,7 @@ TEST_P(SlowFlow, FullHdMatchesTheEquations) {
     OpticalFlowConfig config = small_config(form, {1920, 1080});
     config.window = 9;
     config.window_sigma = 2.0f;
+    if (form == KernelForm::kFull) config.kernels.nx = config.kernels.ny = 3;  // 1 GB of taps
     const auto frames = noise_frames(config.size, PixelFormat::kGray8, 6, 37);
     const Results got = results(config, frames);
     const auto kernels = reference::kernels_of(config.kernels, config.size);

@@ -36,7 +36,7 @@ TEST(SimdTargets, AreMoreThanOne) {
 // Fails when the filter differs from the reference with one instruction set, form or storage.
 TEST(SimdTargets, FilterMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
-    for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+    for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull}) {
       for (const CoefficientStorage storage :
            {CoefficientStorage::kFloat, CoefficientStorage::kHalf}) {
         for (const PixelFormat format :
@@ -50,7 +50,7 @@ TEST(SimdTargets, FilterMatchesOnEach) {
           config.kernels.nx = 7;
           config.kernels.ny = 6;
           config.kernels.nt = 5;
-          config.kernels.terms = 2;
+          config.kernels.terms = form == KernelForm::kFull ? 1 : 2;
           config.storage = storage;
           RandomTaps taps{};
           taps.use_in(config.kernels);

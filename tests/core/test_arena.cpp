@@ -53,6 +53,18 @@ TEST(Arena, PiecesAreAlignedAndSeparate) {
   EXPECT_EQ(arena.used(), (1 + 1 + 2 + 3 + 1) * kUnit);
 }
 
+// Fails when a block that the system cannot hold is taken, so that the process would end when it
+// touches it, or is refused without the bytes.
+TEST(Arena, RefusesWhatTheSystemDoesNotHave) {
+  HostArena arena;
+  const auto refused = arena.create(std::size_t{1} << 46, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status, Status::kOutOfMemory);
+  const std::string text = refused.error().text;
+  EXPECT_NE(text.find("70368744177664 bytes"), std::string::npos) << text;
+  EXPECT_NE(text.find("bytes of memory available"), std::string::npos) << text;
+}
+
 // Fails when an arena of the sum of the rounded sizes cannot hold exactly these pieces, in any
 // order, or can hold more.
 TEST(Arena, FootprintsAddUpExactly) {

@@ -117,8 +117,7 @@ void bank_to_frames(Bytes bytes) {
     fuzz::check(info.error());
     return;
   }
-  const ImageSize size =
-      info->kernels.form == KernelForm::kPerPixel ? info->size : ImageSize{17, 9};
+  const ImageSize size = info->kernels.form != KernelForm::kUniform ? info->size : ImageSize{17, 9};
   constexpr std::size_t kMostPixels = 4096;
   const std::size_t area =
       static_cast<std::size_t>(size.width) * static_cast<std::size_t>(size.height);

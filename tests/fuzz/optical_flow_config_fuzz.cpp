@@ -20,7 +20,10 @@ using fuzz::Numbers;
 
 void write_taps(void* user, int, int, int, int, float* wx, float* wy, float* wt) {
   const auto& kernels = *static_cast<const KernelConfig*>(user);
-  for (int i = 0; i < kernels.nx; ++i) wx[i] = kernels.sigma_space;
+  const bool full = kernels.form == KernelForm::kFull;
+  const int count = full ? kernels.nx * kernels.ny * kernels.nt : kernels.nx;
+  for (int i = 0; i < count; ++i) wx[i] = kernels.sigma_space;
+  if (full) return;
   for (int i = 0; i < kernels.ny; ++i) wy[i] = 0.25f;
   for (int i = 0; i < kernels.nt; ++i) wt[i] = kernels.sigma_time;
 }

@@ -30,6 +30,11 @@ std::function<void()> host_work(const HostLaunch& launch) {
       is(cuda::smooth_kernel(smooth));
     }
   }
+  for (const PixelFormat format :
+       {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32})
+    is(cuda::keep_frame_kernel(format));
+  for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf})
+    is(cuda::full_filter_kernel(storage));
   is(cuda::candidate_kernel());
   is(cuda::system_kernel());
   for (const int most : cuda::kSweepCounts) is(cuda::sweep_kernel(most));

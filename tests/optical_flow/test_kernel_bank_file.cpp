@@ -57,11 +57,16 @@ std::vector<float> axis_taps(int x, int y, int c, int t, int axis, int n) {
   return taps;
 }
 
+/// Taps of wx, which holds a whole full kernel.
+int first_taps(const KernelBankHeader& shape) {
+  return shape.form == KernelForm::kFull ? shape.nx * shape.ny * shape.nt : shape.nx;
+}
+
 void write_bank(const std::string& path, const KernelBankHeader& shape) {
   const auto writer = std::make_unique<KernelBankWriter>();
   test::must(writer->open(path.c_str(), shape));
   for_each_entry(shape, [&](int x, int y, int c, int t) {
-    test::must(writer->add(axis_taps(x, y, c, t, 0, shape.nx).data(),
+    test::must(writer->add(axis_taps(x, y, c, t, 0, first_taps(shape)).data(),
                            axis_taps(x, y, c, t, 1, shape.ny).data(),
                            axis_taps(x, y, c, t, 2, shape.nt).data()));
   });
@@ -122,12 +127,13 @@ void forge(const std::string& path, const std::function<void(file::KernelBankT&)
 TEST(KernelBankFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   std::vector<KernelBankHeader> shapes;
-  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull}) {
     for (const int terms : {1, 3, 4}) {
+      if (form == KernelForm::kFull && terms > 1) continue;
       for (const int taps : {1, 4, 25}) {
         KernelBankHeader shape{form,  taps,   taps == 25 ? 1 : taps, 2, taps == 4 ? 8 : 3,
                                terms, {1, 1}, "round trip"};
-        if (form == KernelForm::kPerPixel) shape.size = {31, 7};
+        if (form != KernelForm::kUniform) shape.size = {31, 7};
         shapes.push_back(shape);
       }
     }
@@ -142,13 +148,17 @@ TEST(KernelBankFile, ReadsBackWhatWasWritten) {
     EXPECT_EQ(file->header().size, shape.size);
     EXPECT_STREQ(file->header().note, "round trip");
     EXPECT_EQ((std::filesystem::file_size(path) - file->header().tap_bytes()) % 64, 0u);
-    std::vector<float> wx(static_cast<std::size_t>(shape.nx));
+    std::vector<float> wx(static_cast<std::size_t>(first_taps(shape)));
     std::vector<float> wy(static_cast<std::size_t>(shape.ny));
     std::vector<float> wt(static_cast<std::size_t>(shape.nt));
+    EXPECT_EQ(file->header().entry_floats(),
+              shape.form == KernelForm::kFull ? first_taps(shape) : shape.nx + shape.ny + shape.nt);
     for_each_entry(shape, [&](int x, int y, int c, int t) {
       const auto read = file->next(wx.data(), wy.data(), wt.data());
       ASSERT_TRUE(read) << read.error().text;
-      ASSERT_EQ(wx, axis_taps(x, y, c, t, 0, shape.nx)) << x << ' ' << y << ' ' << c << ' ' << t;
+      ASSERT_EQ(wx, axis_taps(x, y, c, t, 0, first_taps(shape)))
+          << x << ' ' << y << ' ' << c << ' ' << t;
+      if (shape.form == KernelForm::kFull) return;
       ASSERT_EQ(wy, axis_taps(x, y, c, t, 1, shape.ny));
       ASSERT_EQ(wt, axis_taps(x, y, c, t, 2, shape.nt));
     });
@@ -187,7 +197,9 @@ TEST(KernelBankFile, RefusesForgedTables) {
     std::function<void(file::KernelBankT&)> change;
   };
   const Case cases[] = {
-      {"form is 2", [](file::KernelBankT& t) { t.form = static_cast<file::KernelBankForm>(2); }},
+      {"form is 3", [](file::KernelBankT& t) { t.form = static_cast<file::KernelBankForm>(3); }},
+      {"terms is 2; it must be 1 to 1",
+       [](file::KernelBankT& t) { t.form = file::KernelBankForm_Full; }},
       {"nx is 0", [](file::KernelBankT& t) { t.nx = 0; }},
       {"nx is 26", [](file::KernelBankT& t) { t.nx = 26; }},
       {"ny is 255", [](file::KernelBankT& t) { t.ny = 255; }},
@@ -360,7 +372,7 @@ TEST(KernelBankFile, MatchesOnlyItsOwnConfiguration) {
 
 /// Writes the kernels that the library would use to a file.
 void write_bank_of(const std::string& path, const KernelConfig& kernels, ImageSize size) {
-  const bool per_pixel = kernels.form == KernelForm::kPerPixel;
+  const bool per_pixel = kernels.form != KernelForm::kUniform;
   const auto writer = std::make_unique<KernelBankWriter>();
   test::must(writer->open(path.c_str(),
                           {kernels.form, kernels.nx, kernels.ny, kernels.nt, kernels.convolutions,
@@ -419,10 +431,10 @@ TEST(KernelBankFile, GivesTheSameResultsAsItsKernels) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
   const ImageSize size{37, 19};
-  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel}) {
+  for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull}) {
     KernelConfig made;
     made.form = form;
-    made.origin = form == KernelForm::kPerPixel ? KernelOrigin::kFoveated : KernelOrigin::kGaussian;
+    made.origin = form == KernelForm::kUniform ? KernelOrigin::kGaussian : KernelOrigin::kFoveated;
     made.nx = 7;
     made.ny = 5;
     made.nt = 4;
@@ -528,6 +540,8 @@ TEST(KernelBankWriter, LeavesNoPartialFile) {
   wrong = bank;
   wrong.nx = 1000;  // more than the table's field holds
   refuses(opened(path, wrong), Status::kInvalidArgument, "nx is 1000; it must be 1 to 25");
+  wrong = {KernelForm::kFull, 1, 1, 1, 2, 2, {1, 1}, ""};
+  refuses(opened(path, wrong), Status::kInvalidArgument, "terms is 2; it must be 1 to 1");
   wrong = bank;
   wrong.size = {2, 2};
   refuses(opened(path, wrong), Status::kInvalidArgument, "width is 2; it must be 0 to 0");

@@ -34,6 +34,10 @@ class KernelsCommand : public testing::Test {
         info->kernels, info->size.width > 0 ? info->size : ImageSize{1, 1},
         [](void* user, int, int, int, int, const float* wx, const float* wy, const float* wt) {
           auto& t = *static_cast<Taps*>(user);
+          if (t.kernels.form == KernelForm::kFull) {
+            t.all.insert(t.all.end(), wx, wx + t.kernels.nx * t.kernels.ny * t.kernels.nt);
+            return true;
+          }
           t.all.insert(t.all.end(), wx, wx + t.kernels.nx);
           t.all.insert(t.all.end(), wy, wy + t.kernels.ny);
           t.all.insert(t.all.end(), wt, wt + t.kernels.nt);
@@ -76,6 +80,18 @@ TEST_F(KernelsCommand, ReadsJson) {
                        out_),
             "");
   EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(message_of(R"({"form": "full", "size": [2, 1], "pixels": [
+      [[{"taps": [[[1, 2, 3]], [[4, 5, 6]]]}]], [[{"taps": [[[7, 8, 9]], [[10, 11, 12]]]}]]]})",
+                       out_),
+            "");
+  EXPECT_EQ(taps(), (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  std::ostringstream json;
+  show_kernel_bank(out_, true, json);
+  const auto root = nlohmann::json::parse(json.str());
+  EXPECT_EQ(root["form"], "full");
+  EXPECT_EQ(root["taps"], nlohmann::json({3, 1, 2}));
+  EXPECT_EQ(root["convolutions"][0]["sum"], nlohmann::json({21, 57}));
+  EXPECT_EQ(root["convolutions"][0]["largest_tap"], 12);
 }
 
 // Fails when the size of a bank that stands behind its pixels is not used, or when a bank of more
@@ -151,6 +167,15 @@ TEST_F(KernelsCommand, ReportsMistakesInJson) {
        "\"note\" must be a string"},
       {R"({"form": "uniform", "size": [1, 1], "pixels": [[[)" + term + "]]]}",
        "has its taps in \"kernels\""},
+      {R"({"form": "full", "size": [1, 1], "pixels": [[[{"x": [1]}]]]})", "has no \"taps\""},
+      {R"({"form": "full", "size": [1, 1], "pixels": [[[{"taps": [[[1, 2], [3]]]}]]]})",
+       "pixels[0][0][0]: \"taps\" has 1 columns; it must have 2"},
+      {R"({"form": "full", "size": [1, 1], "pixels": [[[{"taps": [[[1, "2"]]]}]]]})",
+       "something other than numbers"},
+      {R"({"form": "full", "size": [1, 1], "pixels": [[[{"taps": [[[1e7]]]}]]]})",
+       "a tap is 1e+07"},
+      {R"({"form": "full", "size": [1, 1], "pixels": [[[{"taps": [[[1]]]}, {"taps": [[[1]]]}]]]})",
+       "has 2 terms; at most 1"},
       {"", "it is empty"},
       {" \n", "it is empty"},
       {"uniform\ntaps 1 1 1\nconvolutions 1\ndata\n1 2 3\n",
@@ -223,6 +248,9 @@ TEST_F(KernelsCommand, ReportsBadOptions) {
       {{"kernels", "make", "-o", ""}, "--output is empty"},
       {{"kernels", "make", "-o", "-"}, "cannot be written to standard output"},
       {{"kernels", "info", folder_ / "absent"}, "absent\": No such file"},
+      {{"kernels", "make", "--kernels", "full", "-o", out_}, "--kernels full needs --size"},
+      {{"kernels", "decompose", folder_ / "absent", "-o", out_}, "absent\": No such file"},
+      {{"kernels", "decompose", folder_ / "absent", "--rank", "5", "-o", out_}, "--rank"},
   };
   for (const auto& c : cases) {
     const std::string message = run(c.arguments);

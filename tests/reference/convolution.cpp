@@ -24,9 +24,11 @@ Response convolve_at(const std::vector<PlaneD>& frames, const Kernel& kernel, in
         double w = 0.0;
         double magnitude = 0.0;
         for (const Term& term : kernel) {
-          const double product = term.wx[static_cast<std::size_t>(i)] *
-                                 term.wy[static_cast<std::size_t>(j)] *
-                                 term.wt[static_cast<std::size_t>(tau)];
+          const double product = term.full.empty()
+                                     ? term.wx[static_cast<std::size_t>(i)] *
+                                           term.wy[static_cast<std::size_t>(j)] *
+                                           term.wt[static_cast<std::size_t>(tau)]
+                                     : term.full[static_cast<std::size_t>((tau * ny + j) * nx + i)];
           w += product;
           magnitude += std::abs(product);
         }
@@ -110,6 +112,13 @@ KernelAt callback_kernels(const KernelConfig& config) {
   return [config](int x, int y, int convolution) {
     Kernel kernel;
     const bool uniform = config.form == KernelForm::kUniform;
+    if (config.form == KernelForm::kFull) {
+      std::vector<float> taps(static_cast<std::size_t>(config.nx * config.ny * config.nt));
+      config.callback(config.user, x, y, convolution, 0, taps.data(), nullptr, nullptr);
+      const auto empty = [](int n) { return std::vector<double>(static_cast<std::size_t>(n)); };
+      return Kernel{
+          {empty(config.nx), empty(config.ny), empty(config.nt), {taps.begin(), taps.end()}}};
+    }
     for (int r = 0; r < config.terms; ++r) {
       std::vector<float> wx(static_cast<std::size_t>(config.nx));
       std::vector<float> wy(static_cast<std::size_t>(config.ny));

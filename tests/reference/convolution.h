@@ -10,11 +10,13 @@
 
 namespace ocellus::reference {
 
-/// One separable product wx(xi) wy(eta) wt(tau).
+/// One separable product wx(xi) wy(eta) wt(tau), or a kernel that is not separable.
 struct Term {
   std::vector<double> wx;
   std::vector<double> wy;
   std::vector<double> wt;
+  /// If not empty, w(xi, eta, tau), where xi changes fastest, then eta. The others have its sizes.
+  std::vector<double> full{};
 };
 
 /// The kernel of a pixel and a convolution: the sum of its terms.

@@ -177,7 +177,8 @@ Expected<OpticalFlowPlan> check(const Expected<OpticalFlowPlan>& plan,
   const Rect& roi = plan->roi;
   const bool whole = roi.width == plan->size.width && roi.height == plan->size.height;
   const char* what = plan->method != FlowMethod::kKernels          ? "a pyramid"
-                     : plan->form != KernelForm::kPerPixel         ? "uniform kernels"
+                     : plan->form == KernelForm::kUniform          ? "uniform kernels"
+                     : plan->form == KernelForm::kFull             ? "full kernels"
                      : plan->terms != 1                            ? "kernels of several terms"
                      : plan->storage != CoefficientStorage::kFloat ? "half storage"
                      : !whole                                      ? "a region of interest"

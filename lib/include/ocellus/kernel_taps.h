@@ -16,7 +16,7 @@ struct KernelFileInfo {
   /// The configuration that an operator needs for this file: form, taps, convolutions and terms as
   /// in the file, and origin kFile. `path` is empty; the caller sets it.
   KernelConfig kernels{};
-  ImageSize size{};  ///< kPerPixel: size of the image that the bank is for; kUniform: 0x0
+  ImageSize size{};  ///< kPerPixel, kFull: size of the image that the bank is for; kUniform: 0x0
   std::uint64_t tap_bytes = 0;  ///< size of all taps in bytes
   char note[256] = {};          ///< origin of the taps, as stated in the file; printable ASCII
 };

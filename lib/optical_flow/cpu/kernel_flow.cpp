@@ -50,10 +50,10 @@ void KernelFlow::layout_method(LayoutBuilder& builder) noexcept {
     bank_row_bytes_ = taps_per_block() * value;
     ring_row_bytes_ = static_cast<std::size_t>(plan_.nt * pairs() * kRingBlock) * value;
     bank_ = builder.take<char>(rows * bank_row_bytes_);
-    ring_ = builder.take<char>(rows * ring_row_bytes_);
+    if (!full()) ring_ = builder.take<char>(rows * ring_row_bytes_);
     image_.stride = row_stride(plan_.size.width + 3 * kMargin);
-    image_.origin =
-        builder.take<float>(static_cast<std::size_t>(plan_.size.height) * image_.stride);
+    image_.origin = builder.take<float>(
+        static_cast<std::size_t>(plan_.size.height * (full() ? plan_.nt : 1)) * image_.stride);
   } else {
     kept_stride_ = align_up((static_cast<std::size_t>(plan_.size.width) + kRowSlack) *
                             static_cast<std::size_t>(bytes_per_pixel(plan_.format)));
@@ -107,7 +107,7 @@ Expected<void> KernelFlow::load(const KernelConfig& kernels) noexcept {
 
 Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
                                           KernelNoise& noise) noexcept {
-  const int per_pair = plan_.nx + plan_.ny + plan_.nt;
+  const int per_pair = plan_.term_taps;
   const std::size_t per_block = taps_per_block();
   const std::size_t element = coefficient_bytes(plan_.storage);
   const auto aligned_delete = [](float* block) {
@@ -122,9 +122,16 @@ Expected<void> KernelFlow::load_per_pixel(const KernelConfig& kernels,
   const auto take = [&](int x, int y, int pair, const float* wx, const float* wy, const float* wt) {
     float* to =
         block.get() + static_cast<std::size_t>(pair * per_pair) * kRingBlock + x % kRingBlock;
-    for (int i = 0; i < plan_.nx; ++i) *to = wx[plan_.nx - 1 - i], to += kRingBlock;
-    for (int i = 0; i < plan_.ny; ++i) *to = wy[plan_.ny - 1 - i], to += kRingBlock;
-    for (int i = 0; i < plan_.nt; ++i) *to = wt[i], to += kRingBlock;
+    const auto put = [&](float tap) { *to = tap, to += kRingBlock; };
+    const int plane = plan_.nx * plan_.ny;
+    if (full()) {
+      for (int t = 0; t < plan_.nt; ++t)
+        for (int i = plane - 1; i >= 0; --i) put(wx[t * plane + i]);
+    } else {
+      for (int i = plan_.nx - 1; i >= 0; --i) put(wx[i]);
+      for (int i = plan_.ny - 1; i >= 0; --i) put(wy[i]);
+      for (int i = 0; i < plan_.nt; ++i) put(wt[i]);
+    }
     const bool ends_block = x % kRingBlock == kRingBlock - 1 || x == plan_.support.width - 1;
     if (pair < pairs() - 1 || !ends_block) return;
     const std::size_t index = static_cast<std::size_t>(x / kRingBlock) * per_block;
@@ -184,7 +191,7 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
   for (int y = begin; y < end; ++y) {
     const void* in = static_cast<const char*>(frame.in.data) + y * frame.in.stride;
     if (per_pixel()) {
-      float* row = image_.row(y) + kMargin;
+      float* row = image_.row(y + (full() ? history_.head() * plan_.size.height : 0)) + kMargin;
       finite &= convert_row(in, plan_.format, row, plan_.size.width);
       replicate_edges(row, plan_.size.width, left_, right_);
     } else {
@@ -197,7 +204,9 @@ void KernelFlow::ingest(FrameJob& frame, int begin, int end) noexcept {
 void KernelFlow::convolve(FrameJob& frame, int band, const Scratch& scratch) noexcept {
   const int begin = convolve_bands_.begin(band);
   const int end = convolve_bands_.end(band);
-  if (per_pixel()) {
+  if (full()) {
+    convolve_full(frame, begin, end, scratch);
+  } else if (per_pixel()) {
     convolve_per_pixel(frame, begin, end, scratch);
   } else {
     convolve_uniform(frame, begin, end, scratch);
@@ -258,6 +267,29 @@ void KernelFlow::convolve_per_pixel(FrameJob& frame, int begin, int end,
     row.ring = ring_ + static_cast<std::size_t>(y) * ring_row_bytes_;
     result_rows(scratch, y, row.out);
     ring_filter_row(row, plan_.storage);
+    give_rows(frame, y, row.out);
+  }
+}
+
+void KernelFlow::convolve_full(FrameJob& frame, int begin, int end,
+                               const Scratch& scratch) noexcept {
+  FullRow row;
+  row.blocks = blocks_;
+  row.nx = plan_.nx;
+  row.rows = plan_.ny * plan_.nt;
+  row.convolutions = plan_.convolutions;
+  for (int y = begin; y < end; ++y) {
+    for (int tau = 0; tau < plan_.nt; ++tau) {
+      for (int j = 0; j < plan_.ny; ++j) {
+        const int at = std::clamp(plan_.support.y + y + j - above_, 0, plan_.size.height - 1);
+        row.image[tau * plan_.ny + j] =
+            image_.row(history_.ring_index(tau) * plan_.size.height + at) + kMargin +
+            plan_.support.x - left_;
+      }
+    }
+    row.taps = bank_ + static_cast<std::size_t>(y) * bank_row_bytes_;
+    result_rows(scratch, y, row.out);
+    full_filter_row(row, plan_.storage);
     give_rows(frame, y, row.out);
   }
 }

@@ -41,13 +41,15 @@ class KernelFlow final : public FlowOperator {
   void order_parts() noexcept;
   void ingest(FrameJob& frame, int begin, int end) noexcept;
   void convolve_per_pixel(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
+  void convolve_full(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
   void convolve_uniform(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept;
 
-  bool per_pixel() const noexcept { return plan_.form == KernelForm::kPerPixel; }
+  bool per_pixel() const noexcept { return plan_.form != KernelForm::kUniform; }
+  bool full() const noexcept { return plan_.form == KernelForm::kFull; }
   /// Of convolution and term.
   int pairs() const noexcept { return plan_.convolutions * plan_.terms; }
   std::size_t taps_per_block() const noexcept {
-    return static_cast<std::size_t>((plan_.nx + plan_.ny + plan_.nt) * pairs() * kRingBlock);
+    return static_cast<std::size_t>(plan_.term_taps * pairs() * kRingBlock);
   }
   /// Destination of row y of each convolution: the derivative planes, or scratch memory that
   /// `give_rows` copies to the output planes.
@@ -60,7 +62,8 @@ class KernelFlow final : public FlowOperator {
   int below_;
   int blocks_ = 0;  // blocks of kRingBlock pixels in a row of the support
 
-  // Per-pixel kernels: the newest frame as floats with margins, the bank and the ring.
+  // Per-pixel kernels: the newest frame as floats with margins, the bank and the ring. Full
+  // kernels: the last nt frames below each other, and the bank.
   FloatPlane image_;
   char* bank_ = nullptr;
   char* ring_ = nullptr;

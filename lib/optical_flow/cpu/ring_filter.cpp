@@ -228,6 +228,54 @@ void ring_filter_row(const RingRow& row, CoefficientStorage storage) {
     filter_row<hwy::float16_t>(row);
 }
 
+/// Computes kKernels convolutions of one block. The pixels of a row of taps are summed on their
+/// own, which keeps rounding errors small.
+template <int kKernels, typename T>
+HWY_INLINE void full_block(const FullRow& row, int first, int block, const T* HWY_RESTRICT taps) {
+  const D d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const std::size_t per_kernel = static_cast<std::size_t>(row.nx * row.rows * kRingBlock);
+  HWY_ALIGN float total[kKernels][kRingBlock] = {};
+  for (int j = 0; j < row.rows; ++j, taps += row.nx * kRingBlock) {
+    for (int lane = 0; lane < kRingBlock; lane += lanes) {
+      const float* image = row.image[j] + block * kRingBlock + lane;
+      V sum[kKernels];
+      for (int g = 0; g < kKernels; ++g) sum[g] = hn::Zero(d);
+      for (int i = 0; i < row.nx; ++i) {
+        V pixel = hn::LoadU(d, image + i);
+        keep(pixel);
+        for (int g = 0; g < kKernels; ++g) {
+          const T* tap = taps + static_cast<std::size_t>(g) * per_kernel + i * kRingBlock + lane;
+          sum[g] = hn::MulAdd(load(d, tap), pixel, sum[g]);
+        }
+      }
+      for (int g = 0; g < kKernels; ++g)
+        hn::Store(hn::Add(hn::Load(d, total[g] + lane), sum[g]), d, total[g] + lane);
+    }
+  }
+  for (int g = 0; g < kKernels; ++g)
+    std::memcpy(row.out[first + g] + block * kRingBlock, total[g], sizeof(total[g]));
+}
+
+template <typename T>
+HWY_INLINE void full_row(const FullRow& row) {
+  const std::size_t per_kernel = static_cast<std::size_t>(row.nx * row.rows * kRingBlock);
+  const T* taps = static_cast<const T*>(row.taps);
+  for (int block = 0; block < row.blocks; ++block) {
+    int c = 0;
+    for (; c + 3 <= row.convolutions; c += 3, taps += 3 * per_kernel)
+      full_block<3>(row, c, block, taps);
+    for (; c < row.convolutions; ++c, taps += per_kernel) full_block<1>(row, c, block, taps);
+  }
+}
+
+void full_filter_row(const FullRow& row, CoefficientStorage storage) {
+  if (storage == CoefficientStorage::kFloat)
+    full_row<float>(row);
+  else
+    full_row<hwy::float16_t>(row);
+}
+
 void store_half(const float* from, std::size_t count, void* to) {
   const D d;
   hwy::float16_t* half = static_cast<hwy::float16_t*>(to);
@@ -242,10 +290,15 @@ HWY_AFTER_NAMESPACE();
 namespace ocellus::detail {
 
 HWY_EXPORT(ring_filter_row);
+HWY_EXPORT(full_filter_row);
 HWY_EXPORT(store_half);
 
 void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept {
   HWY_DYNAMIC_DISPATCH(ring_filter_row)(row, storage);
+}
+
+void full_filter_row(const FullRow& row, CoefficientStorage storage) noexcept {
+  HWY_DYNAMIC_DISPATCH(full_filter_row)(row, storage);
 }
 
 void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count,

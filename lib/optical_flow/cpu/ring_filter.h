@@ -38,6 +38,23 @@ struct RingRow {
 
 void ring_filter_row(const RingRow& row, CoefficientStorage storage) noexcept;
 
+/// The same for kernels that are not separable. No sum of a frame serves a later one, so the frames
+/// themselves are kept:
+///   taps: [row][block][convolution][tau][eta][xi][16], eta and xi in image order
+struct FullRow {
+  /// Pixel at tap (k, 0) of the row's first pixel, for each of the ny rows of each frame, the
+  /// newest frame first. Readable as those of RingRow.
+  const float* image[kMaxKernelTaps * kMaxKernelTaps];
+  const void* taps;  ///< first block of the row
+  float* out[kMaxConvolutions];
+  int blocks;
+  int nx;
+  int rows;  ///< ny nt
+  int convolutions;
+};
+
+void full_filter_row(const FullRow& row, CoefficientStorage storage) noexcept;
+
 /// Converts `count` floats (a multiple of 16, aligned) to the storage type.
 void store_coefficients(CoefficientStorage storage, const float* from, std::size_t count,
                         void* to) noexcept;
