@@ -36,7 +36,8 @@ struct ChainConfig {
   GrayRange input_range{};
   GrayRange output_range{};
   PictureColor chroma = PictureColor::kNeutral;
-  int depth = 1;  ///< frames in flight, 1 to 8
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
 
   /// The chain as text; see `parse_cell_chain`. The option is called `template`.
   Text<kMaxOptionText> chain{};
