@@ -305,7 +305,7 @@ const char* name_of(const HalftoneConfig&) noexcept {
   return "halftone";
 }
 const char* name_of(const CnnConfig&) noexcept {
-  return "cellular network";
+  return "cnn";
 }
 
 /// The chain, or the word of the preset.

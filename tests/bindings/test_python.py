@@ -681,7 +681,7 @@ class Interface(unittest.TestCase):
     def test_info_and_stats(self):
         operator = flow(preset="quality", depth=2)
         info = operator.info
-        self.assertEqual((info.name, info.size, info.dtype), ("optical flow", (WIDTH, HEIGHT), np.uint8))
+        self.assertEqual((info.name, info.size, info.dtype), ("flow", (WIDTH, HEIGHT), np.uint8))
         self.assertEqual([plane.name for plane in info.planes], ["u", "v", "confidence"])
         self.assertEqual([plane.optional for plane in info.planes], [False, False, True])
         self.assertEqual((info.depth, info.backend, info.workers, info.keeps_state), (2, "cpu", 2, True))
@@ -715,7 +715,7 @@ class Interface(unittest.TestCase):
             (lambda: flow()(FRAMES[0][::-1]), "frame.stride is -64 bytes; it must be at least 64"),
             (lambda: flow()(np.zeros((48, 64, 3), np.uint8)), "frame has the shape (48, 64, 3); it must be a gray"),
             (lambda: flow()(np.zeros((48, 128), np.uint8)[:, ::2]), "the pixels of a row of frame do not lie side"),
-            (lambda: flow().save_model("x"), "optical flow does not learn"),
+            (lambda: flow().save_model("x"), "flow does not learn"),
         ):
             with self.subTest(text), self.assertRaises(Error) as caught:
                 make()

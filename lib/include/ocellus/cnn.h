@@ -51,7 +51,7 @@ struct ChainConfig {
 
 /// Configuration of Cnn.
 struct CnnConfig : ChainConfig {
-  CnnConfig() noexcept { chain = Text<kMaxOptionText>("edge"); }
+  CnnConfig() noexcept { chain = "edge"; }
 
   /// "zero-flux", "periodic", a number from -1 to 1 for fixed cells, or empty for the boundary of
   /// the templates.
