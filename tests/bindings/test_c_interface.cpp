@@ -741,7 +741,7 @@ TEST_F(COperator, TellsBeforeCreationWhatItTakes) {
   EXPECT_EQ(ocellus_row_bytes(OCELLUS_BGR, 5), 15);
   EXPECT_EQ(ocellus_row_bytes(77, 5), 0);
   expect(ocellus_mailbox_footprint(0, 4, OCELLUS_GRAY8, OCELLUS_MEMORY_HOST, &bytes, &error_),
-         OCELLUS_INVALID_ARGUMENT, "size is 0x4; each side must be 1 to 16384");
+         OCELLUS_INVALID_ARGUMENT, "size is 0x4; width and height must be 1 to 16384");
 }
 
 // Fails when C's mailbox hands on another frame than the newest, or when `wait_any` names an
@@ -828,7 +828,7 @@ TEST_F(COperator, GroupsShareTheFrames) {
     ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
   }
   expect(ocellus_group_save_model(group, 0, "x", &error_), OCELLUS_UNSUPPORTED,
-         "flow does not learn");
+         "flow does not learn, so there is nothing to save or to take over");
   ocellus_group_stop(group);
   EXPECT_EQ(
       ocellus_group_submit(group, 0, &frame_, planes_.data(), planes_.size(), nullptr, &error_),

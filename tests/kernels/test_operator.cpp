@@ -252,5 +252,30 @@ TEST(Creation, ErrorsNameTheOperator) {
   EXPECT_STREQ(bytes.error().text, "the system gave no memory for the operator");
 }
 
+// Fails when the kernels of an operator, which are captured in a stream of its own, do not have its
+// priority, or when the priority of an operator without one has changed. The driver of the tests
+// has -5 (the greatest) to 0.
+TEST(Creation, KernelsHaveThePriorityOfTheirOperator) {
+  reset_fake_driver();
+  constexpr std::pair<OperatorPriority, int> kExpected[] = {
+      {OperatorPriority::kLow, 0}, {OperatorPriority::kNormal, -4}, {OperatorPriority::kHigh, -5}};
+  for (const auto& [priority, expected] : kExpected) {
+    OperatorInfo info = inverse_info<std::uint8_t>();
+    info.priority = priority;
+    EngineConfig config = engine_config(1, BackendChoice::kCuda);
+    config.memory = must(detail::footprint_of(std::make_unique<Inverse<std::uint8_t>>(info)));
+    Engine engine = must(Engine::create(config));
+    must(detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info)));
+    EXPECT_EQ(fake_driver().stream_priority, expected);
+  }
+  OperatorInfo info = inverse_info<std::uint8_t>();
+  info.priority = static_cast<OperatorPriority>(3);
+  Engine engine = must(Engine::create(engine_config(1, BackendChoice::kCuda)));
+  const auto refused =
+      detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info));
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().text, "priority is 3; it must be kLow, kNormal or kHigh");
+}
+
 }  // namespace
 }  // namespace ocellus::test
