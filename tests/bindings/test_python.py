@@ -189,6 +189,35 @@ class Results(unittest.TestCase):
             np.testing.assert_array_equal(plane, copy)
 
     # Fails when planes that are not wanted are computed, or the wrong ones are left out.
+    # Fails when a call without an operator gives another result than an operator, or loses the color.
+    def test_one_call(self):
+        first, second = support.moving_frames(WIDTH, HEIGHT, 2, 1.0, -0.5)
+        operator = ocellus.Operator("flow", size=(WIDTH, HEIGHT), window=9)
+        operator(first)
+        expected = operator(second)
+        result = ocellus.flow(first, second, window=9)
+        for plane, wanted in zip(result, expected):
+            np.testing.assert_array_equal(plane, wanted)
+        color = np.stack([first, second, first], axis=2)
+        self.assertEqual(ocellus.restore(color).shape, color.shape)
+        self.assertFalse((ocellus.restore(color) == color).all())
+        np.testing.assert_array_equal(ocellus.restore(first), ocellus.apply("restore", first)[0])
+        self.assertEqual(sorted(set(ocellus.halftone(first).flat)), [0, 255])
+        self.assertIsInstance(ocellus.digits(first).text, str)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "give images"):
+            ocellus.apply("flow")
+
+    # Fails when a result prints numbers that it does not have, or cannot be printed at all.
+    def test_results_print_themselves(self):
+        frame = np.full((HEIGHT, WIDTH), 7, np.uint8)
+        text = repr(ocellus.digits(frame))
+        self.assertRegex(text, r"^Result\(scores=float32\[\d+, \d+\] .*, count=0, .*text=''\)$")
+        text = repr(ocellus.apply("restore", frame))
+        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7, text='')")
+        nothing = ocellus.flow(frame, frame, confidence_threshold=1e30)
+        self.assertIn(f"u=float32[{HEIGHT}, {WIDTH}] without a value", repr(nothing))
+        self.assertEqual(repr(ocellus.Result()), "Result()")
+
     def test_planes_may_be_left_out(self):
         some = flow(planes=["v", "u"])
         result, expected = some(FRAMES[0]), flow()(FRAMES[0])
