@@ -218,6 +218,44 @@ class Results(unittest.TestCase):
         self.assertIn(f"u=float32[{HEIGHT}, {WIDTH}] without a value", repr(nothing))
         self.assertEqual(repr(ocellus.Result()), "Result()")
 
+    # Fails when the program does not get what was given, when what it wrote is no model or filter, or when a
+    # mistake does not say what is valid.
+    def test_training_and_identification(self):
+        if "OCELLUS_PROGRAM" not in os.environ:
+            self.skipTest("the program is not built")
+        sharp = np.zeros((96, 96), np.uint8)
+        sharp[:, ::24] = sharp[::24] = sharp[20:60, 30:50] = 200
+        with tempfile.TemporaryDirectory() as folder:
+            blur, model = os.path.join(folder, "blur.ocellus"), os.path.join(folder, "model.ocellus")
+            program = os.environ["OCELLUS_PROGRAM"]
+            subprocess.run([program, "identify", "--psf", "gaussian:1.2", "--blur", "-o", blur],
+                           check=True, stdout=subprocess.DEVNULL)
+            blurred = ocellus.restore(sharp, filter=blur)
+            report = ocellus.identify(blurred, sharp, os.path.join(folder, "lens.ocellus"), support=5)
+            self.assertEqual(report["support"], 5)
+            restored = ocellus.restore(blurred, filter=report["filter"])
+            error = [np.mean((image.astype(float) - sharp) ** 2) for image in (restored, blurred)]
+            self.assertLess(error[0], error[1] / 2)
+            images = np.zeros((20, 28, 28), np.uint8)
+            images[::2, 4:24, 12:16] = 255
+            images[1::2, 4:24, 6:10] = images[1::2, 4:8, 6:20] = images[1::2, 20:24, 6:20] = 255
+            report = ocellus.train_digits(images, np.arange(20) % 2, model, tuning_passes=0, planes="8,8")
+            self.assertEqual((report["images"], report["model"]), (20, model))
+            # Ctrl-C in a notebook, which only Python gets.
+            before = sorted(os.listdir(folder))
+            threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                ocellus.train_digits(np.tile(images, (100, 1, 1)), np.arange(2000) % 2, f"{folder}/2.ocellus", copies=100)
+            self.assertEqual(sorted(os.listdir(folder)), before)
+            with self.assertRaisesRegex(ocellus.Error, "train digits ended with 2"):
+                ocellus.train_digits(images, np.arange(20) % 2, model, nonsense=1)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, r"labels \[19\]"):
+            ocellus.train_digits(images, np.zeros(19), "x")
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "labels are -1 to 0"):
+            ocellus.train_digits(images, np.arange(20) % 2 - 1, "x")
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "it must be gray"):
+            ocellus.identify(images, images, "x")
+
     def test_planes_may_be_left_out(self):
         some = flow(planes=["v", "u"])
         result, expected = some(FRAMES[0]), flow()(FRAMES[0])

@@ -32,6 +32,7 @@ from ._operator import (
     Ticket,
     operators,
 )
+from ._program import identify, train_digits
 
 __all__ = [
     "CancelOutcome",
@@ -53,8 +54,10 @@ __all__ = [
     "digits",
     "flow",
     "halftone",
+    "identify",
     "library_path",
     "library_version",
     "operators",
     "restore",
+    "train_digits",
 ]
