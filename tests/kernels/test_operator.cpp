@@ -265,8 +265,12 @@ TEST(Creation, KernelsHaveThePriorityOfTheirOperator) {
     EngineConfig config = engine_config(1, BackendChoice::kCuda);
     config.memory = must(detail::footprint_of(std::make_unique<Inverse<std::uint8_t>>(info)));
     Engine engine = must(Engine::create(config));
-    must(detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info)));
+    // The creation fails behind the stream, so no frame runs.
+    fake_driver().fail_at = fake_driver().calls + 30;
+    EXPECT_FALSE(
+        detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info)));
     EXPECT_EQ(fake_driver().stream_priority, expected);
+    fake_driver().fail_at = -1;
   }
   OperatorInfo info = inverse_info<std::uint8_t>();
   info.priority = static_cast<OperatorPriority>(3);
