@@ -2,7 +2,6 @@
 // and by a deadline. Reads frames of 8-bit gray pixels from standard input.
 #include <ocellus/ocellus.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -22,63 +21,50 @@ int main(int argc, char** argv) {
   const std::chrono::milliseconds budget(argc > 3 ? std::atoi(argv[3]) : 33);
   OpticalFlowConfig flow_config = OpticalFlowConfig::fast(size);
   flow_config.objects = 16;
-  const RestorationConfig sharpen_config{.size = size};
-  const NeocognitronConfig digits_config{.size = size};
-
+  flow_config.priority = OperatorPriority::kHigh;  // it finds what the robot must not hit
+  const RestorationConfig sharpen_config{.size = size, .filter = "gaussian-1.5"};
+  const NeocognitronConfig digits_config{.size = size, .priority = OperatorPriority::kLow};
   // All memory is taken here: for the mailbox, and for three operators that share the workers.
-  EngineConfig engine_config;
-  engine_config.memory = FrameMailbox::footprint(size);
+  const EngineConfig engine_config{.memory = FrameMailbox::footprint(size)};
   Engine engine = need(create_engine(engine_config, {flow_config, sharpen_config, digits_config}));
   FrameMailbox mailbox = need(FrameMailbox::create(engine, size));
-
-  // Results, before the operators that write them.
+  const int pixels = size.width * size.height;
+  std::vector<float> u(pixels), v(pixels), scores(kMaxFieldCharacters * kMaxCharacterClasses);
+  std::vector<unsigned char> sharp(pixels);
   const auto plane = [](std::vector<float>& values, ImageSize of) {
-    values.resize(static_cast<std::size_t>(of.width) * static_cast<std::size_t>(of.height));
     return ImageView{values.data(), of, of.width * 4, PixelFormat::kFloat32};
   };
-  std::vector<float> u, v, scores;
-  std::vector<unsigned char> sharp(static_cast<std::size_t>(size.width * size.height));
   MovingObjectsRecord objects;
   NeocognitronRecord text;
   OpticalFlow flow = need(OpticalFlow::create(engine, flow_config));
   Restoration sharpen = need(Restoration::create(engine, sharpen_config));
   Neocognitron digits = need(Neocognitron::create(engine, digits_config));
-  const FlowOutput motion{.u = plane(u, size), .v = plane(v, size), .objects = &objects};
-  const ImageView picture{sharp.data(), size, size.width};
-  const ImageView score_rows = plane(scores, digits.info().planes[0].size);
-
-  std::thread camera([&] {
-    for (std::uint64_t number = 0;; ++number) {
-      const ImageView to = mailbox.back();
+  const std::jthread camera([&] {
+    for (std::uint64_t number = 0;; mailbox.publish(number++))
       for (int y = 0; y < size.height; ++y)
-        if (std::fread(to.row<char>(y), static_cast<std::size_t>(size.width), 1, stdin) != 1)
+        if (std::fread(mailbox.back().row<char>(y), size.width, 1, stdin) != 1)
           return mailbox.close();
-      mailbox.publish(number);
-    }
   });
   OperatorHandle* const all[] = {&flow, &sharpen, &digits};
-  std::size_t last = 0;
-  char line[128];
+  const FlowOutput motion{.u = plane(u, size), .v = plane(v, size), .objects = &objects};
   while (const Expected<Frame> frame = mailbox.take(Deadline::never())) {  // until the camera ends
-    const Ticket tickets[] = {need(flow.submit(*frame, motion)),
-                              need(sharpen.submit(*frame, picture)),
-                              need(digits.submit(*frame, score_rows, &text))};
-    Deadline deadline = Deadline::after(budget);
     const int number = static_cast<int>(frame->sequence);
-    for (int left = 3; left > 0;) {
-      const Expected<std::size_t> done = wait_any(all, deadline, last);
+    const Ticket tickets[] = {
+        need(flow.submit(*frame, motion)),
+        need(sharpen.submit(*frame, ImageView{sharp.data(), size, size.width})),
+        need(digits.submit(*frame, plane(scores, digits.info().planes[0].size), &text))};
+    Deadline deadline = Deadline::after(budget);
+    for (int left = 3; left > 0; --left) {
+      Expected<std::size_t> done = wait_any(all, deadline);
       if (!done && !deadline.is_never()) {
-        std::printf("frame %d: late\n", number);  // a robot brakes here
-        deadline = Deadline::never();             // the operators still use the frame
-        continue;
+        std::printf("frame %d: late\n", number);             // a robot brakes here
+        done = wait_any(all, deadline = Deadline::never());  // the frame is still in use
       }
-      last = need(done);
-      need(all[last]->wait(tickets[last], Deadline::never()));
-      --left;
+      need(all[need(done)]->wait(tickets[*done], Deadline::never()));
     }
+    char line[128];
     write_text(digits.info(), &text, kAllParts, line);
     std::printf("frame %d: %d moving objects, digits \"%s\"\n", number, objects.count, line);
   }
-  camera.join();
   std::printf("%d frames were replaced by newer ones\n", static_cast<int>(mailbox.replaced()));
 }

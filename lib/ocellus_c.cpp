@@ -13,9 +13,12 @@
 #include <utility>
 
 #include "core/c_interface.h"
+#include "core/checks.h"
 #include "core/failure.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
+#include "ocellus/frame_mailbox.h"
+#include "ocellus/operator_group.h"
 #include "ocellus/operators.h"
 #include "ocellus/version.h"
 
@@ -26,6 +29,14 @@ struct ocellus_engine {
 
 struct ocellus_operator {
   ocellus::OperatorHandle handle;
+};
+
+struct ocellus_mailbox {
+  ocellus::FrameMailbox mailbox;
+};
+
+struct ocellus_group {
+  ocellus::OperatorGroup group;
 };
 // NOLINTEND(readability-identifier-naming)
 
@@ -141,6 +152,8 @@ Expected<EngineConfig> config_of(const ocellus_engine_config* given) noexcept {
   config.workers = given->workers;
   config.realtime_priority = given->realtime_priority;
   config.lock_memory = given->lock_memory != 0;
+  config.workers_only = given->workers_only != 0;
+  config.memory = {given->memory.host, given->memory.pinned, given->memory.device};
   if (given->affinity == nullptr && given->affinity_count > 0)
     return invalid_argument("affinity is null, but affinity_count is %zu", given->affinity_count);
   if (given->affinity_count > config.affinity.size()) {
@@ -173,9 +186,147 @@ Expected<Engine> make_engine(const ocellus_engine_config* given,
   return Engine::create(*config);
 }
 
+// ---- what the library tells
+
+ocellus_footprint described(const Footprint& from) noexcept {
+  return {from.host, from.pinned, from.device};
+}
+
 ocellus_field_info described(const RecordField& field) noexcept {
   return {field.name,     field.help,   static_cast<ocellus_field_type>(field.type),
           field.capacity, field.offset, static_cast<ocellus_field_role>(field.role)};
+}
+
+void describe(const EngineInfo& from, ocellus_engine_info& info) noexcept {
+  info = {};
+  info.backend = backend_name(from.backend);
+  info.device = from.device;
+  info.workers = from.workers;
+  std::memcpy(info.device_name, from.device_name, sizeof(info.device_name));
+  info.simd_target = from.simd_target;
+  info.integrated = from.integrated ? 1 : 0;
+  info.zero_copy = from.zero_copy ? 1 : 0;
+  info.workers_only = from.workers_only ? 1 : 0;
+}
+
+void describe(const OperatorInfo& from, ocellus_operator_info& info) noexcept {
+  info = {};
+  info.name = from.name;
+  info.width = from.size.width;
+  info.height = from.size.height;
+  info.format = static_cast<ocellus_format>(from.format);
+  info.plane_count = from.plane_count;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(from.plane_count); ++p) {
+    const PlaneInfo& plane = from.planes[p];
+    info.planes[p] = {plane.name,
+                      plane.size.width,
+                      plane.size.height,
+                      static_cast<ocellus_format>(plane.format),
+                      plane.optional ? 1 : 0,
+                      plane.levels,
+                      plane.follows_frame ? 1 : 0,
+                      plane.color == PictureColor::kKept ? 1 : 0};
+  }
+  if (from.record != nullptr) {
+    info.record_name = from.record->name;
+    info.record_bytes = from.record->bytes;
+    info.field_count = from.record->field_count;
+    info.classes = from.classes;
+    info.text_parts = from.text_parts;
+  }
+  info.depth = from.depth;
+  info.support_frames = from.support_frames;
+  info.delay_frames = from.delay_frames;
+  info.keeps_state = from.keeps_state ? 1 : 0;
+  info.learns = from.learns ? 1 : 0;
+  std::memcpy(info.summary, from.summary, sizeof(info.summary));
+}
+
+void describe(const FrameInfo& from, ocellus_frame_info* info) noexcept {
+  if (info == nullptr) return;
+  *info = {
+      from.sequence,     from.timestamp_ns, from.described_sequence, from.described_timestamp_ns,
+      from.delay_frames, from.flags,        from.queue_ns,           from.copy_ns,
+      from.compute_ns};
+}
+
+Deadline deadline_at(std::int64_t ns) noexcept {
+  static_assert(std::is_same_v<Deadline::Clock::duration, std::chrono::nanoseconds>);
+  return Deadline::at(Deadline::Clock::time_point(std::chrono::nanoseconds(ns)));
+}
+
+/// Gives the caller what was made, in memory of its own.
+template <typename Handle, typename Made>
+ocellus_status give(Expected<Made> made, Handle** to, ocellus_error* error) noexcept {
+  if (!made) return fail(made.error(), error);
+  auto* const handle = new (std::nothrow) Handle{std::move(*made)};
+  if (handle == nullptr) return fail(detail::no_memory_for_operator().value(), error);
+  *to = handle;
+  return OCELLUS_OK;
+}
+
+/// A frame and the destination of its result.
+struct Request {
+  Frame in;
+  OperatorOutput out;
+};
+
+Expected<Request> request_of(const OperatorInfo& info, const ocellus_frame& frame,
+                             const ocellus_plane* planes, std::size_t plane_count,
+                             void* record) noexcept {
+  if (planes == nullptr && plane_count > 0) return invalid_argument("planes is null");
+  if (plane_count > OCELLUS_MAX_PLANES) {
+    return invalid_argument("plane_count is %zu; %s has %d planes", plane_count, info.name,
+                            info.plane_count);
+  }
+  Request request;
+  for (std::size_t p = 0; p < plane_count; ++p) {
+    OCELLUS_TRY_ASSIGN(plane, detail::view_of(planes[p], p));
+    request.out.planes[p] = *plane;
+  }
+  request.out.record = record;
+  OCELLUS_TRY_ASSIGN(format, enum_of<PixelFormat>("frame.format", frame.format));
+  OCELLUS_TRY_ASSIGN(space, enum_of<MemorySpace>("frame.memory", frame.memory));
+  request.in = {.data = frame.data,
+                .size = {frame.width, frame.height},
+                .stride = frame.stride,
+                .format = *format,
+                .space = *space,
+                .stream = frame.stream,
+                .sequence = frame.sequence,
+                .timestamp_ns = frame.timestamp_ns};
+  return request;
+}
+
+/// What a mailbox is made of.
+struct MailboxKind {
+  ImageSize size;
+  PixelFormat format;
+  MemorySpace space;
+};
+
+Expected<MailboxKind> mailbox_kind(std::int32_t width, std::int32_t height, ocellus_format format,
+                                   ocellus_memory memory) noexcept {
+  OCELLUS_TRY_ASSIGN(pixels, enum_of<PixelFormat>("format", format));
+  OCELLUS_TRY_ASSIGN(space, enum_of<MemorySpace>("memory", memory));
+  OCELLUS_TRY(detail::check_geometry({width, height}, *pixels, {}, 1));
+  return MailboxKind{{width, height}, *pixels, *space};
+}
+
+Expected<OperatorGroup> make_group(const ocellus_engine_config* engines, std::size_t engine_count,
+                                   const ocellus_operator_config& config,
+                                   std::int32_t camera_count) noexcept {
+  std::array<EngineConfig, kMaxGroupEngines> settings;
+  if (engine_count > settings.size()) {
+    return invalid_argument("engine_count is %zu; it must be 1 to %zu", engine_count,
+                            settings.size());
+  }
+  for (std::size_t i = 0; i < engine_count; ++i) {
+    OCELLUS_TRY_ASSIGN(one, config_of(&engines[i]));
+    settings[i] = *one;
+  }
+  OCELLUS_TRY_ASSIGN(checked, config_of(config));
+  return OperatorGroup::create(std::span(settings).first(engine_count), *checked, camera_count);
 }
 
 const OperatorDescription* operator_at(std::size_t index) noexcept {
@@ -208,9 +359,25 @@ const char* ocellus_operator_summary(size_t index) {
   return description == nullptr ? nullptr : description->summary;
 }
 
+ptrdiff_t ocellus_row_bytes(ocellus_format format, int32_t width) {
+  const Expected<PixelFormat> pixels = enum_of<PixelFormat>("format", format);
+  return pixels ? row_bytes(*pixels, width) : 0;
+}
+
 int64_t ocellus_deadline_after(int64_t duration_ns) {
   const Deadline deadline = Deadline::after(std::chrono::nanoseconds(duration_ns));
   return deadline.time().time_since_epoch().count();
+}
+
+ocellus_status ocellus_engine_probe(const ocellus_engine_config* config, ocellus_engine_info* info,
+                                    ocellus_error* error) {
+  if (info == nullptr) return fail_null("info", error);
+  const Expected<EngineConfig> checked = config_of(config);
+  if (!checked) return fail(checked.error(), error);
+  const Expected<EngineInfo> probed = Engine::probe(*checked);
+  if (!probed) return fail(probed.error(), error);
+  describe(*probed, *info);
+  return OCELLUS_OK;
 }
 
 ocellus_status ocellus_engine_create(const ocellus_engine_config* config,
@@ -219,12 +386,7 @@ ocellus_status ocellus_engine_create(const ocellus_engine_config* config,
                                      ocellus_error* error) {
   if (engine == nullptr) return fail_null("engine", error);
   if (operators == nullptr && operator_count > 0) return fail_null("operators", error);
-  Expected<Engine> made = make_engine(config, operators, operator_count);
-  if (!made) return fail(made.error(), error);
-  auto* const handle = new (std::nothrow) ocellus_engine{std::move(*made)};
-  if (handle == nullptr) return fail(detail::no_memory_for_operator().value(), error);
-  *engine = handle;
-  return OCELLUS_OK;
+  return give(make_engine(config, operators, operator_count), engine, error);
 }
 
 void ocellus_engine_destroy(ocellus_engine* engine) {
@@ -234,15 +396,42 @@ void ocellus_engine_destroy(ocellus_engine* engine) {
 ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_engine_info* info,
                                        ocellus_error* error) {
   if (const auto bad = refuse_null({{"engine", engine}, {"info", info}}, error)) return bad;
-  const EngineInfo& from = engine->engine.info();
-  *info = {};
-  info->backend = backend_name(from.backend);
-  info->device = from.device;
-  info->workers = from.workers;
-  std::memcpy(info->device_name, from.device_name, sizeof(info->device_name));
-  info->simd_target = from.simd_target;
-  info->integrated = from.integrated ? 1 : 0;
-  info->zero_copy = from.zero_copy ? 1 : 0;
+  describe(engine->engine.info(), *info);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_engine_get_memory_use(const ocellus_engine* engine, ocellus_memory_use* use,
+                                             ocellus_error* error) {
+  if (const auto bad = refuse_null({{"engine", engine}, {"use", use}}, error)) return bad;
+  const MemoryUse from = engine->engine.memory_use();
+  *use = {described(from.capacity), described(from.used), described(from.peak), from.pieces};
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_probe(const ocellus_operator_config* config,
+                                      ocellus_operator_info* info, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"config", config}, {"info", info}}, error)) return bad;
+  const Expected<OperatorConfig> checked = config_of(*config);
+  if (!checked) return fail(checked.error(), error);
+  const Expected<OperatorInfo> probed = checked->info();
+  if (!probed) return fail(probed.error(), error);
+  describe(*probed, *info);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_operator_footprint(const ocellus_engine_config* engine,
+                                          const ocellus_operator_config* config,
+                                          ocellus_footprint* footprint, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"config", config}, {"footprint", footprint}}, error))
+    return bad;
+  const auto bytes = [&]() -> Expected<Footprint> {
+    OCELLUS_TRY_ASSIGN(on, config_of(engine));
+    OCELLUS_TRY_ASSIGN(probed, Engine::probe(*on));
+    OCELLUS_TRY_ASSIGN(checked, config_of(*config));
+    return checked->footprint(*probed);
+  }();
+  if (!bytes) return fail(bytes.error(), error);
+  *footprint = described(*bytes);
   return OCELLUS_OK;
 }
 
@@ -253,12 +442,7 @@ ocellus_status ocellus_operator_create(ocellus_engine* engine,
     return bad;
   const Expected<OperatorConfig> checked = config_of(*config);
   if (!checked) return fail(checked.error(), error);
-  Expected<OperatorHandle> made = checked->create(engine->engine);
-  if (!made) return fail(made.error(), error);
-  auto* const handle = new (std::nothrow) ocellus_operator{std::move(*made)};
-  if (handle == nullptr) return fail(detail::no_memory_for_operator().value(), error);
-  *op = handle;
-  return OCELLUS_OK;
+  return give(checked->create(engine->engine), op, error);
 }
 
 void ocellus_operator_destroy(ocellus_operator* op) {
@@ -268,37 +452,7 @@ void ocellus_operator_destroy(ocellus_operator* op) {
 ocellus_status ocellus_operator_get_info(const ocellus_operator* op, ocellus_operator_info* info,
                                          ocellus_error* error) {
   if (const auto bad = refuse_null({{"op", op}, {"info", info}}, error)) return bad;
-  const OperatorInfo& from = op->handle.info();
-  *info = {};
-  info->name = from.name;
-  info->width = from.size.width;
-  info->height = from.size.height;
-  info->format = static_cast<ocellus_format>(from.format);
-  info->plane_count = from.plane_count;
-  for (std::size_t p = 0; p < static_cast<std::size_t>(from.plane_count); ++p) {
-    const PlaneInfo& plane = from.planes[p];
-    info->planes[p] = {plane.name,
-                       plane.size.width,
-                       plane.size.height,
-                       static_cast<ocellus_format>(plane.format),
-                       plane.optional ? 1 : 0,
-                       plane.levels,
-                       plane.follows_frame ? 1 : 0,
-                       plane.color == PictureColor::kKept ? 1 : 0};
-  }
-  if (from.record != nullptr) {
-    info->record_name = from.record->name;
-    info->record_bytes = from.record->bytes;
-    info->field_count = from.record->field_count;
-    info->classes = from.classes;
-    info->text_parts = from.text_parts;
-  }
-  info->depth = from.depth;
-  info->support_frames = from.support_frames;
-  info->delay_frames = from.delay_frames;
-  info->keeps_state = from.keeps_state ? 1 : 0;
-  info->learns = from.learns ? 1 : 0;
-  std::memcpy(info->summary, from.summary, sizeof(info->summary));
+  describe(op->handle.info(), *info);
   return OCELLUS_OK;
 }
 
@@ -368,34 +522,11 @@ ocellus_status ocellus_operator_submit(ocellus_operator* op, const ocellus_frame
                                        const ocellus_plane* planes, size_t plane_count,
                                        void* record, ocellus_ticket* ticket, ocellus_error* error) {
   if (const auto bad = refuse_null({{"op", op}, {"frame", frame}}, error)) return bad;
-  if (planes == nullptr && plane_count > 0) return fail_null("planes", error);
   if (ticket == nullptr) return fail_null("ticket", error);
-  if (plane_count > OCELLUS_MAX_PLANES) {
-    return fail(invalid_argument("plane_count is %zu; %s has %d planes", plane_count,
-                                 op->handle.info().name, op->handle.info().plane_count)
-                    .value(),
-                error);
-  }
-  OperatorOutput out;
-  for (std::size_t p = 0; p < plane_count; ++p) {
-    const Expected<ImageView> plane = detail::view_of(planes[p], p);
-    if (!plane) return fail(plane.error(), error);
-    out.planes[p] = *plane;
-  }
-  out.record = record;
-  const Expected<PixelFormat> format = enum_of<PixelFormat>("frame.format", frame->format);
-  if (!format) return fail(format.error(), error);
-  const Expected<MemorySpace> space = enum_of<MemorySpace>("frame.memory", frame->memory);
-  if (!space) return fail(space.error(), error);
-  const Frame in{.data = frame->data,
-                 .size = {frame->width, frame->height},
-                 .stride = frame->stride,
-                 .format = *format,
-                 .space = *space,
-                 .stream = frame->stream,
-                 .sequence = frame->sequence,
-                 .timestamp_ns = frame->timestamp_ns};
-  const Expected<Ticket> given = op->handle.submit(in, out);
+  const Expected<Request> request =
+      request_of(op->handle.info(), *frame, planes, plane_count, record);
+  if (!request) return fail(request.error(), error);
+  const Expected<Ticket> given = op->handle.submit(request->in, request->out);
   if (!given) return fail(given.error(), error);
   *ticket = {given->number, given->issuer};
   return OCELLUS_OK;
@@ -405,18 +536,10 @@ ocellus_status ocellus_operator_wait(ocellus_operator* op, ocellus_ticket ticket
                                      int64_t deadline_ns, ocellus_frame_info* info,
                                      ocellus_error* error) {
   if (op == nullptr) return fail_null("op", error);
-  static_assert(std::is_same_v<Deadline::Clock::duration, std::chrono::nanoseconds>);
-  const Deadline deadline =
-      Deadline::at(Deadline::Clock::time_point(std::chrono::nanoseconds(deadline_ns)));
-  const Expected<FrameInfo> done = op->handle.wait({ticket.number, ticket.issuer}, deadline);
+  const Expected<FrameInfo> done =
+      op->handle.wait({ticket.number, ticket.issuer}, deadline_at(deadline_ns));
   if (!done) return fail(done.error(), error);
-  if (info != nullptr) {
-    *info = {done->sequence,           done->timestamp_ns,
-             done->described_sequence, done->described_timestamp_ns,
-             done->delay_frames,       done->flags,
-             done->queue_ns,           done->copy_ns,
-             done->compute_ns};
-  }
+  describe(*done, info);
   return OCELLUS_OK;
 }
 
@@ -470,4 +593,175 @@ ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_st
   *stats = {from.frames, from.bad_frames, from.missed_deadlines, from.p50_ns,
             from.p99_ns, from.max_ns,     from.canceled_frames,  from.overflow};
   return OCELLUS_OK;
+}
+
+ocellus_status ocellus_wait_any(ocellus_operator* const* operators, size_t operator_count,
+                                int64_t deadline_ns, size_t last, size_t* index,
+                                ocellus_error* error) {
+  if (const auto bad = refuse_null({{"operators", operators}, {"index", index}}, error)) return bad;
+  std::array<OperatorHandle*, kMostToWaitFor> all{};
+  for (std::size_t i = 0; i < std::min(operator_count, all.size()); ++i) {
+    if (operators[i] == nullptr)
+      return fail(invalid_argument("operators[%zu] is null", i).value(), error);
+    all[i] = &operators[i]->handle;
+  }
+  const Expected<std::size_t> done = wait_any(
+      std::span<OperatorHandle* const>(all.data(), operator_count), deadline_at(deadline_ns), last);
+  if (!done) return fail(done.error(), error);
+  *index = *done;
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_mailbox_footprint(int32_t width, int32_t height, ocellus_format format,
+                                         ocellus_memory memory, ocellus_footprint* footprint,
+                                         ocellus_error* error) {
+  if (footprint == nullptr) return fail_null("footprint", error);
+  const Expected<MailboxKind> kind = mailbox_kind(width, height, format, memory);
+  if (!kind) return fail(kind.error(), error);
+  *footprint = described(FrameMailbox::footprint(kind->size, kind->format, kind->space));
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_mailbox_create(ocellus_engine* engine, int32_t width, int32_t height,
+                                      ocellus_format format, ocellus_memory memory,
+                                      ocellus_mailbox** mailbox, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"engine", engine}, {"mailbox", mailbox}}, error)) return bad;
+  const Expected<MailboxKind> kind = mailbox_kind(width, height, format, memory);
+  if (!kind) return fail(kind.error(), error);
+  return give(FrameMailbox::create(engine->engine, kind->size, kind->format, kind->space), mailbox,
+              error);
+}
+
+void ocellus_mailbox_destroy(ocellus_mailbox* mailbox) {
+  delete mailbox;
+}
+
+ocellus_status ocellus_mailbox_back(const ocellus_mailbox* mailbox, ocellus_plane* plane,
+                                    ocellus_error* error) {
+  if (const auto bad = refuse_null({{"mailbox", mailbox}, {"plane", plane}}, error)) return bad;
+  const ImageView view = mailbox->mailbox.back();
+  *plane = {view.data,
+            view.size.width,
+            view.size.height,
+            view.stride,
+            static_cast<ocellus_format>(view.format),
+            static_cast<ocellus_memory>(view.space),
+            view.stream};
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_mailbox_publish(ocellus_mailbox* mailbox, uint64_t sequence,
+                                       int64_t timestamp_ns, ocellus_error* error) {
+  if (mailbox == nullptr) return fail_null("mailbox", error);
+  mailbox->mailbox.publish(sequence, timestamp_ns);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_mailbox_take(ocellus_mailbox* mailbox, int64_t deadline_ns,
+                                    ocellus_frame* frame, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"mailbox", mailbox}, {"frame", frame}}, error)) return bad;
+  const Expected<Frame> taken = mailbox->mailbox.take(deadline_at(deadline_ns));
+  if (!taken) return fail(taken.error(), error);
+  *frame = {taken->data,
+            taken->size.width,
+            taken->size.height,
+            taken->stride,
+            static_cast<ocellus_format>(taken->format),
+            static_cast<ocellus_memory>(taken->space),
+            taken->stream,
+            taken->sequence,
+            taken->timestamp_ns};
+  return OCELLUS_OK;
+}
+
+void ocellus_mailbox_close(ocellus_mailbox* mailbox) {
+  if (mailbox != nullptr) mailbox->mailbox.close();
+}
+
+uint64_t ocellus_mailbox_replaced(const ocellus_mailbox* mailbox) {
+  return mailbox == nullptr ? 0 : mailbox->mailbox.replaced();
+}
+
+ocellus_status ocellus_group_create(const ocellus_engine_config* engines, size_t engine_count,
+                                    const ocellus_operator_config* config, int32_t camera_count,
+                                    ocellus_group** group, ocellus_error* error) {
+  if (const auto bad =
+          refuse_null({{"engines", engines}, {"config", config}, {"group", group}}, error))
+    return bad;
+  return give(make_group(engines, engine_count, *config, camera_count), group, error);
+}
+
+void ocellus_group_destroy(ocellus_group* group) {
+  delete group;
+}
+
+ocellus_status ocellus_group_get_info(const ocellus_group* group, ocellus_operator_info* info,
+                                      ocellus_error* error) {
+  if (const auto bad = refuse_null({{"group", group}, {"info", info}}, error)) return bad;
+  describe(group->group.info(), *info);
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_group_get_engine_info(const ocellus_group* group, int32_t number,
+                                             ocellus_engine_info* info, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"group", group}, {"info", info}}, error)) return bad;
+  const int count = group->group.engine_count();
+  if (number < 0 || number >= count) {
+    return fail(invalid_argument("number is %d; there are %d engines", number, count).value(),
+                error);
+  }
+  describe(group->group.engine(number).info(), *info);
+  return OCELLUS_OK;
+}
+
+int32_t ocellus_group_engine_count(const ocellus_group* group) {
+  return group == nullptr ? 0 : group->group.engine_count();
+}
+
+int32_t ocellus_group_camera_count(const ocellus_group* group) {
+  return group == nullptr ? 0 : group->group.camera_count();
+}
+
+int32_t ocellus_group_frames_in_flight(const ocellus_group* group) {
+  return group == nullptr ? 0 : group->group.frames_in_flight();
+}
+
+int32_t ocellus_group_next_engine(const ocellus_group* group, int32_t camera) {
+  return group == nullptr ? -1 : group->group.next_engine(camera);
+}
+
+ocellus_status ocellus_group_submit(ocellus_group* group, int32_t camera,
+                                    const ocellus_frame* frame, const ocellus_plane* planes,
+                                    size_t plane_count, void* record, ocellus_error* error) {
+  if (const auto bad = refuse_null({{"group", group}, {"frame", frame}}, error)) return bad;
+  const Expected<Request> request =
+      request_of(group->group.info(), *frame, planes, plane_count, record);
+  if (!request) return fail(request.error(), error);
+  return result_of(group->group.submit(camera, request->in, request->out), error);
+}
+
+ocellus_status ocellus_group_wait(ocellus_group* group, int32_t camera, int64_t deadline_ns,
+                                  ocellus_frame_info* info, int32_t* engine, ocellus_error* error) {
+  if (group == nullptr) return fail_null("group", error);
+  const Expected<GroupResult> done = group->group.wait(camera, deadline_at(deadline_ns));
+  if (!done) return fail(done.error(), error);
+  describe(done->info, info);
+  if (engine != nullptr) *engine = done->engine;
+  return OCELLUS_OK;
+}
+
+void ocellus_group_stop(ocellus_group* group) {
+  if (group != nullptr) group->group.stop();
+}
+
+ocellus_status ocellus_group_reset(ocellus_group* group, ocellus_error* error) {
+  if (group == nullptr) return fail_null("group", error);
+  group->group.reset();
+  return OCELLUS_OK;
+}
+
+ocellus_status ocellus_group_save_model(ocellus_group* group, int32_t camera, const char* path,
+                                        ocellus_error* error) {
+  if (const auto bad = refuse_null({{"group", group}, {"path", path}}, error)) return bad;
+  return result_of(group->group.save_model(camera, path), error);
 }

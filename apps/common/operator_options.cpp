@@ -36,7 +36,7 @@ std::string help_text(const Option& option) {
 /// Commands wait for each frame before they submit the next one, so a greater depth would only take
 /// memory.
 bool on_command_line(const Option& option) {
-  return std::string_view(option.name) != "depth";
+  return std::string_view(option.name) != "depth" && std::string_view(option.name) != "priority";
 }
 
 [[noreturn]] void refuse(const std::string& text) {

@@ -50,7 +50,7 @@ Expected<void> CudaCopyStream::prepare(int marks) noexcept {
   if (!marks_) return tl::unexpected(no_memory());
   mark_count_ = marks;
   Scope cuda(device_, Phase::kCreating, kWho);
-  OCELLUS_TRY_ASSIGN(stream, device_.make_stream(cuda));
+  OCELLUS_TRY_ASSIGN(stream, device_.make_stream(cuda, OperatorPriority::kNormal));
   stream_ = *stream;
   for (int i = 0; i < marks; ++i) {
     OCELLUS_TRY(cuda(kCudaCalls.create_event, &marks_[static_cast<std::size_t>(i)],

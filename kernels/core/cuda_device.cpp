@@ -228,7 +228,8 @@ Expected<void> CudaDevice::start(const EngineConfig& config) noexcept {
   OCELLUS_TRY(cuda(kCudaCalls.stream_priorities, &least, &greatest));
   // Copies are short and computation waits for them, so they have the higher priority.
   const int copying = greatest;
-  const int computing = computing_priority_ = std::min(least, greatest + 1);
+  const int computing = std::min(least, greatest + 1);
+  computing_priorities_ = {least, computing, greatest};
   for (; stream_set_count_ < config.device_stream_sets; ++stream_set_count_) {
     StreamSet& streams = stream_sets_[static_cast<std::size_t>(stream_set_count_)];
     for (const auto& [stream, priority] :
@@ -275,10 +276,10 @@ Expected<void> CudaDevice::take_pinned_block(Scope& cuda, std::size_t bytes) noe
   return {};
 }
 
-Expected<cudaStream_t> CudaDevice::make_stream(Scope& cuda) noexcept {
+Expected<cudaStream_t> CudaDevice::make_stream(Scope& cuda, OperatorPriority priority) noexcept {
   cudaStream_t stream = nullptr;
   OCELLUS_TRY(cuda(kCudaCalls.create_stream, &stream, static_cast<unsigned>(cudaStreamNonBlocking),
-                   computing_priority_));
+                   computing_priorities_[static_cast<std::size_t>(priority)]));
   return stream;
 }
 

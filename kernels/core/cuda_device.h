@@ -79,9 +79,9 @@ class CudaDevice final : public Device {
     return stream_sets_[static_cast<std::size_t>(index)];
   }
 
-  /// Creates a stream with the priority of compute streams. Work that is captured in it keeps this
-  /// priority. The caller must destroy it.
-  Expected<cudaStream_t> make_stream(Scope& cuda) noexcept;
+  /// Creates a stream for computation. Work that is captured in it keeps its priority. The caller
+  /// must destroy it.
+  Expected<cudaStream_t> make_stream(Scope& cuda, OperatorPriority priority) noexcept;
   /// Waits until all work in the stream is done; for destructors and after failures. If waiting
   /// fails, the device is marked as lost.
   void finish(Scope& cuda, cudaStream_t stream) noexcept;
@@ -133,7 +133,7 @@ class CudaDevice final : public Device {
   mutable std::mutex mutex_;
   Block device_;
   Block pinned_;
-  int computing_priority_ = 0;
+  std::array<int, 3> computing_priorities_{};  // by OperatorPriority
   int stream_set_count_ = 0;
   std::array<StreamSet, kMaxStreamSets> stream_sets_{};
   std::array<int, kMaxStreamSets> stream_set_users_{};

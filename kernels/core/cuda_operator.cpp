@@ -144,7 +144,7 @@ Expected<void> CudaOperator::start(EngineState& engine) noexcept {
   stream_set_ = device_->take_stream_set();
 
   Scope cuda(*device_, Phase::kCreating, name());
-  OCELLUS_TRY_ASSIGN(stream, device_->make_stream(cuda));
+  OCELLUS_TRY_ASSIGN(stream, device_->make_stream(cuda, priority_));
   creating_ = *stream;
   Expected<void> built = build(cuda, on_device.bytes());
   // Work that was queued before the failure may still use the memory that is about to be released.

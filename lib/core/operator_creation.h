@@ -65,6 +65,7 @@ Expected<OperatorInfo> Operator<Self, Config, Record>::info_for(const Config& co
   using Traits = detail::OperatorTraits<Config>;
   OCELLUS_TRY_ASSIGN(plan, Traits::make_plan_for(config));
   OperatorInfo info = Traits::info(*plan);
+  info.priority = config.priority;
   info.class_names = nullptr;
   return info;
 }
@@ -84,7 +85,9 @@ Expected<Self> Operator<Self, Config, Record>::create(Engine& engine,
   using Traits = detail::OperatorTraits<Config>;
   OCELLUS_TRY_ASSIGN(plan, Traits::make_plan_for(config));
   auto instance = detail::make_instance(engine.info(), *plan, config);
-  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, Traits::info(*plan), std::move(instance)));
+  OperatorInfo info = Traits::info(*plan);
+  info.priority = config.priority;
+  OCELLUS_TRY_ASSIGN(made, detail::make_operator(engine, info, std::move(instance)));
   return Self{Operator(std::move(*made))};
 }
 

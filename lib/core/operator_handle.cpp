@@ -206,6 +206,7 @@ OperatorState::~OperatorState() {
 }
 
 Expected<void> OperatorState::start(std::unique_ptr<OperatorInstance> made) noexcept {
+  made->set_priority(info.priority);
   OCELLUS_TRY(made->start(*engine));
   instance = std::move(made);
   return {};
@@ -283,6 +284,10 @@ struct OperatorAccess {
 Expected<OperatorHandle> make_operator(Engine& engine, const OperatorInfo& info,
                                        std::unique_ptr<OperatorInstance> instance) noexcept {
   if (instance == nullptr) return no_memory_for_operator();
+  if (info.priority > OperatorPriority::kHigh) {
+    return invalid_argument("priority is %d; it must be kLow, kNormal or kHigh",
+                            static_cast<int>(info.priority));
+  }
   EngineRef shared = EngineAccess::share(engine);
   OCELLUS_TRY(shared->check_process());
   std::unique_ptr<OperatorState> state(new (std::nothrow) OperatorState(std::move(shared), info));

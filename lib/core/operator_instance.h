@@ -31,6 +31,8 @@ class OperatorInstance {
   virtual Footprint footprint() noexcept = 0;
   /// Called once, before the first frame.
   virtual Expected<void> start(EngineState& engine) noexcept = 0;
+  /// Called before `start`.
+  void set_priority(OperatorPriority priority) noexcept { priority_ = priority; }
 
   /// Starts a frame in a free slot. The arguments have been checked. On failure the slot remains
   /// free, and the frame neither runs nor counts. Errors: DeviceLost, System.
@@ -83,6 +85,7 @@ class OperatorInstance {
 
   /// The backend counts each frame that is done until it has been waited for or dropped.
   DoneEvent done_event_;
+  OperatorPriority priority_ = OperatorPriority::kNormal;
 
  private:
   static tl::unexpected<Error> learns_nothing() noexcept {

@@ -167,4 +167,18 @@ constexpr Option depth_option() noexcept {
       "Number of frames in flight; more frames give a higher rate and a longer latency");
 }
 
+inline constexpr OptionChoice kPriorityChoices[] = {
+    {"low", static_cast<int>(OperatorPriority::kLow), "after the others, but not without end"},
+    {"normal", static_cast<int>(OperatorPriority::kNormal), "in the order of the frames"},
+    {"high", static_cast<int>(OperatorPriority::kHigh), "before the others"},
+};
+
+template <typename Config>
+constexpr Option priority_option() noexcept {
+  return Rows<Config>::template choice<[](auto& c) { return &c.priority; }>(
+      "priority", kPriorityChoices,
+      "Which frames come first while those of several operators wait for one engine, or for one "
+      "CUDA device");
+}
+
 }  // namespace ocellus::detail

@@ -132,17 +132,14 @@ void Scheduler::submit(Job& job) noexcept {
   job.step_ = -1;
   job.next_part_ = 0;
   job.open_parts_ = 0;
+  job.overtaken_ = 0;
   job.cut_short_ = false;
   job.next_ = nullptr;
   job.submitted_ns_ = now_ns();
   job.started_ns_ = 0;
-  if (head_ == nullptr) {
-    head_ = tail_ = &job;
-    advance(caller_computes_ ? 1 : 0);
-  } else {
-    tail_->next_ = &job;
-    tail_ = &job;
-  }
+  (head_ == nullptr ? head_ : tail_->next_) = &job;
+  tail_ = &job;
+  if (current_ == nullptr) advance(caller_computes_ ? 1 : 0);
 }
 
 void Scheduler::call(Worker& worker) noexcept {
@@ -155,8 +152,8 @@ void Scheduler::call(Worker& worker) noexcept {
 void Scheduler::call_for_parts(int callers) noexcept {
   if (!has_part()) return;
   // Threads that hold a number watch the epoch.
-  const int threads =
-      std::min(std::popcount(free_workers_), head_->steps[head_->step_].parts - head_->next_part_);
+  const int threads = std::min(std::popcount(free_workers_),
+                               current_->steps[current_->step_].parts - current_->next_part_);
   call(std::max(threads - callers, std::min(threads, 1)));
 }
 
@@ -171,37 +168,67 @@ void Scheduler::call(int threads) noexcept {
 }
 
 bool Scheduler::has_part() const noexcept {
-  return head_ != nullptr && head_->step_ >= 0 && head_->step_ < head_->step_count &&
-         head_->next_part_ < head_->steps[head_->step_].parts;
+  return current_ != nullptr && current_->next_part_ < current_->steps[current_->step_].parts;
+}
+
+bool Scheduler::begin_step(Job& job) noexcept {
+  int next = job.step_ >= 0 ? job.steps[job.step_].next : 1;
+  do {
+    job.step_ += std::exchange(next, 1);
+  } while (job.step_ < job.step_count && job.steps[job.step_].parts <= 0);
+  if (job.step_ >= job.step_count) return false;
+  if (job.is_stopping()) {
+    job.cut_short_ = true;
+    return false;
+  }
+  job.next_part_ = 0;
+  job.open_parts_ = job.steps[job.step_].parts;
+  return true;
+}
+
+Job* Scheduler::choose() const noexcept {
+  Job* best = current_ != nullptr ? current_ : head_;
+  // A later job overtakes all that are before it, so the first one has been overtaken most often.
+  if (best == nullptr || head_->overtaken_ >= kMaxOvertakes) return best;
+  for (Job* job = head_; job != nullptr; job = job->next_)
+    if (job->priority > best->priority) best = job;
+  return best;
+}
+
+void Scheduler::remove(Job& job) noexcept {
+  Job* before = nullptr;
+  Job** link = &head_;
+  while (*link != &job) {
+    before = *link;
+    link = &before->next_;
+  }
+  *link = job.next_;
+  if (tail_ == &job) tail_ = before;
+  if (current_ == &job) current_ = nullptr;
 }
 
 void Scheduler::advance(int callers) noexcept {
   bool ended = false;
-  while (head_ != nullptr) {
-    Job& job = *head_;
-    job.state_ = Job::State::kRunning;
-    int next = job.step_ >= 0 ? job.steps[job.step_].next : 1;
-    do {
-      job.step_ += std::exchange(next, 1);
-    } while (job.step_ < job.step_count && job.steps[job.step_].parts <= 0);
-    if (job.step_ < job.step_count && job.is_stopping()) {
-      job.cut_short_ = true;
-      job.step_ = job.step_count;
+  for (;;) {
+    if (current_ != nullptr && !begin_step(*current_)) {
+      Job& job = *current_;
+      remove(job);
+      if (job.finished != nullptr) job.finished(job.finished_context);
+      job.done_ns_ = now_ns();
+      if (job.started_ns_ == 0) job.started_ns_ = job.done_ns_;  // the job had no parts
+      job.state_ = Job::State::kDone;
+      ended = true;
     }
-    if (job.step_ < job.step_count) {
-      job.next_part_ = 0;
-      job.open_parts_ = job.steps[job.step_].parts;
-      epoch_.fetch_add(1, std::memory_order_release);
-      call_for_parts(callers);
-      break;
-    }
-    if (job.finished != nullptr) job.finished(job.finished_context);
-    job.done_ns_ = now_ns();
-    if (job.started_ns_ == 0) job.started_ns_ = job.done_ns_;  // the job had no parts
-    job.state_ = Job::State::kDone;
-    head_ = job.next_;
-    if (head_ == nullptr) tail_ = nullptr;
-    ended = true;
+    Job* const chosen = choose();
+    const bool begins = chosen != nullptr && chosen->state_ == Job::State::kQueued;
+    current_ = chosen;
+    if (!begins) break;
+    chosen->state_ = Job::State::kRunning;
+    for (Job* job = head_; job != chosen; job = job->next_) ++job->overtaken_;
+  }
+  if (current_ != nullptr) {
+    epoch_.fetch_add(1, std::memory_order_release);
+    call_for_parts(callers);
   }
   if (ended) {
     epoch_.fetch_add(1, std::memory_order_release);
@@ -211,7 +238,7 @@ void Scheduler::advance(int callers) noexcept {
 
 bool Scheduler::run_one_part(int worker) noexcept {
   if (!has_part()) return false;
-  Job& job = *head_;
+  Job& job = *current_;
   const JobStep& step = job.steps[job.step_];
   if (job.is_stopping()) {
     job.cut_short_ = true;
@@ -275,8 +302,8 @@ void Scheduler::work_loop(Worker& self) noexcept {
         continue;
       }
       // Between two steps of a frame or after its end: keep the worker number for a short time.
-      if (spin_until == 0 || in_frame != (head_ != nullptr)) {
-        in_frame = head_ != nullptr;
+      if (spin_until == 0 || in_frame != (current_ != nullptr)) {
+        in_frame = current_ != nullptr;
         spin_until = now_ns() + (in_frame ? kFrameSpinNs : kSpinNs);
       }
       if (!watch_epoch(spin_until) && !has_part()) break;
@@ -353,17 +380,10 @@ std::optional<CancelOutcome> Scheduler::withdraw(Job& job) noexcept {
     case Job::State::kQueued:
       break;
   }
-  const bool first = head_ == &job;
-  Job** link = &head_;
-  Job* before = nullptr;
-  while (*link != &job) {
-    before = *link;
-    link = &(*link)->next_;
-  }
-  *link = job.next_;
-  if (tail_ == &job) tail_ = before;
+  const bool current = current_ == &job;
+  remove(job);
   job.state_ = Job::State::kIdle;
-  if (first) advance();
+  if (current) advance();
   return CancelOutcome::kCanceled;
 }
 

@@ -1,5 +1,5 @@
-// Scheduler: runs frames on a fixed set of workers, one frame at a time, in the order of
-// submission.
+// Scheduler: runs frames on a fixed set of workers, one frame at a time, by priority and then in
+// the order of submission.
 #pragma once
 
 #include <pthread.h>
@@ -39,6 +39,9 @@ class Job {
   /// the contents of later steps, including `parts`, because each step is read when it begins.
   const JobStep* steps = nullptr;
   int step_count = 0;
+  /// See OperatorPriority. Another job may run between two steps. Jobs of one operator have the
+  /// same priority, so that they run one after the other.
+  OperatorPriority priority = OperatorPriority::kNormal;
   /// While it is true, no further part of the job begins, and the job ends when those that run have
   /// ended. Null: the job runs to its end.
   const std::atomic<bool>* stop = nullptr;
@@ -66,6 +69,7 @@ class Job {
   int step_ = 0;        // the step whose parts are being distributed
   int next_part_ = 0;   // next part of this step
   int open_parts_ = 0;  // parts of this step that are not finished yet
+  int overtaken_ = 0;   // later jobs that have begun
   bool cut_short_ = false;
   Job* next_ = nullptr;
   std::int64_t submitted_ns_ = 0;
@@ -136,12 +140,19 @@ class Scheduler {
   void work_loop(Worker& self) noexcept;
   /// Starts worker number `i` on these CPUs, or on any CPU if the set is empty.
   Expected<void> start_worker(int i, const EngineConfig& config, const cpu_set_t& cpus) noexcept;
-  /// Runs one part of the head job. Returns false if there is no part to run. The mutex is locked
-  /// on entry and on return, but not while the part runs.
+  /// Runs one part of the current job. Returns false if there is no part to run. The mutex is
+  /// locked on entry and on return, but not while the part runs.
   bool run_one_part(int worker) noexcept;
-  /// Starts the steps of the head job until one has parts, and calls workers for them but for
-  /// `callers` of them. Finishes jobs that have no steps left.
+  /// Called when the current job has ended a step, and when there is none. Chooses the job that
+  /// runs next and calls workers for its parts, but for `callers` of them. Finishes jobs that have
+  /// no steps left.
   void advance(int callers = 0) noexcept;
+  /// Moves a job to its next step with parts. Returns false if there is none.
+  static bool begin_step(Job& job) noexcept;
+  /// The current job, unless one of a higher priority waits; null: there is no job.
+  Job* choose() const noexcept;
+  /// Removes a job from the queue.
+  void remove(Job& job) noexcept;
   bool has_part() const noexcept;
   /// Polls until parts appear, a job ends, or the time is `until_ns`. Returns true in the first two
   /// cases. The mutex is locked on entry and on return, but not in between.
@@ -161,8 +172,10 @@ class Scheduler {
   /// Changes when parts appear and when a job ends. Idle threads watch it for a short time before
   /// they sleep.
   std::atomic<std::uint32_t> epoch_{0};
+  // All jobs that are not done, in the order of submission.
   Job* head_ = nullptr;
   Job* tail_ = nullptr;
+  Job* current_ = nullptr;          // whose parts are being distributed
   std::uint64_t free_workers_ = 0;  // bit i set: worker number i is free
   bool stop_ = false;
   bool abandoned_ = false;

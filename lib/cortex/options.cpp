@@ -28,6 +28,7 @@ constexpr Option kOptions[] = {
                                           "learn_rate", 1e-4, 1.0, "",
                                           "Step of an input probability towards an input")),
     detail::depth_option<CortexConfig>(),
+    detail::priority_option<CortexConfig>(),
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ constexpr Option kNetworkOptions[] = {
             "feedback_tolerance", 1, 1000, "",
             "Active inputs with weak weights that an expectation excuses")),
     detail::depth_option<NetworkConfig>(),
+    detail::priority_option<NetworkConfig>(),
 };
 
 }  // namespace

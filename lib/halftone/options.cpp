@@ -118,6 +118,7 @@ constexpr Option kHalftoneOptions[] = {
     HalftoneChainRows::polarity(),
     HalftoneChainRows::chroma(),
     detail::depth_option<HalftoneConfig>(),
+    detail::priority_option<HalftoneConfig>(),
 };
 
 using CnnRows = detail::Rows<CnnConfig>;
@@ -152,6 +153,7 @@ constexpr Option kCnnOptions[] = {
            "Distance of cells of the same color, at least the radius + 1; 0 = as the template "
            "defines")),
     detail::depth_option<CnnConfig>(),
+    detail::priority_option<CnnConfig>(),
 };
 
 // ---- from options to stages
@@ -250,6 +252,7 @@ Expected<void> set_common(const ChainConfig& config, Network& network) noexcept 
   to.output_range = config.output_range;
   to.chroma = config.chroma;
   to.depth = config.depth;
+  to.priority = config.priority;
   to.warm_start = config.warm_start;
   to.polarity = config.polarity;
   to.max_sweeps = config.max_sweeps;
@@ -302,7 +305,7 @@ const char* name_of(const HalftoneConfig&) noexcept {
   return "halftone";
 }
 const char* name_of(const CnnConfig&) noexcept {
-  return "cellular network";
+  return "cnn";
 }
 
 /// The chain, or the word of the preset.

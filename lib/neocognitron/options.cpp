@@ -99,6 +99,7 @@ constexpr Option kOptions[] = {
         "max_active", 0.01, 1.0, "",
         "Cells of a layer that may be active, as a share of all: bounds the time of a character"),
     detail::depth_option<NeocognitronConfig>(),
+    detail::priority_option<NeocognitronConfig>(),
 };
 
 }  // namespace

@@ -128,7 +128,7 @@ Expected<void> make_plan(const NeocognitronConfig& config, NeocognitronPlan& pla
 OperatorInfo info_of(const NeocognitronPlan& plan) noexcept {
   const NeocognitronTable& table = plan.model.table;
   OperatorInfo info;
-  info.name = "neocognitron";
+  info.name = "digits";
   info.size = plan.size;
   info.format = plan.input_format;
   info.planes[0] = {

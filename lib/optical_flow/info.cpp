@@ -149,7 +149,7 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
       plan.filter_only ? std::span(kFilterPlanes).first(static_cast<std::size_t>(plan.convolutions))
                        : std::span(kFlowPlanes).first(plan.deviation ? 4 : 3);
   OperatorInfo info;
-  info.name = plan.filter_only ? "spatio-temporal filter" : "optical flow";
+  info.name = plan.filter_only ? "filter" : "flow";
   info.size = plan.size;
   info.format = plan.input_format;
   info.plane_count = static_cast<int>(names.size());

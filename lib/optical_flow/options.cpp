@@ -212,6 +212,7 @@ void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.format = from.format;
   to.roi = from.roi;
   to.depth = from.depth;
+  to.priority = from.priority;
   to.invalid = from.invalid;
   to.deviation = from.deviation;
   to.objects = from.objects;
@@ -327,6 +328,7 @@ constexpr std::array kOtherFlowOptions = {
     Flow::integer<[](auto& c) { return &c.min_area; }>(
         "min_area", 0, 1 << 28, "pixels", "Smaller objects are left out; 0 = 16 cells"),
     detail::depth_option<OpticalFlowConfig>(),
+    detail::priority_option<OpticalFlowConfig>(),
 };
 constexpr auto kFlowOptions = joined(kMethodOptions, FlowKernels::all(), kOtherFlowOptions);
 
@@ -340,6 +342,7 @@ constexpr std::array kOtherFilterOptions = {
     Filter::roi<[](auto& c) { return &c.roi; }>(
         "Region in which the filters are computed, as x,y,width,height; empty = the whole image"),
     detail::depth_option<SpatioTemporalFilterConfig>(),
+    detail::priority_option<SpatioTemporalFilterConfig>(),
 };
 constexpr auto kFilterOptions = joined(FilterKernels::all(), kOtherFilterOptions);
 

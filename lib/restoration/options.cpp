@@ -31,6 +31,7 @@ constexpr Option kOptions[] = {
     Rows::choice<[](auto& c) { return &c.schedule; }>("schedule", kSchedules,
                                                       "How the result is computed"),
     detail::depth_option<RestorationConfig>(),
+    detail::priority_option<RestorationConfig>(),
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ RestorationPlan choose_schedule(const RestorationPlan& plan, BackendKind backend
 
 OperatorInfo info_of(const RestorationPlan& plan) noexcept {
   OperatorInfo info;
-  info.name = "restoration";
+  info.name = "restore";
   info.size = plan.size;
   info.format = plan.input_format;
   info.planes[0] = {.name = "image",

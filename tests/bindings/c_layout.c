@@ -36,6 +36,8 @@ int main(void) {
   FIELD(ocellus_engine_config, device_copy_threads);
   FIELD(ocellus_engine_config, options);
   FIELD(ocellus_engine_config, option_count);
+  FIELD(ocellus_engine_config, workers_only);
+  FIELD(ocellus_engine_config, memory);
   STRUCT(ocellus_engine_info);
   FIELD(ocellus_engine_info, backend);
   FIELD(ocellus_engine_info, device);
@@ -44,6 +46,7 @@ int main(void) {
   FIELD(ocellus_engine_info, simd_target);
   FIELD(ocellus_engine_info, integrated);
   FIELD(ocellus_engine_info, zero_copy);
+  FIELD(ocellus_engine_info, workers_only);
   STRUCT(ocellus_plane_info);
   FIELD(ocellus_plane_info, name);
   FIELD(ocellus_plane_info, width);

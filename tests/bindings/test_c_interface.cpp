@@ -596,7 +596,7 @@ TEST_F(COperator, FrameAndPlanes) {
   planes_.push_back(planes[0]);
   refuse("output has a plane 3; the operator has 3 planes");
   planes_.resize(9, planes[0]);
-  refuse("plane_count is 9; optical flow has 3 planes");
+  refuse("plane_count is 9; flow has 3 planes");
   planes_ = planes;
   planes_[1].height = 47;
   refuse("output plane v is 64x47; it must be 64x48");
@@ -626,8 +626,7 @@ TEST_F(COperator, TicketsAndDeadlines) {
   ocellus_ticket of_another = second;
   ++of_another.issuer;
   expect(ocellus_operator_wait(made_.op, of_another, OCELLUS_NEVER, nullptr, &error_),
-         OCELLUS_INVALID_TICKET,
-         "ticket 2 is of another operator; optical flow did not give it out");
+         OCELLUS_INVALID_TICKET, "ticket 2 is of another operator; flow did not give it out");
   ASSERT_EQ(submit(), OCELLUS_OK);
   expect(submit(), OCELLUS_QUEUE_FULL,
          "2 frames are in flight, which is the depth; wait for one of them first");
@@ -641,7 +640,7 @@ TEST_F(COperator, TicketsAndDeadlines) {
          OCELLUS_INVALID_TICKET, "ticket 2 is not in flight");
   ocellus_operator_stop(nullptr);
   ocellus_operator_stop(made_.op);
-  expect(submit(), OCELLUS_STOPPED, "optical flow was stopped; call reset before the next frame");
+  expect(submit(), OCELLUS_STOPPED, "flow was stopped; call reset before the next frame");
   ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
   EXPECT_EQ(submit(), OCELLUS_OK);
   EXPECT_EQ(ocellus_deadline_after(INT64_MAX), OCELLUS_NEVER);
@@ -701,11 +700,148 @@ TEST_F(COperator, MissedDeadline) {
   EXPECT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, &error_), OCELLUS_OK);
 }
 
+// Fails when what C tells before creation is not what creation takes and makes, or when the memory
+// for mailboxes, or `workers_only`, does not reach the engine.
+TEST_F(COperator, TellsBeforeCreationWhatItTakes) {
+  const ocellus_operator_config config = c_config("digits");
+  ocellus_engine_config engine_config{};
+  engine_config.backend = "cpu";
+  engine_config.workers_only = 1;
+  ocellus_footprint bytes{};
+  ocellus_footprint mailbox_bytes{};
+  ocellus_operator_info info{};
+  ocellus_engine_info engine_info{};
+  ASSERT_EQ(ocellus_operator_footprint(&engine_config, &config, &bytes, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_operator_probe(&config, &info, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_engine_probe(&engine_config, &engine_info, &error_), OCELLUS_OK);
+  EXPECT_EQ(engine_info.workers_only, 1);
+  EXPECT_STREQ(info.name, "digits");
+  ASSERT_EQ(ocellus_mailbox_footprint(kSize.width, kSize.height, OCELLUS_BGR, OCELLUS_MEMORY_HOST,
+                                      &mailbox_bytes, &error_),
+            OCELLUS_OK);
+  engine_config.memory = mailbox_bytes;
+  ocellus_engine* engine = nullptr;
+  ocellus_operator* op = nullptr;
+  ocellus_mailbox* mailbox = nullptr;
+  ocellus_memory_use use{};
+  ASSERT_EQ(ocellus_engine_create(&engine_config, &config, 1, &engine, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_operator_create(engine, &config, &op, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_mailbox_create(engine, kSize.width, kSize.height, OCELLUS_BGR,
+                                   OCELLUS_MEMORY_HOST, &mailbox, &error_),
+            OCELLUS_OK)
+      << error_.text;
+  ASSERT_EQ(ocellus_engine_get_memory_use(engine, &use, &error_), OCELLUS_OK);
+  EXPECT_EQ(use.capacity.host, bytes.host + mailbox_bytes.host);
+  EXPECT_EQ(use.pieces, 2);
+  EXPECT_GT(use.used.host, bytes.host);
+  EXPECT_LE(use.used.host, use.peak.host);
+  ocellus_mailbox_destroy(mailbox);
+  ocellus_operator_destroy(op);
+  ocellus_engine_destroy(engine);
+  EXPECT_EQ(ocellus_row_bytes(OCELLUS_BGR, 5), 15);
+  EXPECT_EQ(ocellus_row_bytes(77, 5), 0);
+  expect(ocellus_mailbox_footprint(0, 4, OCELLUS_GRAY8, OCELLUS_MEMORY_HOST, &bytes, &error_),
+         OCELLUS_INVALID_ARGUMENT, "size is 0x4; width and height must be 1 to 16384");
+}
+
+// Fails when C's mailbox hands on another frame than the newest, or when `wait_any` names an
+// operator that has nothing.
+TEST_F(COperator, TakesTheNewestFrameOfAMailbox) {
+  ocellus_engine_config engine_config{};
+  engine_config.backend = "cpu";
+  ocellus_engine* engine = nullptr;
+  ocellus_mailbox* mailbox = nullptr;
+  ASSERT_EQ(ocellus_mailbox_footprint(kSize.width, kSize.height, OCELLUS_GRAY8, OCELLUS_MEMORY_HOST,
+                                      &engine_config.memory, &error_),
+            OCELLUS_OK);
+  ASSERT_EQ(ocellus_engine_create(&engine_config, nullptr, 0, &engine, &error_), OCELLUS_OK);
+  ASSERT_EQ(ocellus_mailbox_create(engine, kSize.width, kSize.height, OCELLUS_GRAY8,
+                                   OCELLUS_MEMORY_HOST, &mailbox, &error_),
+            OCELLUS_OK);
+  ocellus_frame frame{};
+  EXPECT_EQ(ocellus_mailbox_take(mailbox, 0, &frame, &error_), OCELLUS_DEADLINE_MISSED);
+  for (std::uint64_t number = 1; number <= 2; ++number) {
+    ocellus_plane back{};
+    ASSERT_EQ(ocellus_mailbox_back(mailbox, &back, &error_), OCELLUS_OK);
+    std::memset(back.data, static_cast<int>(number),
+                static_cast<std::size_t>(back.stride * back.height));
+    ASSERT_EQ(ocellus_mailbox_publish(mailbox, number, 40, &error_), OCELLUS_OK);
+  }
+  ocellus_mailbox_close(mailbox);
+  ASSERT_EQ(ocellus_mailbox_take(mailbox, OCELLUS_NEVER, &frame, &error_), OCELLUS_OK);
+  EXPECT_EQ(frame.sequence, 2u);
+  EXPECT_EQ(frame.timestamp_ns, 40);
+  EXPECT_EQ(*static_cast<const unsigned char*>(frame.data), 2);
+  EXPECT_EQ(ocellus_mailbox_replaced(mailbox), 1u);
+
+  frame_ = frame;
+  ocellus_operator* const ops[] = {made_.op, made_.op};
+  std::size_t index = 7;
+  EXPECT_EQ(ocellus_wait_any(ops, 2, 0, 0, &index, &error_), OCELLUS_DEADLINE_MISSED);
+  EXPECT_EQ(index, 7u);
+  ASSERT_EQ(submit(), OCELLUS_OK) << error_.text;
+  ASSERT_EQ(ocellus_wait_any(ops, 2, OCELLUS_NEVER, 0, &index, &error_), OCELLUS_OK);
+  EXPECT_EQ(index, 1u);
+  EXPECT_EQ(ocellus_operator_wait(made_.op, ticket_, 0, nullptr, &error_), OCELLUS_OK);
+  EXPECT_EQ(ocellus_mailbox_take(mailbox, OCELLUS_NEVER, &frame, &error_), OCELLUS_STOPPED);
+  ocellus_mailbox_destroy(mailbox);
+  ocellus_engine_destroy(engine);
+}
+
+// Fails when a group of C sends a frame of a camera to another engine than C++ does, or gives
+// another result.
+TEST_F(COperator, GroupsShareTheFrames) {
+  ocellus_engine_config engines[2] = {};
+  engines[0].backend = engines[1].backend = "cpu";
+  engines[0].workers = engines[1].workers = 1;
+  const ocellus_operator_config config = c_config("flow");
+  ocellus_group* group = nullptr;
+  ASSERT_EQ(ocellus_group_create(engines, 2, &config, 2, &group, &error_), OCELLUS_OK);
+  EXPECT_EQ(ocellus_group_engine_count(group), 2);
+  EXPECT_EQ(ocellus_group_camera_count(group), 2);
+  EXPECT_EQ(ocellus_group_frames_in_flight(group), 1);
+  ocellus_operator_info info{};
+  ocellus_engine_info engine_info{};
+  ASSERT_EQ(ocellus_group_get_info(group, &info, &error_), OCELLUS_OK);
+  EXPECT_STREQ(info.name, "flow");
+  ASSERT_EQ(ocellus_group_get_engine_info(group, 1, &engine_info, &error_), OCELLUS_OK);
+  EXPECT_EQ(engine_info.workers, 1);
+  expect(ocellus_group_get_engine_info(group, 2, &engine_info, &error_), OCELLUS_INVALID_ARGUMENT,
+         "number is 2; there are 2 engines");
+  std::vector<char> expected;
+  for (std::int32_t camera = 0; camera < 2; ++camera) {
+    EXPECT_EQ(ocellus_group_next_engine(group, camera), camera);
+    ASSERT_EQ(submit(), OCELLUS_OK);
+    ASSERT_EQ(ocellus_operator_wait(made_.op, ticket_, OCELLUS_NEVER, nullptr, &error_),
+              OCELLUS_OK);
+    expected = memory_;
+    memory_.assign(memory_.size(), 0x11);
+    ASSERT_EQ(ocellus_group_submit(group, camera, &frame_, planes_.data(), planes_.size(), nullptr,
+                                   &error_),
+              OCELLUS_OK);
+    ocellus_frame_info done{};
+    std::int32_t engine = -1;
+    ASSERT_EQ(ocellus_group_wait(group, camera, OCELLUS_NEVER, &done, &engine, &error_),
+              OCELLUS_OK);
+    EXPECT_EQ(engine, camera);
+    EXPECT_EQ(memory_, expected);
+    ASSERT_EQ(ocellus_operator_reset(made_.op, &error_), OCELLUS_OK);
+  }
+  expect(ocellus_group_save_model(group, 0, "x", &error_), OCELLUS_UNSUPPORTED,
+         "flow does not learn, so there is nothing to save or to take over");
+  ocellus_group_stop(group);
+  EXPECT_EQ(
+      ocellus_group_submit(group, 0, &frame_, planes_.data(), planes_.size(), nullptr, &error_),
+      OCELLUS_STOPPED);
+  EXPECT_EQ(ocellus_group_reset(group, &error_), OCELLUS_OK);
+  ocellus_group_destroy(group);
+}
+
 // Fails when a field that is not there is read.
 TEST_F(COperator, Fields) {
   ocellus_field_info field{};
   expect(ocellus_operator_get_field(made_.op, 0, &field, &error_), OCELLUS_INVALID_ARGUMENT,
-         "there is no field 0; the record of optical flow has 0 fields");
+         "there is no field 0; the record of flow has 0 fields");
   make({}, "digits");
   std::vector<std::uint64_t> record(kMaxRecordBytes / 8);
   double value = -1;

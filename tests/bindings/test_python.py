@@ -189,6 +189,73 @@ class Results(unittest.TestCase):
             np.testing.assert_array_equal(plane, copy)
 
     # Fails when planes that are not wanted are computed, or the wrong ones are left out.
+    # Fails when a call without an operator gives another result than an operator, or loses the color.
+    def test_one_call(self):
+        first, second = support.moving_frames(WIDTH, HEIGHT, 2, 1.0, -0.5)
+        operator = ocellus.Operator("flow", size=(WIDTH, HEIGHT), window=9)
+        operator(first)
+        expected = operator(second)
+        result = ocellus.flow(first, second, window=9)
+        for plane, wanted in zip(result, expected):
+            np.testing.assert_array_equal(plane, wanted)
+        color = np.stack([first, second, first], axis=2)
+        self.assertEqual(ocellus.restore(color).shape, color.shape)
+        self.assertFalse((ocellus.restore(color) == color).all())
+        np.testing.assert_array_equal(ocellus.restore(first), ocellus.apply("restore", first)[0])
+        self.assertEqual(sorted(set(ocellus.halftone(first).flat)), [0, 255])
+        self.assertIsInstance(ocellus.digits(first).text, str)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "give images"):
+            ocellus.apply("flow")
+
+    # Fails when a result prints numbers that it does not have, or cannot be printed at all.
+    def test_results_print_themselves(self):
+        frame = np.full((HEIGHT, WIDTH), 7, np.uint8)
+        text = repr(ocellus.digits(frame))
+        self.assertRegex(text, r"^Result\(scores=float32\[\d+, \d+\] .*, count=0, .*text=''\)$")
+        text = repr(ocellus.apply("restore", frame))
+        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7, text='')")
+        nothing = ocellus.flow(frame, frame, confidence_threshold=1e30)
+        self.assertIn(f"u=float32[{HEIGHT}, {WIDTH}] without a value", repr(nothing))
+        self.assertEqual(repr(ocellus.Result()), "Result()")
+
+    # Fails when the program does not get what was given, when what it wrote is no model or filter, or when a
+    # mistake does not say what is valid.
+    def test_training_and_identification(self):
+        if "OCELLUS_PROGRAM" not in os.environ:
+            self.skipTest("the program is not built")
+        sharp = np.zeros((96, 96), np.uint8)
+        sharp[:, ::24] = sharp[::24] = sharp[20:60, 30:50] = 200
+        with tempfile.TemporaryDirectory() as folder:
+            blur, model = os.path.join(folder, "blur.ocellus"), os.path.join(folder, "model.ocellus")
+            program = os.environ["OCELLUS_PROGRAM"]
+            subprocess.run([program, "identify", "--psf", "gaussian:1.2", "--blur", "-o", blur],
+                           check=True, stdout=subprocess.DEVNULL)
+            blurred = ocellus.restore(sharp, filter=blur)
+            report = ocellus.identify(blurred, sharp, os.path.join(folder, "lens.ocellus"), support=5)
+            self.assertEqual(report["support"], 5)
+            restored = ocellus.restore(blurred, filter=report["filter"])
+            error = [np.mean((image.astype(float) - sharp) ** 2) for image in (restored, blurred)]
+            self.assertLess(error[0], error[1] / 2)
+            images = np.zeros((20, 28, 28), np.uint8)
+            images[::2, 4:24, 12:16] = 255
+            images[1::2, 4:24, 6:10] = images[1::2, 4:8, 6:20] = images[1::2, 20:24, 6:20] = 255
+            report = ocellus.train_digits(images, np.arange(20) % 2, model, tuning_passes=0, planes="8,8")
+            self.assertEqual((report["images"], report["model"]), (20, model))
+            # Ctrl-C in a notebook, which only Python gets.
+            before = sorted(os.listdir(folder))
+            threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            with self.assertRaises(KeyboardInterrupt):
+                ocellus.train_digits(np.tile(images, (100, 1, 1)), np.arange(2000) % 2, f"{folder}/2.ocellus", copies=100)
+            self.assertEqual(sorted(os.listdir(folder)), before)
+            with self.assertRaisesRegex(ocellus.Error, "train digits ended with 2"):
+                ocellus.train_digits(images, np.arange(20) % 2, model, nonsense=1)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, r"labels \[19\]"):
+            ocellus.train_digits(images, np.zeros(19), "x")
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "labels are -1 to 0"):
+            ocellus.train_digits(images, np.arange(20) % 2 - 1, "x")
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "it must be gray"):
+            ocellus.identify(images, images, "x")
+
     def test_planes_may_be_left_out(self):
         some = flow(planes=["v", "u"])
         result, expected = some(FRAMES[0]), flow()(FRAMES[0])
@@ -681,7 +748,7 @@ class Interface(unittest.TestCase):
     def test_info_and_stats(self):
         operator = flow(preset="quality", depth=2)
         info = operator.info
-        self.assertEqual((info.name, info.size, info.dtype), ("optical flow", (WIDTH, HEIGHT), np.uint8))
+        self.assertEqual((info.name, info.size, info.dtype), ("flow", (WIDTH, HEIGHT), np.uint8))
         self.assertEqual([plane.name for plane in info.planes], ["u", "v", "confidence"])
         self.assertEqual([plane.optional for plane in info.planes], [False, False, True])
         self.assertEqual((info.depth, info.backend, info.workers, info.keeps_state), (2, "cpu", 2, True))
@@ -715,7 +782,7 @@ class Interface(unittest.TestCase):
             (lambda: flow()(FRAMES[0][::-1]), "frame.stride is -64 bytes; it must be at least 64"),
             (lambda: flow()(np.zeros((48, 64, 3), np.uint8)), "frame has the shape (48, 64, 3); it must be a gray"),
             (lambda: flow()(np.zeros((48, 128), np.uint8)[:, ::2]), "the pixels of a row of frame do not lie side"),
-            (lambda: flow().save_model("x"), "optical flow does not learn"),
+            (lambda: flow().save_model("x"), "flow does not learn"),
         ):
             with self.subTest(text), self.assertRaises(Error) as caught:
                 make()

@@ -1,9 +1,8 @@
-"""pip installs the package without a network and a compiler, and the installed package finds a library that
-lies in its folder."""
+"""toolchains/wheel makes a wheel without a network and a compiler, pip installs it, and the installed package
+finds the library that lies in its folder."""
 import importlib.util
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,14 +19,15 @@ class Install(unittest.TestCase):
     # Fails when a file of the package is not installed, or when installing needs something from the network.
     def test_pip(self):
         with tempfile.TemporaryDirectory() as folder:
-            source, target = pathlib.Path(folder, "source"), pathlib.Path(folder, "target")
-            shutil.copytree(
-                support.environment("PACKAGE"), source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__")
-            )
-            shutil.copy(os.environ["OCELLUS_LIBRARY"], source / "ocellus" / "libocellus_c.so")
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-build-isolation"]
+            target = pathlib.Path(folder, "target")
             clean = {"PATH": "/usr/bin:/bin", "HOME": folder, "CC": "false", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-            subprocess.run([*pip, "--no-deps", "--target", target, source], env=clean, check=True)
+            script = pathlib.Path(support.environment("PACKAGE")).parent.parent / "toolchains" / "wheel"
+            subprocess.run([script, os.environ["OCELLUS_LIBRARY"], folder], env={**clean, "PYTHON": sys.executable}, check=True)
+            wheels = [path.name for path in pathlib.Path(folder).glob("*.whl")]
+            self.assertEqual(len(wheels), 1, wheels)
+            self.assertRegex(wheels[0], r"^ocellus-[0-9.]+-py3-none-linux_\w+\.whl$")
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+            subprocess.run([*pip, "--target", target, pathlib.Path(folder, wheels[0])], env=clean, check=True)
             self.assertTrue((target / "ocellus" / "py.typed").exists())
             self.assertTrue((target / "ocellus" / "gst.py").exists())
             code = (

@@ -46,6 +46,8 @@ TEST(OperatorList, EveryDescriptionIsComplete) {
     EXPECT_NE(description.info, nullptr);
     EXPECT_NE(description.footprint, nullptr);
     EXPECT_NE(description.create, nullptr);
+    // An operator has one name, also in texts of errors.
+    EXPECT_STREQ(must(made(description).info()).name, description.name);
   }
   for (const char* name : {"flow", "filter", "halftone", "cnn"})
     EXPECT_NE(find_operator(name), nullptr) << name;

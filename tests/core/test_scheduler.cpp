@@ -136,6 +136,83 @@ TEST_P(SchedulerWorkers, JobsRunInTheOrderOfSubmission) {
   EXPECT_EQ(overtaken.load(), 0);
 }
 
+/// A scheduler with one worker that computes the first step of a job; the step ends when the gate
+/// opens. Jobs write their numbers when a step runs.
+struct BusyWorker {
+  std::unique_ptr<Scheduler> scheduler = start(1);
+  Gate gate;
+  std::vector<int> log;  // the worker alone writes it
+  TestJob first;
+
+  BusyWorker(OperatorPriority priority, int number) {
+    first->priority = priority;
+    first.stage(1, [this](int, int) { gate.pass(); }).stage(1, [this, number](int, int) {
+      log.push_back(number);
+    });
+    scheduler->submit(first);
+    EXPECT_TRUE(gate.await_arrivals(1));
+  }
+  std::unique_ptr<TestJob> submit(OperatorPriority priority, int number) {
+    auto job = std::make_unique<TestJob>();
+    (*job)->priority = priority;
+    for (int s = 0; s < 2; ++s) job->stage(1, [this, number](int, int) { log.push_back(number); });
+    scheduler->submit(*job);
+    return job;
+  }
+  void finish(const std::vector<std::unique_ptr<TestJob>>& jobs) {
+    gate.open();
+    // With a deadline, the caller does not compute.
+    const Deadline soon = Deadline::after(std::chrono::seconds(20));
+    EXPECT_EQ(scheduler->wait(first, soon), Status::kOk);
+    for (const auto& job : jobs) EXPECT_EQ(scheduler->wait(*job, soon), Status::kOk);
+  }
+};
+
+// Fails when a job waits for the end of one of lower priority, when jobs of one priority change
+// their order, or when a job that was interrupted repeats or loses a step.
+TEST(Scheduler, AJobOfHigherPriorityRunsAtTheNextStep) {
+  BusyWorker busy(OperatorPriority::kNormal, 0);
+  std::vector<std::unique_ptr<TestJob>> jobs;
+  jobs.push_back(busy.submit(OperatorPriority::kLow, 1));
+  jobs.push_back(busy.submit(OperatorPriority::kNormal, 2));
+  jobs.push_back(busy.submit(OperatorPriority::kHigh, 3));
+  jobs.push_back(busy.submit(OperatorPriority::kHigh, 4));
+  busy.finish(jobs);
+  EXPECT_EQ(busy.log, (std::vector<int>{3, 3, 4, 4, 0, 2, 2, 1, 1}));
+}
+
+// Fails when a job that waits, or one that was interrupted, is overtaken more often than the bound
+// says, or less often.
+TEST(Scheduler, OnlySoManyJobsOvertakeAnother) {
+  for (const bool interrupted : {false, true}) {
+    BusyWorker busy(interrupted ? OperatorPriority::kLow : OperatorPriority::kHigh, 100);
+    std::vector<std::unique_ptr<TestJob>> jobs;
+    if (!interrupted) jobs.push_back(busy.submit(OperatorPriority::kLow, 100));
+    for (int k = 0; k < 3 * kMaxOvertakes; ++k)
+      jobs.push_back(
+          busy.submit(k % 3 == 0 ? OperatorPriority::kNormal : OperatorPriority::kHigh, k));
+    busy.finish(jobs);
+    std::set<int> before;
+    for (const int number : busy.log) {
+      if (number == 100 && !(before.empty() && !interrupted)) break;
+      if (number != 100) before.insert(number);
+    }
+    EXPECT_EQ(before.size(), static_cast<std::size_t>(kMaxOvertakes)) << interrupted;
+  }
+}
+
+// Fails when a job that leaves the queue takes others with it or keeps its place.
+TEST(Scheduler, AJobThatIsWithdrawnOvertakesNoOther) {
+  BusyWorker busy(OperatorPriority::kNormal, 0);
+  std::vector<std::unique_ptr<TestJob>> jobs;
+  jobs.push_back(busy.submit(OperatorPriority::kLow, 1));
+  const auto gone = busy.submit(OperatorPriority::kHigh, 2);
+  jobs.push_back(busy.submit(OperatorPriority::kLow, 3));
+  EXPECT_EQ(busy.scheduler->withdraw(*gone), CancelOutcome::kCanceled);
+  busy.finish(jobs);
+  EXPECT_EQ(busy.log, (std::vector<int>{0, 1, 1, 3, 3}));
+}
+
 // Fails when waiting callers increase the number of threads that compute at once, or share a slot
 // (and its scratch memory) with a worker.
 TEST_P(SchedulerWorkers, SlotsAreExclusiveWithManyWaitingThreads) {

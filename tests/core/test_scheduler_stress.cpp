@@ -60,6 +60,7 @@ void use_at_random(Scheduler& scheduler, SlotWatch& watch, unsigned seed, int ro
       slot.job.at(1).parts = slot.parts[1];
       slot.sum = 0;
       slot.finished = 0;
+      slot.job->priority = static_cast<OperatorPriority>(random() % 3);
       scheduler.submit(slot.job);
       slot.busy = true;
       continue;

@@ -361,7 +361,7 @@ TEST_P(NetworkOperator, NewNetworkOfStretchedFrames) {
     made.height = 16;
     made.lgn = LgnTransform::kContrast;
     made.lgn_threshold = 9;
-    made.levels = Text<kMaxOptionText>("4x4/2x2:33,3x2/1x1:40");
+    made.levels = "4x4/2x2:33,3x2/1x1:40";
     made.learning.random_firing = 0.4f;
     made.seed = 77;
     CorticalNetworkConfig of;
@@ -479,7 +479,7 @@ TEST_P(NetworkOperator, Refuses) {
   made.feedback_rounds = 101;
   expect_words(refusal(made), kInvalid, {"feedback_rounds", "101"});
   made = config(false);
-  made.model = Text<kMaxOptionText>("none.ocellus");
+  made.model = "none.ocellus";
   expect_words(refusal(made), Status::kIoError, {"none.ocellus"});
   NetworkConfig options;
   EXPECT_TRUE(set_option(options, "model", path_));

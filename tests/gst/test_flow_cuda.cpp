@@ -635,7 +635,7 @@ TEST_F(FlowCuda, HandlesTheLossOfARealDevice) {
       EXPECT_EQ(WEXITSTATUS(status), 0);
       EXPECT_NE(text.find("an illegal memory access was encountered (700)"), std::string::npos);
       if (policy == "error") {
-        EXPECT_NE(text.find("ERROR optical flow: cu"), std::string::npos);
+        EXPECT_NE(text.find("ERROR flow: cu"), std::string::npos);
         EXPECT_NE(text.find("backend cuda:0"), std::string::npos);
       } else if (memory != "system") {
         // A fatal error destroys all contexts of the process, also those of GStreamer.

@@ -574,8 +574,9 @@ cudaError_t stream_priorities(int* least, int* greatest) {
   *greatest = -5;
   return cudaSuccess;
 }
-cudaError_t create_stream(cudaStream_t* stream, unsigned, int) {
+cudaError_t create_stream(cudaStream_t* stream, unsigned, int priority) {
   ENTER("cudaStreamCreateWithPriority");
+  fake_driver().stream_priority = priority;
   make(fake_driver().streams, stream);
   fake_driver().queues[*stream] = {};
   fake_driver().queues[*stream].device = current_device();

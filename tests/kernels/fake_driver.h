@@ -68,6 +68,7 @@ struct FakeDriver {
   bool shares_memory = false;
   /// Called before each call, on its thread.
   std::function<void(const std::string&)> on_call;
+  int stream_priority = 0;            ///< of the stream that was made last
   cudaStream_t bad_stream = nullptr;  ///< an invalid stream; null = none
   /// Another thread captures in the global mode. Unsafe calls fail and break its capture.
   bool neighbor_captures = false;

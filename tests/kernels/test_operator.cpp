@@ -252,5 +252,34 @@ TEST(Creation, ErrorsNameTheOperator) {
   EXPECT_STREQ(bytes.error().text, "the system gave no memory for the operator");
 }
 
+// Fails when the kernels of an operator, which are captured in a stream of its own, do not have its
+// priority, or when the priority of an operator without one has changed. The driver of the tests
+// has -5 (the greatest) to 0.
+TEST(Creation, KernelsHaveThePriorityOfTheirOperator) {
+  reset_fake_driver();
+  constexpr std::pair<OperatorPriority, int> kExpected[] = {
+      {OperatorPriority::kLow, 0}, {OperatorPriority::kNormal, -4}, {OperatorPriority::kHigh, -5}};
+  for (const auto& [priority, expected] : kExpected) {
+    OperatorInfo info = inverse_info<std::uint8_t>();
+    info.priority = priority;
+    EngineConfig config = engine_config(1, BackendChoice::kCuda);
+    config.memory = must(detail::footprint_of(std::make_unique<Inverse<std::uint8_t>>(info)));
+    Engine engine = must(Engine::create(config));
+    // The creation fails behind the stream, so no frame runs.
+    fake_driver().fail_at = fake_driver().calls + 30;
+    EXPECT_FALSE(
+        detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info)));
+    EXPECT_EQ(fake_driver().stream_priority, expected);
+    fake_driver().fail_at = -1;
+  }
+  OperatorInfo info = inverse_info<std::uint8_t>();
+  info.priority = static_cast<OperatorPriority>(3);
+  Engine engine = must(Engine::create(engine_config(1, BackendChoice::kCuda)));
+  const auto refused =
+      detail::make_operator(engine, info, std::make_unique<Inverse<std::uint8_t>>(info));
+  ASSERT_FALSE(refused);
+  EXPECT_STREQ(refused.error().text, "priority is 3; it must be kLow, kNormal or kHigh");
+}
+
 }  // namespace
 }  // namespace ocellus::test

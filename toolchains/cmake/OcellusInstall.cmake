@@ -41,7 +41,8 @@ if(TARGET ocellus_gst)
   ocellus_install_libraries(ocellus-gst-targets library ocellus_gst)
   install(EXPORT ocellus-gst-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT dev)
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/ocellus COMPONENT dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/ocellus COMPONENT dev
+  USE_SOURCE_PERMISSIONS)
 install(EXPORT ocellus-targets NAMESPACE ocellus:: DESTINATION ${ocellus_cmake_dir} COMPONENT dev)
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/toolchains/cmake/ocellus-config.cmake.in

@@ -3,6 +3,8 @@
     flow = ocellus.Operator("flow", size=(640, 480), preset="fast")
     u, v, confidence = flow(frame)
 
+    motion = ocellus.flow(first, second)  # once, without an operator to keep
+
 `frame` is a gray image, a NumPy array of shape (480, 640). The options of an operator are keywords;
 docs/options.md lists them. The package needs the shared library libocellus_c.so, see `library_path`.
 """
@@ -16,6 +18,7 @@ from ._library import (
     library_path,
     library_version,
 )
+from ._once import apply, digits, flow, halftone, restore
 from ._operator import (
     CancelOutcome,
     FieldInfo,
@@ -29,6 +32,7 @@ from ._operator import (
     Ticket,
     operators,
 )
+from ._program import identify, train_digits
 
 __all__ = [
     "CancelOutcome",
@@ -46,7 +50,14 @@ __all__ = [
     "Status",
     "Ticket",
     "__version__",
+    "apply",
+    "digits",
+    "flow",
+    "halftone",
+    "identify",
     "library_path",
     "library_version",
     "operators",
+    "restore",
+    "train_digits",
 ]

@@ -174,6 +174,8 @@ class CEngineConfig(Structure):
         ("device_copy_threads", c_int32),
         ("options", POINTER(COption)),
         ("option_count", c_size_t),
+        ("workers_only", c_int32),
+        ("memory", c_size_t * 3),
     ]
 
 
@@ -186,6 +188,7 @@ class CEngineInfo(Structure):
         ("simd_target", c_char_p),
         ("integrated", c_int32),
         ("zero_copy", c_int32),
+        ("workers_only", c_int32),
     ]
 
 

@@ -219,6 +219,7 @@ class Result(tuple[NDArray[Any], ...]):
     """
 
     frame: FrameInfo  #: which frame it is, and its times
+    text: Optional[str] = None  #: what was read, of a result of `apply` and `digits`; else see Operator.text
     _names: tuple[str, ...]
     _fields: tuple[tuple[FieldInfo, int], ...]
     _record: Optional[NDArray[np.uint8]]
@@ -228,6 +229,20 @@ class Result(tuple[NDArray[Any], ...]):
         if name in names:
             return self[names.index(name)]
         raise AttributeError(f"the result has no plane {name!r}; there are {', '.join(names)}")
+
+    def __repr__(self) -> str:
+        """The planes, and the numbers of the record: Result(u=float32[480, 640] -1.5 to 2, count=3)."""
+        parts = [
+            f"{name}={plane.dtype}{list(plane.shape)} {np.nanmin(plane):.4g} to {np.nanmax(plane):.4g}"
+            if plane.size > 0 and not np.isnan(plane).all()
+            else f"{name}={plane.dtype}{list(plane.shape)} without a value"
+            for name, plane in zip(self.__dict__.get("_names", ()), self)
+        ]
+        if self.__dict__.get("_record") is not None:
+            parts += [f"{name}={value}" for name, value in (self.record or {}).items() if np.ndim(value) == 0]
+        if self.text is not None:
+            parts.append(f"text={self.text!r}")
+        return f"Result({', '.join(parts)})"
 
     @property
     def record(self) -> Optional[dict[str, FieldValue]]:

@@ -155,7 +155,8 @@ struct CellularNetworkConfig {
   /// Color of an output in the format of frames with color (PlaneInfo::follows_frame), which needs
   /// the output format kGray8.
   PictureColor chroma = PictureColor::kNeutral;
-  int depth = 1;  ///< frames in flight, 1 to 8
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   CellPolarity polarity = CellPolarity::kBlackIsOne;
   /// Range of input gray values. Values beyond black or white are clamped.
   GrayRange input_range{};

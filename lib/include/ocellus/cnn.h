@@ -36,7 +36,8 @@ struct ChainConfig {
   GrayRange input_range{};
   GrayRange output_range{};
   PictureColor chroma = PictureColor::kNeutral;
-  int depth = 1;  ///< frames in flight, 1 to 8
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
 
   /// The chain as text; see `parse_cell_chain`. The option is called `template`.
   Text<kMaxOptionText> chain{};
@@ -50,7 +51,7 @@ struct ChainConfig {
 
 /// Configuration of Cnn.
 struct CnnConfig : ChainConfig {
-  CnnConfig() noexcept { chain = Text<kMaxOptionText>("edge"); }
+  CnnConfig() noexcept { chain = "edge"; }
 
   /// "zero-flux", "periodic", a number from -1 to 1 for fixed cells, or empty for the boundary of
   /// the templates.

@@ -43,6 +43,7 @@ struct CortexConfig {
   ImageSize size{};                          ///< 1x1 to 16384x16384, and at least a tile
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames
   int depth = 1;                             ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   /// The name of a model of the library, or the path of a model file.
   Text<kMaxOptionText> model{"digits"};
   CortexLayout layout = CortexLayout::kFrame;

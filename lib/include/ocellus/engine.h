@@ -56,6 +56,21 @@ enum class ZeroCopy : std::uint8_t {
   kOff,
 };
 
+/// Which operator of an engine comes first while frames of several wait.
+///
+/// On the CPU, a frame of a higher priority begins at the next step of the frame that is computed,
+/// which then waits; frames of equal priority run in the order of `submit`. Waiting is bounded: at
+/// most kMaxOvertakes frames that were submitted after a frame begin before it is done. So once in
+/// kMaxOvertakes + 1 frames, one of high priority may wait for a whole frame of a lower one; an
+/// operator that must never do so needs an engine of its own.
+///
+/// On CUDA it is the priority of the operator's kernels on the device, among all engines of the
+/// process. The device gives no bound.
+enum class OperatorPriority : std::uint8_t { kLow, kNormal, kHigh };
+
+/// Largest number of frames that overtake one on the CPU, see OperatorPriority.
+inline constexpr int kMaxOvertakes = 8;
+
 /// Largest number of worker threads of an engine.
 inline constexpr int kMaxWorkers = 64;
 

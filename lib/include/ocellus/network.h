@@ -25,6 +25,7 @@ struct NetworkConfig {
   ImageSize size{};                          ///< 1x1 to 16384x16384, and at least a tile
   PixelFormat format = PixelFormat::kGray8;  ///< of the frames
   int depth = 1;                             ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   /// The file of a network (kind "cortnet"). Empty: a new one, by the members from `width` to
   /// `seed`.
   Text<kMaxOptionText> model{};

@@ -40,8 +40,7 @@
  * InvalidArgument, and so is a number that no enumerator has. A failed call does not write to its
  * other results.
  *
- * Memory. Only ocellus_engine_create and ocellus_operator_create allocate. Texts that the library
- * returns are never freed.
+ * Memory. Only the functions ..._create allocate. Texts that the library returns are never freed.
  *
  * Threads. The rules are those of C++: the calls for one operator must not run at the same time,
  * except `wait` with `submit`. Different operators are independent, even on one engine. An engine
@@ -148,6 +147,21 @@ typedef struct ocellus_operator_config {
   size_t option_count;           /**< at most OCELLUS_MAX_OPTIONS */
 } ocellus_operator_config;
 
+/** Bytes of each kind of memory. */
+typedef struct ocellus_footprint {
+  size_t host;   /**< ordinary memory */
+  size_t pinned; /**< page-locked host memory */
+  size_t device; /**< memory of the CUDA device */
+} ocellus_footprint;
+
+/** Use of the memory of an engine. */
+typedef struct ocellus_memory_use {
+  ocellus_footprint capacity; /**< what the engine has */
+  ocellus_footprint used;     /**< what its operators and mailboxes hold now */
+  ocellus_footprint peak;     /**< largest value of `used` so far */
+  int32_t pieces;             /**< number of pieces of memory in use */
+} ocellus_memory_use;
+
 /** Configuration of an engine. Zero is the default of every member. */
 typedef struct ocellus_engine_config {
   const char* backend; /**< "auto", "cpu", "cuda" or "cuda:N"; null: "auto" */
@@ -167,6 +181,11 @@ typedef struct ocellus_engine_config {
    * ocellus/engine.h. */
   const ocellus_option* options;
   size_t option_count; /**< at most OCELLUS_MAX_OPTIONS */
+  /** not 0: threads that wait never compute, see EngineConfig in ocellus/engine.h */
+  int32_t workers_only;
+  /** Memory in addition to that of the operators that the engine is created for, such as for
+   * mailboxes. */
+  ocellus_footprint memory;
 } ocellus_engine_config;
 
 /** Properties of an engine. */
@@ -178,6 +197,7 @@ typedef struct ocellus_engine_info {
   const char* simd_target; /**< instruction set in use */
   int32_t integrated;      /**< 1: the memory of the CUDA device is that of the host */
   int32_t zero_copy;       /**< 1: the CUDA device uses pinned memory where it lies */
+  int32_t workers_only;    /**< 1: threads that wait never compute */
 } ocellus_engine_info;
 
 /** A plane that an operator writes. */
@@ -326,6 +346,11 @@ typedef struct ocellus_stats {
 typedef struct ocellus_engine ocellus_engine;
 /** An operator on an engine. */
 typedef struct ocellus_operator ocellus_operator;
+/** The newest frame of a camera, see FrameMailbox in ocellus/frame_mailbox.h. */
+typedef struct ocellus_mailbox ocellus_mailbox;
+/** Operators of one configuration on several devices, see OperatorGroup in
+ * ocellus/operator_group.h. */
+typedef struct ocellus_group ocellus_group;
 
 /** Version of the linked library, "major.minor.patch". */
 const char* ocellus_version(void);
@@ -338,12 +363,19 @@ const char* ocellus_operator_name(size_t index);
 /** One sentence about the same operator. */
 const char* ocellus_operator_summary(size_t index);
 
+/** Bytes of `width` pixels of a format without padding; 0 if there is no such format. */
+ptrdiff_t ocellus_row_bytes(ocellus_format format, int32_t width);
+
 /** A deadline is a time of the system's monotonic clock (CLOCK_MONOTONIC) in nanoseconds. A
  * deadline in the past, such as 0, lets `wait` look without blocking. */
 #define OCELLUS_NEVER INT64_MAX
 /** The deadline that is `duration_ns` from now. */
 int64_t ocellus_deadline_after(int64_t duration_ns);
 
+/** What ocellus_engine_create would make of a configuration. Takes no resources. Errors: those of
+ * ocellus_engine_create. */
+ocellus_status ocellus_engine_probe(const ocellus_engine_config* config, ocellus_engine_info* info,
+                                    ocellus_error* error);
 /** Starts the workers and allocates the memory for these operators, which may all exist on the
  * engine at once. A null `config` is the default. Errors: InvalidArgument, BackendUnavailable,
  * OutOfMemory, CorruptFile, IoError, System, Unsupported. */
@@ -356,7 +388,18 @@ ocellus_status ocellus_engine_create(const ocellus_engine_config* config,
 void ocellus_engine_destroy(ocellus_engine* engine);
 ocellus_status ocellus_engine_get_info(const ocellus_engine* engine, ocellus_engine_info* info,
                                        ocellus_error* error);
+ocellus_status ocellus_engine_get_memory_use(const ocellus_engine* engine, ocellus_memory_use* use,
+                                             ocellus_error* error);
 
+/** What an operator of this configuration takes and produces. Takes no resources. Errors: those of
+ * ocellus_operator_create. */
+ocellus_status ocellus_operator_probe(const ocellus_operator_config* config,
+                                      ocellus_operator_info* info, ocellus_error* error);
+/** The memory that an operator takes on such an engine. Takes no resources. Errors: those of
+ * ocellus_operator_create. */
+ocellus_status ocellus_operator_footprint(const ocellus_engine_config* engine,
+                                          const ocellus_operator_config* config,
+                                          ocellus_footprint* footprint, ocellus_error* error);
 /** Creates an operator. Errors: InvalidArgument (the text names the option, its value and the valid
  * values), OutOfMemory (not a configuration that the engine was made for), and those of
  * ocellus_engine_create. */
@@ -431,6 +474,75 @@ ocellus_status ocellus_operator_take_learned(ocellus_operator* op, ocellus_opera
                                              ocellus_error* error);
 ocellus_status ocellus_operator_get_stats(const ocellus_operator* op, ocellus_stats* stats,
                                           ocellus_error* error);
+
+/** Waits until one of the operators has a frame that is done and was not waited for, and gives its
+ * index, see wait_any in ocellus/operator.h. `last`: the index that the call before gave. Errors:
+ * InvalidArgument (none, or more than 64), DeadlineMissed, System. */
+ocellus_status ocellus_wait_any(ocellus_operator* const* operators, size_t operator_count,
+                                int64_t deadline_ns, size_t last, size_t* index,
+                                ocellus_error* error);
+
+/** The memory of a mailbox, for ocellus_engine_config.memory. Errors: InvalidArgument. */
+ocellus_status ocellus_mailbox_footprint(int32_t width, int32_t height, ocellus_format format,
+                                         ocellus_memory memory, ocellus_footprint* footprint,
+                                         ocellus_error* error);
+/** Creates a mailbox in the memory of an engine: OCELLUS_MEMORY_HOST, or OCELLUS_MEMORY_PINNED on
+ * CUDA. Errors: InvalidArgument, Unsupported, OutOfMemory. */
+ocellus_status ocellus_mailbox_create(ocellus_engine* engine, int32_t width, int32_t height,
+                                      ocellus_format format, ocellus_memory memory,
+                                      ocellus_mailbox** mailbox, ocellus_error* error);
+/** Null is allowed. */
+void ocellus_mailbox_destroy(ocellus_mailbox* mailbox);
+/** The camera's thread: the buffer of the next frame, which is its own until `publish`. */
+ocellus_status ocellus_mailbox_back(const ocellus_mailbox* mailbox, ocellus_plane* plane,
+                                    ocellus_error* error);
+/** The camera's thread: makes that buffer the newest frame. */
+ocellus_status ocellus_mailbox_publish(ocellus_mailbox* mailbox, uint64_t sequence,
+                                       int64_t timestamp_ns, ocellus_error* error);
+/** The thread that computes: waits for a frame newer than the last one, which stays valid until the
+ * next call. Errors: DeadlineMissed, Stopped (the camera has ended). */
+ocellus_status ocellus_mailbox_take(ocellus_mailbox* mailbox, int64_t deadline_ns,
+                                    ocellus_frame* frame, ocellus_error* error);
+/** The camera has ended. Null is allowed. */
+void ocellus_mailbox_close(ocellus_mailbox* mailbox);
+/** Frames that a newer one replaced before they were taken. */
+uint64_t ocellus_mailbox_replaced(const ocellus_mailbox* mailbox);
+
+/** Creates an engine for each configuration and the operators on them. `engine_count` is 1 to 64,
+ * `camera_count` 1 to 256. Errors: those of ocellus_engine_create and ocellus_operator_create. */
+ocellus_status ocellus_group_create(const ocellus_engine_config* engines, size_t engine_count,
+                                    const ocellus_operator_config* config, int32_t camera_count,
+                                    ocellus_group** group, ocellus_error* error);
+/** Ends the frames in flight early. Null is allowed. */
+void ocellus_group_destroy(ocellus_group* group);
+/** What each operator takes and produces. */
+ocellus_status ocellus_group_get_info(const ocellus_group* group, ocellus_operator_info* info,
+                                      ocellus_error* error);
+/** Engine number `number`. Errors: InvalidArgument. */
+ocellus_status ocellus_group_get_engine_info(const ocellus_group* group, int32_t number,
+                                             ocellus_engine_info* info, ocellus_error* error);
+int32_t ocellus_group_engine_count(const ocellus_group* group);
+int32_t ocellus_group_camera_count(const ocellus_group* group);
+/** The largest number of frames of one camera in flight. */
+int32_t ocellus_group_frames_in_flight(const ocellus_group* group);
+/** The engine that takes the next frame of a camera; -1: none has room. */
+int32_t ocellus_group_next_engine(const ocellus_group* group, int32_t camera);
+/** Queues a frame of a camera, as ocellus_operator_submit. Errors: also QueueFull if no engine has
+ * room. */
+ocellus_status ocellus_group_submit(ocellus_group* group, int32_t camera,
+                                    const ocellus_frame* frame, const ocellus_plane* planes,
+                                    size_t plane_count, void* record, ocellus_error* error);
+/** Waits for the oldest frame in flight of a camera, as ocellus_operator_wait. `info` and `engine`,
+ * the number of the engine that computed it, may be null. */
+ocellus_status ocellus_group_wait(ocellus_group* group, int32_t camera, int64_t deadline_ns,
+                                  ocellus_frame_info* info, int32_t* engine, ocellus_error* error);
+/** As ocellus_operator_stop, for all cameras. */
+void ocellus_group_stop(ocellus_group* group);
+/** As ocellus_operator_reset, for all cameras. */
+ocellus_status ocellus_group_reset(ocellus_group* group, ocellus_error* error);
+/** Writes what the operator of a camera has learned, as ocellus_operator_save_model. */
+ocellus_status ocellus_group_save_model(ocellus_group* group, int32_t camera, const char* path,
+                                        ocellus_error* error);
 
 #ifdef __cplusplus
 }

@@ -66,7 +66,8 @@ struct OperatorInfo {
   /// frame, row after row. 0 columns: they are not.
   ImageSize tile{};
   int tile_columns = 0;
-  int depth = 1;              ///< frames in flight, 1 to kMaxDepth
+  int depth = 1;  ///< frames in flight, 1 to kMaxDepth
+  OperatorPriority priority = OperatorPriority::kNormal;
   int support_frames = 1;     ///< number of frames that a result is computed from
   float delay_frames = 0.0f;  ///< age of the moment that a result describes, in frames
   bool keeps_state = false;   ///< true if a result depends on previous frames

@@ -97,6 +97,7 @@ struct OpticalFlowConfig {
   PixelFormat format = PixelFormat::kGray8;
   Rect roi{};     ///< empty: whole image; flow is computed and written only here
   int depth = 1;  ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
 
   FlowMethod method = FlowMethod::kPyramid;
   /// The preset that the configuration started from; has no effect itself.

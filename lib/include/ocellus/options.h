@@ -39,7 +39,7 @@ struct Text {
   constexpr Text() noexcept = default;
   /// An array that fits, such as a literal. A longer one does not compile.
   template <std::size_t N>
-  requires(N <= Capacity) constexpr explicit Text(const char (&text)[N]) noexcept {
+  requires(N <= Capacity) constexpr Text(const char (&text)[N]) noexcept {
     std::copy_n(text, N - 1, data);
   }
   /// A text whose length is not known may not fit: use `assign`, which tells.

@@ -30,9 +30,10 @@ enum class RestorationSchedule : std::uint8_t {
 };
 
 struct RestorationConfig {
-  ImageSize size{};                          ///< 1x1 to 16384x16384
-  PixelFormat format = PixelFormat::kGray8;  ///< of the frames and of the result
-  int depth = 1;                             ///< frames in flight, 1 to 8
+  ImageSize size{};                                       ///< 1x1 to 16384x16384
+  PixelFormat format = PixelFormat::kGray8;               ///< of the frames and of the result
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   /// The name of a filter of the library (`find_restoration_filter`) or the path of a filter file.
   Text<kMaxOptionText> filter{"gaussian-1"};
   /// C++ only: the filter, in place of the one that `filter` names. It must remain valid until

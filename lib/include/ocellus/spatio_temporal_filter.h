@@ -18,8 +18,9 @@ namespace ocellus {
 struct SpatioTemporalFilterConfig {
   ImageSize size{};  ///< 1x1 to 16384x16384
   PixelFormat format = PixelFormat::kGray8;
-  Rect roi{};     ///< empty: whole image
-  int depth = 1;  ///< frames in flight, 1 to 8
+  Rect roi{};                                             ///< empty: whole image
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   KernelConfig kernels{};
   CoefficientStorage storage = CoefficientStorage::kFloat;
 

@@ -19,6 +19,7 @@ struct WindowFlowConfig {
   ImageSize size{};  ///< of one plane of derivatives; 1x1 to 16384x16384
   Rect roi{};        ///< empty: the whole plane; flow is computed and written only here
   int depth = 1;     ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
   int window = 11;
   WindowWeight window_weight = WindowWeight::kBox;
   float window_sigma = 4.0f;

@@ -18,6 +18,7 @@ constexpr Option kOptions[] = {
     Rows::choice<[](auto& c) { return &c.border; }>("border", kBorders,
                                                     "What lies beyond the image"),
     detail::depth_option<NewOperatorConfig>(),
+    detail::priority_option<NewOperatorConfig>(),
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ Expected<NewOperatorPlan> make_plan(const NewOperatorConfig& config) noexcept {
 
 OperatorInfo info_of(const NewOperatorPlan& plan) noexcept {
   OperatorInfo info;
-  info.name = "@TITLE@";
+  info.name = "newoperator";
   info.size = plan.size;
   info.format = plan.input_format;
   info.planes[0] = {.name = "image",

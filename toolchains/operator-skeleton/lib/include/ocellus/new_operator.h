@@ -20,10 +20,11 @@ enum class NewOperatorBorder : std::uint8_t {
 };
 
 struct NewOperatorConfig {
-  ImageSize size{};                          ///< 1x1 to 16384x16384
-  PixelFormat format = PixelFormat::kGray8;  ///< of the frames and of the result
-  int depth = 1;                             ///< frames in flight, 1 to 8
-  int radius = 1;                            ///< r of (1) in pixels, 1 to 7
+  ImageSize size{};                                       ///< 1x1 to 16384x16384
+  PixelFormat format = PixelFormat::kGray8;               ///< of the frames and of the result
+  int depth = 1;                                          ///< frames in flight, 1 to 8
+  OperatorPriority priority = OperatorPriority::kNormal;  ///< among the operators of an engine
+  int radius = 1;                                         ///< r of (1) in pixels, 1 to 7
   NewOperatorBorder border = NewOperatorBorder::kRepeat;
 
   /// All but size and format.
