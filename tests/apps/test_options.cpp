@@ -31,7 +31,7 @@ std::string without_blanks(const std::string& text) {
 }
 
 bool is_offered(const Option& option) {
-  return std::string_view(option.name) != "depth";
+  return std::string_view(option.name) != "depth" && std::string_view(option.name) != "priority";
 }
 /// `flow --deviation` names a file of the plane that this option adds.
 bool names_a_file(const Option& option) {

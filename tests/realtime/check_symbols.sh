@@ -15,7 +15,7 @@ forbidden='__cxa_throw|__cxa_allocate_exception|__cxa_begin_catch|__cxa_rethrow|
 
 # Only these functions may allocate and free: creation, destruction, and the functions before them that read files or describe an
 # operator. Functions that run with a frame (submit, wait, reset, the parts of a job) have other names.
-may_allocate='(::create\(|EngineState::start\(|::info_for\(|::footprint\(|::make_[a-z_]*(<[^(]*>)?\(|Buffer::give_back\(|::open\(|::prepare\(|::probe_[a-z_]*\(|::analyze_[a-z_]*\(|::load_[a-z_]*\(|::read_[a-z_]*\(|::verify_[a-z_]*\(|::~|::operator=\(|^ocellus_(engine|operator)_(create|destroy)([.]|$))'
+may_allocate='(::create\(|EngineState::start\(|::info_for\(|::footprint\(|::make_[a-z_]*(<[^(]*>)?\(|Buffer::give_back\(|::open\(|::prepare\(|::probe_[a-z_]*\(|::analyze_[a-z_]*\(|::load_[a-z_]*\(|::read_[a-z_]*(<.*>)?\(|::visit_kernels\(|::verify_[a-z_]*\(|::~|::operator=\(|^ocellus_(engine|operator|mailbox|group)_(create|destroy)([.]|$))'
 allocates='operator new|operator delete|(^|[^a-z_])(malloc|calloc|realloc|reallocarray|free|aligned_alloc|memalign|posix_memalign|valloc|strdup|mmap|mmap64|munmap|brk|fopen|fopen64|fclose|mlock)([^a-z_0-9]|$)'
 
 found=0
