@@ -16,8 +16,8 @@
  * and follows fast motion. Its presets are `fast` (the default), `quality` and `best`. On two CPU
  * cores `fast` keeps up with a 640x480 camera at 30 frames per second and leaves time to decode and
  * show the video. `kernels` computes the derivatives with long spatio-temporal kernels.
- * #GstOcellusFlow:kernels and #GstOcellusFlow:taps describe them: uniform, per-pixel, foveated, full, or
- * from a file.
+ * #GstOcellusFlow:kernels and #GstOcellusFlow:taps describe them: uniform, per-pixel, foveated,
+ * full, or from a file.
  *
  * #GstOcellusFlow:preset and #GstOcellusFlow:method determine the values of all options that are
  * not set. If an option has no meaning together with the others, such as #GstOcellusFlow:levels
