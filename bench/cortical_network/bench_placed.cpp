@@ -16,8 +16,6 @@ PlacementRule placement_rule(const std::string& text) {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 PlacedSteps run_placed(const CortexBenchOptions& o, const CorticalNetworkConfig& config,
                        const std::vector<RealDevice>& devices, const std::string& placement,
                        PlacedSchedule schedule, const std::vector<std::int32_t>& winners) {
@@ -47,10 +45,12 @@ PlacedSteps run_placed(const CortexBenchOptions& o, const CorticalNetworkConfig&
     const std::vector<std::uint8_t>& image = images.next();
     std::uint8_t* const to = run.next_image();
     std::copy(image.begin(), image.end(), to);
-    const Clock::time_point begun = Clock::now();
+    const auto begun = std::chrono::steady_clock::now();
     take(run.network().step(to, config.width, true, run.space()), "placed network");
     if (i >= 0)
-      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+      times.push_back(
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun)
+              .count());
   }
   steps.ms = percentile(times, 50.0);
   take(run.network().finish(), "placed network");
