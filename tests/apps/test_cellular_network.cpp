@@ -368,6 +368,7 @@ std::string endless_template(const TemporaryFolder& folder) {
 
 // Example failure: the limits of stages and passes multiply, so a frame takes days; or the report
 // does not tell that the limit of the frame's sweeps ended it.
+// Promises: RT-006.
 TEST(Cnn, TheSweepsOfAFrameAreLimited) {
   const TemporaryFolder folder;
   const std::string file = endless_template(folder);

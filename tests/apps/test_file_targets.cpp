@@ -38,6 +38,7 @@ std::function<std::string(const std::string&)> text_of(
   };
 }
 
+// Promises: FILE-001.
 TEST(FileTargets, Images) {
   app::GrayImage image({40, 30}, PixelFormat::kGray8);
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
@@ -56,6 +57,7 @@ TEST(FileTargets, Images) {
   }
 }
 
+// Promises: FILE-001.
 TEST(FileTargets, Fields) {
   app::FlowField field({20, 10}, false);
   expect_file_targets({"a field", ".flo",
@@ -68,6 +70,7 @@ TEST(FileTargets, Fields) {
                        true});
 }
 
+// Promises: FILE-001.
 TEST(FileTargets, FiltersTemplatesAndKernels) {
   const auto filter = std::make_unique<detail::FilterFileBytes>();
   ASSERT_TRUE(detail::encode_filter(random_filter(3, 0.5, 1), 0.1f, *filter));
@@ -133,12 +136,14 @@ class CommandTargets : public testing::Test {
   std::string labels_;
 };
 
+// Promises: FILE-001.
 TEST_F(CommandTargets, SavedModel) {
   expect_file_targets(command(
       "cortex --save-model", ".ocellus",
       {"cortex", "test:28x28,frames=2", "--learn", "--threads", "1", "--save-model"}, false));
 }
 
+// Promises: FILE-001.
 TEST_F(CommandTargets, TrainedModels) {
   expect_file_targets(command("train network", ".ocellus",
                               train("network", {"--levels", "4x4/4x4:32", "--passes", "1"}),
@@ -153,6 +158,7 @@ TEST_F(CommandTargets, TrainedModels) {
                               true));
 }
 
+// Promises: FILE-001.
 TEST_F(CommandTargets, Results) {
   expect_file_targets(
       command("flow", ".flo", {"flow", "test:32x32,frames=3", "--frame", "1", "-o"}, true));
@@ -190,6 +196,7 @@ TEST_F(CommandTargets, TheModelIsCheckedFirst) {
 
 // Fails if signals leave a temporary file beside a model that the library writes, or damage the
 // model that was there.
+// Promises: FILE-002.
 TEST_F(CommandTargets, TwoSignalsLeaveNoFile) {
   const std::string path = folder_ / "saved.ocellus";
   for (int round = 0; round < 12; ++round) {

@@ -90,6 +90,7 @@ struct Sequence {
 };
 
 // Fails when a frame of a live camera is held until the next one comes.
+// Promises: PRG-002.
 TEST(FrameRun, WritesAResultBeforeItReadsTheNextFrame) {
   FrameRun run(engines(1), config_of(*find_operator("restore")));
   EXPECT_FALSE(run.several());

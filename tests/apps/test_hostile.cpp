@@ -163,6 +163,7 @@ std::string resized(std::string all, int width, int height) {
 }
 
 // Example failure: memory is allocated for the size in a header before the file's size is checked.
+// Promises: FILE-004.
 TEST_F(Hostile, RefusesHeadersThatExceedTheFile) {
   using namespace std::string_literals;
   expect_refused("image", write("a.pgm", "P2\n16384 16384\n65535\n"), {"a.pgm", "truncated"});
@@ -181,6 +182,7 @@ TEST_F(Hostile, RefusesHeadersThatExceedTheFile) {
 
 // Example failure: the samples of a damaged PNG are held beside its image, and are four times as
 // large.
+// Promises: FILE-004.
 TEST_F(Hostile, RefusesALargeDamagedPngWithLittleMemory) {
   std::string data = deflated(40 * kMega);
   data.resize(data.size() / 2);
@@ -190,6 +192,7 @@ TEST_F(Hostile, RefusesALargeDamagedPngWithLittleMemory) {
 }
 
 // Example failure: the texts and profiles of an image of one pixel are decompressed into memory.
+// Promises: FILE-004.
 TEST_F(Hostile, IgnoresPngChunksThatDecompressToGigabytes) {
   using namespace std::string_literals;
   const std::string packed = deflated(7'900'000);
@@ -210,6 +213,7 @@ TEST_F(Hostile, IgnoresPngChunksThatDecompressToGigabytes) {
 }
 
 // Example failure: each of thousands of scans is decoded over the whole image.
+// Promises: FILE-004.
 TEST_F(Hostile, RefusesAJpegWithManyScans) {
   const std::string whole = jpeg(1024, 1024, 3, false);
   EXPECT_EQ(read("image", write("few.jpg", whole)).exit_code, 0);
@@ -234,6 +238,7 @@ TEST_F(Hostile, RefusesALargeProgressiveJpeg) {
 // ---- text input
 
 // Example failure: nested JSON overflows the stack in the parser or in an error text.
+// Promises: FILE-004.
 TEST_F(Hostile, RefusesDeeplyNestedJson) {
   constexpr std::size_t kDeep = 100'000;
   const std::string nested = std::string(kDeep, '[') + std::string(kDeep, ']');
@@ -283,6 +288,7 @@ TEST_F(Hostile, CutsOffLongWordsInErrors) {
 }
 
 // Example failure: an endless device fills the memory, or an endless string does.
+// Promises: FILE-004.
 TEST_F(Hostile, RefusesEndlessTexts) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"template", "make", "/dev/zero", "-o", path("t.ocellus")}, "has more than 1.0 MiB"},
@@ -391,6 +397,7 @@ TEST_F(Hostile, EscapesControlCharactersInNames) {
 }
 
 // Example failure: one of these signals leaves a partly written file.
+// Promises: FILE-002.
 TEST_F(Hostile, NoSignalLeavesAnUnfinishedFile) {
   for (const int signal : {SIGHUP, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGQUIT, SIGVTALRM,
                            SIGTERM, SIGINT, SIGPWR, SIGSTKFLT, SIGRTMIN, SIGRTMAX}) {

@@ -334,6 +334,7 @@ TEST_F(Inputs, AFolderThatMayNotBeReadIsTold) {
 }
 
 /// Example failure: a command replaces the file that it reads.
+// Promises: FILE-005.
 TEST_F(Inputs, NoInputIsOverwritten) {
   const std::string in = gray_pgm("in.png");  // a PGM file; the name decides nothing
   fs::create_symlink("in.png", path("link.png"));

@@ -353,6 +353,7 @@ TEST_F(Latency, NewestFrameOnlyHasNoQueue) {
 
 // Example failure: after a stall, every frame that the camera would have replaced is computed, so
 // that all of them are late.
+// Promises: PRG-004.
 TEST_F(Latency, AStallLeavesNoBacklogWithNewest) {
   for (const bool newest : {false, true}) {
     std::vector<std::string> line = {
@@ -451,6 +452,7 @@ TEST(ShortNumber, HasThreeDigitsAndNoExponent) {
 
 // Example failure: a missed budget gives exit code 0, or the allowed percentage of misses is
 // ignored.
+// Promises: PRG-001.
 TEST_F(Latency, MissedBudgetGivesExitCodeOne) {
   const std::vector<std::string> run = {"--size",         "64x48",    "--frames", "40",
                                         "--back-to-back", "--memory", "host",     "--budget-ms"};

@@ -105,6 +105,7 @@ TEST(Program, FindsMovingObjects) {
 }
 
 // Example failure: wrong usage gives CLI11's own exit codes, or a message without the mistake.
+// Promises: PRG-001.
 TEST(Program, ReportsWrongUsage) {
   const TemporaryFolder folder;
   const std::string out = folder / "o.flo";
@@ -168,6 +169,7 @@ TEST(Program, ReportsWrongUsage) {
 }
 
 // Example failure: a damaged input is silently shortened, or the message does not name the file.
+// Promises: PRG-001.
 TEST(Program, ReportsBadFrames) {
   const TemporaryFolder folder;
   const auto write = [&](const std::string& name, const std::string& bytes) {
@@ -409,6 +411,7 @@ TEST(Program, AcceptsImageFilesSixteenBitsAndKernelFiles) {
 }
 
 // Example failure: a limit is ignored, or an exceeded limit does not change the exit code.
+// Promises: PRG-001.
 TEST(Program, CompareFlowChecksItsLimits) {
   const TemporaryFolder folder;
   app::FlowField a({4, 4}, false);
@@ -543,6 +546,7 @@ TEST(Program, CompareImageModelsTheEye) {
 
 // Example failure: the latency counts from the submission instead of the schedule, which hides an
 // overload. Or misses do not change the exit code.
+// Promises: PRG-004.
 TEST(Program, LatencyCountsFromTheSchedule) {
   const TemporaryFolder folder;
   const json good = json_of({"latency", "--size", "64x48", "--fps", "100", "--budget-ms", "10000",
@@ -696,6 +700,7 @@ TEST(Program, ReportsTheLevelsThatAreLeftOut) {
 }
 
 // Example failure: a failed write replaces a good file by half a file, or leaves a temporary file.
+// Promises: FILE-001.
 TEST(Program, AFailedWriteKeepsTheOldFile) {
   const TemporaryFolder folder;
   const std::string scene = "test:128x128,frames=3";
@@ -774,6 +779,7 @@ TEST(Program, LatencyAcceptsLongVideos) {
 }
 
 // Example failure: Ctrl-C loses the measurements, or the run looks complete.
+// Promises: PRG-002.
 TEST(Program, LatencyReportsItsMeasurementsWhenInterrupted) {
   const TemporaryFolder folder;
   for (const int signal : {SIGINT, SIGTERM}) {
@@ -813,6 +819,7 @@ TEST(Program, LatencyReportsItsMeasurementsWhenInterrupted) {
 }
 
 // Example failure: Ctrl-C leaves a video that no player opens, or half a field.
+// Promises: PRG-002.
 TEST(Program, FlowFinishesItsFilesWhenInterrupted) {
   const TemporaryFolder folder;
   {

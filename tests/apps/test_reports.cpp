@@ -144,6 +144,7 @@ std::string pgm(int number, int side) {
 
 // Example failure: a frame's report waits in a buffer until the next frames or the end have come,
 // so that a user of a camera sees nothing.
+// Promises: PRG-002.
 TEST(Reports, AFrameIsToldBeforeTheNextOneComes) {
   for (const Command& command : commands()) {
     // Flow needs later frames for the first ones.
@@ -167,6 +168,7 @@ TEST(Reports, AFrameIsToldBeforeTheNextOneComes) {
 }
 
 // Example failure: the text of a frame comes at the end.
+// Promises: PRG-002.
 TEST(Reports, TextIsToldBeforeTheNextFrameComes) {
   PipedProgram program({"digits", "-", "--fields", "0,0,32,32"});
   for (int frame = 0; frame < 3; ++frame) {
@@ -242,6 +244,7 @@ TEST(Reports, AFullDiskEndsTheRun) {
 }
 
 // Example failure: a reader that goes away takes along what the frames have taught.
+// Promises: PRG-002.
 TEST(Reports, AClosedPipeKeepsWhatWasLearned) {
   const TemporaryFolder folder;
   const std::string model = folder / "learned.ocellus";
@@ -318,9 +321,11 @@ void expect_constant_memory(int frames, int side) {
 }
 
 // Example failure: something is kept for each frame.
+// Promises: MEM-007.
 TEST(Reports, MemoryDoesNotGrow) {
   expect_constant_memory(16000, 16);
 }
+// Promises: MEM-007.
 TEST(SlowReports, MemoryDoesNotGrow) {
   expect_constant_memory(300000, 16);
 }

@@ -61,6 +61,7 @@ class Stalled : public testing::Test {
 };
 
 /// Example failure: a command waits forever for the first or for the next frame.
+// Promises: PRG-003.
 TEST_F(Stalled, EveryCommandThatReadsFramesTimesOut) {
   const std::vector<std::vector<std::string>> commands = {
       {"flow"},
@@ -90,6 +91,7 @@ TEST_F(Stalled, EveryCommandThatReadsFramesTimesOut) {
 
 /// Example failure: the program waits forever for a decoder that does not stop with its pipeline,
 /// or for one that drops the end of the stream.
+// Promises: PRG-003.
 TEST_F(Stalled, NoFaultyDecoderBlocksTheProgram) {
   for (const char* how : {"is_deaf", "swallows", "spins"}) {
     for (const int frames : {0, 3}) {
@@ -107,6 +109,7 @@ TEST_F(Stalled, NoFaultyDecoderBlocksTheProgram) {
 
 /// Example failure: after a signal, the wait for the next frame continues to its end. The limit of
 /// time holds on a busy machine, too.
+// Promises: PRG-003.
 TEST_F(Stalled, ASignalEndsTheWait) {
   for (const char* how : {"waits", "is_deaf", "spins"}) {
     for (const int frames : {0, 3}) {

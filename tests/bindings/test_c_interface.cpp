@@ -109,6 +109,7 @@ class CInterface : public testing::TestWithParam<TextCase> {};
 
 // Fails when the C interface passes an option, a frame, a plane or a record on wrongly, or tells
 // something else of an operator than OperatorHandle does.
+// Promises: RES-009.
 TEST_P(CInterface, GivesTheResultsOfOperatorHandle) {
   const std::vector<std::uint8_t> frames = frame_bytes();
   OperatorConfig config(*find_operator(GetParam().operator_name));
@@ -241,6 +242,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, CInterface, testing::ValuesIn(text_cases()),
                          [](const auto& made) { return made.param.name; });
 
 // Fails when the list from C is not the list of the library, or a text is missing.
+// Promises: INS-003.
 TEST(CList, IsTheLibrarysList) {
   ASSERT_EQ(driver_count_operators(), operators().size());
   for (std::size_t i = 0; i < operators().size(); ++i) {
@@ -651,6 +653,7 @@ TEST_F(COperator, TicketsAndDeadlines) {
 }
 
 // Fails when `wait` blocks although the deadline has passed, or does not count the miss.
+// Promises: RT-005.
 TEST_F(COperator, MissedDeadline) {
   // A frame that takes long: several hundred thousand pixels.
   const ImageSize size{1024, 768};
@@ -914,6 +917,7 @@ TEST_F(COperator, Learning) {
 }
 
 // Fails when a call after creation allocates or frees memory.
+// Promises: RT-001.
 TEST_F(COperator, AllocatesOnlyAtCreation) {
   if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   make({}, "digits");

@@ -85,6 +85,7 @@ TEST(OpenCv, FramesHaveColor) {
 }
 
 // Fails when an operator gives another result in matrices than in other memory.
+// Promises: RES-009.
 TEST(OpenCv, EveryOperatorWritesMatrices) {
   constexpr ImageSize kSize{64, 48};
   const auto frames = test::moving_frames(kSize, PixelFormat::kGray8, 3, true);

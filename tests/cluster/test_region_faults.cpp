@@ -75,6 +75,7 @@ Expected<void> run_once() {
 }
 
 // Fails when a failed call is ignored, or leaks what was made before.
+// Promises: ERR-002.
 TEST(RegionFaults, EveryCallFailsInTurn) {
   FakeDriver& driver = fake_driver();
   for (const bool lost : {false, true}) {

@@ -255,6 +255,7 @@ struct RandomCells {
 
 // Fails when an order, a boundary or a start differs from the reference, with random templates of
 // each radius, sizes that are no multiples of bands or words, and images smaller than the template.
+// Promises: RES-004.
 TEST_P(Cells, MatchTheReference) {
   for (unsigned seed = 0; seed < 600; ++seed) {
     const RandomCells cells(seed);
@@ -303,6 +304,7 @@ struct RandomGroups {
 
 // Fails when a group of stages differs from the reference: its number of passes, the input of its
 // first stage from the second pass on, its place in the chain, or the stages behind it.
+// Promises: RES-004.
 TEST_P(Cells, GroupsMatchTheReference) {
   for (const char* chain : {"[skeleton]", "threshold(0.3) | [erosion | recall] * 3 | dilation",
                             "[erosion | dilation] * 4 | [ hollow(sweeps=2) | edge ]*2"}) {
@@ -328,6 +330,7 @@ TEST_P(Cells, RandomGroupsMatchTheReference) {
 }
 
 // Fails when the result of one instruction set differs from the reference.
+// Promises: RES-002.
 TEST_P(Cells, MatchTheReferenceOnEachInstructionSet) {
   if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "instruction sets belong to the CPU";
   for (const SimdTarget& target : simd_targets()) {
@@ -406,6 +409,7 @@ CellularNetworkConfig endless(ImageSize size) {
 
 // Fails when a network without a fixed point runs on at the limit of a frame's sweeps: the limits
 // of its stage and of its group allow 10^10 sweeps.
+// Promises: RT-006.
 TEST_P(Cells, TheLimitBoundsStagesTimesPasses) {
   for (const bool grouped : {false, true}) {
     CellularNetworkConfig config = endless({20, 9});
@@ -429,6 +433,7 @@ TEST_P(Cells, TheLimitBoundsStagesTimesPasses) {
 
 // Fails when a frame of a network without a fixed point does not end soon after `stop`, `reset` or
 // the destructor, in any order of updates; and when `wait` reports such a frame as done.
+// Promises: RT-006.
 TEST_P(Cells, AFrameThatTakesLongCanBeStopped) {
   using Clock = std::chrono::steady_clock;
   const ImageSize size{320, 240};

@@ -140,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, ColorPictures,
 
 // Fails when an operator gives another result for a frame with color than for its luma, with one or
 // more frames in flight, in odd sizes and with padded rows.
+// Promises: RES-006.
 TEST_P(Color, ResultIsThatOfTheLuma) {
   constexpr int kFrames = 3;
   for (const PixelFormat format : kColors) {
@@ -235,6 +236,7 @@ void expect_pictures(const OperatorConfig& gray_config, OperatorConfig config, P
 // Fails when a picture in the format of its frame has another luma than the operator's, other
 // colors, or bytes written beside its pixels. Sizes and strides are odd, and the frames have one
 // worker or three.
+// Promises: RES-006.
 TEST_P(ColorPictures, HaveTheColorOfTheFrame) {
   for (const PixelFormat format : kColors) {
     for (const bool in_place : {false, true}) {
@@ -270,6 +272,7 @@ TEST(ColorBands, HaveAllRows) {
 
 // Fails when a device gives another picture than the CPU. The cells of halftones are the same on
 // every backend, so the bytes must be, too.
+// Promises: RES-006.
 TEST(ColorBackends, GiveTheSamePictures) {
   test::skip_without_device();
   if (IsSkipped()) return;

@@ -51,6 +51,7 @@ struct BadFlow {
 
 // Fails when `create` takes a bad configuration, when the error does not name the field, its value
 // and its range, or when `footprint` returns another error than `create`.
+// Promises: ERR-004.
 TEST_P(Configurations, BadFlowOptionsAreRefused) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
@@ -267,6 +268,7 @@ TEST_P(Configurations, BadFlowOptionsAreRefused) {
 }
 
 // Fails when the filter takes a configuration that flow refuses.
+// Promises: ERR-004.
 TEST_P(Configurations, BadFilterOptionsAreRefused) {
   struct Bad {
     std::function<void(SpatioTemporalFilterConfig&)> change;

@@ -107,6 +107,7 @@ std::size_t Footprint::*state_memory(BackendChoice backend) {
 // ---- backend and configuration
 
 // Fails when another backend computes than the one that the configuration names.
+// Promises: ERR-005.
 TEST_P(Contracts, TheRequestedBackendComputes) {
   const OperatorConfig config = what().with(kSize);
   const EngineInfo info = must(Engine::probe(settings()));
@@ -123,6 +124,7 @@ TEST_P(Contracts, TheRequestedBackendComputes) {
 
 // Fails when an operator takes a bad size or format, when the error does not name the value and its
 // range, or when the refused operator keeps memory.
+// Promises: ERR-010.
 TEST_P(Contracts, BadSizesAndFormatsAreRefused) {
   Engine engine = engine_for(what().with(kSize));
   const auto expect_refused = [&](ImageSize size, PixelFormat format,
@@ -213,6 +215,7 @@ std::vector<BadSubmit> bad_submits(const OperatorInfo& info) {
 
 // Fails when `submit` takes a bad frame or a bad output, when the error does not name the field and
 // the value, or when the refusal changes later results.
+// Promises: ERR-010.
 TEST_P(Contracts, BadFramesAndOutputsAreRefused) {
   const OperatorConfig config = what().with(kSize, 2, PixelFormat::kGray16);
   const auto frames = noise_frames(kSize, PixelFormat::kGray16, 4, 2);
@@ -279,6 +282,7 @@ TEST_P(Contracts, TheRecordMayBeLeftOut) {
 }
 
 // Fails when the CPU reads or writes device memory.
+// Promises: ERR-010.
 TEST_P(Contracts, DeviceMemoryOnTheCpuIsRefused) {
   if (cuda()) GTEST_SKIP() << "the device reads device memory";
   auto made = rig(what().with(kSize));
@@ -300,6 +304,7 @@ TEST_P(Contracts, DeviceMemoryOnTheCpuIsRefused) {
 
 // Fails when `submit` takes more frames than the depth, when the error does not name the depth, or
 // when `wait` makes no room.
+// Promises: RT-007.
 TEST_P(Contracts, FullQueueIsAnError) {
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 4);
   for (int depth = 1; depth <= kMaxDepth; ++depth) {
@@ -322,6 +327,7 @@ TEST_P(Contracts, FullQueueIsAnError) {
 
 // Fails when a ticket works twice, when `wait` takes a number that was not given out, or when
 // tickets do not count from 1.
+// Promises: ERR-010.
 TEST_P(Contracts, TicketsAreChecked) {
   auto made = rig(what().with(kSize, 2));
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 5);
@@ -343,6 +349,7 @@ TEST_P(Contracts, TicketsAreChecked) {
 }
 
 // Fails when an operator takes the ticket of another operator for its own frame of that number.
+// Promises: ERR-010.
 TEST_P(Contracts, TicketsOfAnotherOperatorAreRefused) {
   auto one = rig(what().with(kSize));
   auto other = rig(what().with(kSize));
@@ -379,6 +386,7 @@ TEST_P(Contracts, TicketsInAnyOrder) {
 
 // Fails when a frame that was waited for still counts as in flight because an older one was not, or
 // when `reset` leaves a ticket valid.
+// Promises: RT-007.
 TEST_P(Contracts, EachFinishedFrameMakesRoom) {
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 6);
   auto outs = std::vector<OutputBuffer>(4, OutputBuffer(must(what().with(kSize).info())));
@@ -412,6 +420,7 @@ TEST_P(Contracts, EachFinishedFrameMakesRoom) {
 
 // Fails when a loop around poll() is not told of a frame that is done, or is told of one that is
 // not; or when a frame that `cancel` dropped changes a later result.
+// Promises: RT-010.
 TEST_P(Contracts, ALoopGetsEveryFrameThatWasNotCanceled) {
   const OperatorConfig config = what().with(kSize, 3);
   const auto frames = moving_frames(kSize, PixelFormat::kGray8, 6, true);
@@ -504,6 +513,7 @@ TEST_P(Contracts, TimesAddUp) {
 }
 
 // Fails when `wait` says done at a deadline that has passed, loses the frame, or waits for it.
+// Promises: RT-005.
 TEST_P(Contracts, AMissedDeadlineCanBeWaitedForAgain) {
   const bool fast = cuda() && !what().sequential;
   const ImageSize size = fast ? ImageSize{1920, 1080} : ImageSize{320, 240};
@@ -527,6 +537,7 @@ TEST_P(Contracts, AMissedDeadlineCanBeWaitedForAgain) {
 
 // Fails when an operator takes more or less than its footprint, does not give it back, or when an
 // engine with less refuses without the number of bytes.
+// Promises: MEM-001.
 TEST_P(Contracts, FootprintsAreExact) {
   for (const ImageSize size : {ImageSize{1, 1}, kSize, {101, 67}}) {
     for (const int depth : {1, kMaxDepth}) {
@@ -567,6 +578,7 @@ TEST_P(Contracts, FootprintsAreExact) {
 
 // Fails when an engine of too little memory takes the largest image, or when the error does not
 // name the bytes that it has and the bytes that it needs.
+// Promises: MEM-004.
 TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
   const auto kind = state_memory(backend());
   const OperatorConfig config = what().with({kMaxImageSide, kMaxImageSide});
@@ -584,6 +596,7 @@ TEST_P(Contracts, SizesBeyondTheMemoryAreRefused) {
 }
 
 // Fails when an engine of the sum of all footprints has no room for all operators, in any order.
+// Promises: MEM-002.
 TEST_P(Together, FootprintsAddUp) {
   const std::vector<OperatorConfig> all = configs(2);
   std::vector<std::size_t> order(all.size());
@@ -607,6 +620,7 @@ TEST_P(Together, FootprintsAddUp) {
 // Fails when operators whose footprints add up to the engine's memory find no room after some of
 // them were destroyed and created in another order, or when the error for another footprint does
 // not say that the block is fragmented.
+// Promises: MEM-002.
 TEST_P(Together, OperatorsComeAndGoInAnyOrder) {
   const bool cuda = GetParam() == BackendChoice::kCuda;
   std::vector<OperatorConfig> all = configs(2);
@@ -651,6 +665,7 @@ TEST_P(Together, OperatorsComeAndGoInAnyOrder) {
 }
 
 // Fails when the engine's threads or memory end before the operators that use them.
+// Promises: MEM-006.
 TEST_P(Contracts, TheEngineHandleMayGoFirst) {
   const OperatorConfig config = what().with(kSize, 2);
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 6, 7);
@@ -679,6 +694,7 @@ TEST_P(Contracts, OperatorsMove) {
 }
 
 // Fails when an operator writes after its destructor has returned, or keeps its memory.
+// Promises: MEM-006.
 TEST_P(Contracts, FramesInFlightEndWithTheOperator) {
   const OperatorConfig config = what().with({160, 120}, 4);
   const auto frames = noise_frames({160, 120}, PixelFormat::kGray8, 1, 13);
@@ -700,6 +716,7 @@ TEST_P(Contracts, FramesInFlightEndWithTheOperator) {
 
 // Fails when a child process uses an operator of its parent, hangs or ends when it destroys one, or
 // when the parent's operator is disturbed. A process with a CUDA driver cannot fork and continue.
+// Promises: ERR-006.
 TEST_P(Contracts, AChildOfForkCanOnlyDestroyOperators) {
   if (cuda()) GTEST_SKIP() << "CUDA does not survive fork()";
   const OperatorConfig config = what().with({160, 120}, 3);
@@ -740,6 +757,7 @@ TEST_P(Contracts, AChildOfForkCanOnlyDestroyOperators) {
 // ---- threads
 
 // Fails when a result depends on chance, on the number of workers, or on the parts that they take.
+// Promises: RES-001.
 TEST_P(Contracts, TheNumberOfWorkersChangesNothing) {
   for (const ImageSize size : {ImageSize{67, 43}, {5, 61}, {130, 3}, {102, 60}}) {
     const OperatorConfig config = what().with(size);
@@ -753,6 +771,7 @@ TEST_P(Contracts, TheNumberOfWorkersChangesNothing) {
 }
 
 // Fails when frames in flight overtake or disturb each other, at any depth.
+// Promises: RES-001.
 TEST_P(Contracts, FramesInFlightChangeNothing) {
   const ImageSize size{40, 30};
   const auto frames = moving_frames(size, PixelFormat::kGray8, 12, true);
@@ -906,6 +925,7 @@ TEST_P(Contracts, EveryFrameTellsWhatItDescribes) {
 
 // Fails when `reset` keeps anything of the past, or leaves the operator unusable; and when
 // `keeps_state` is wrong, because then a result without `reset` depends on the past, too.
+// Promises: RES-005.
 TEST_P(Contracts, ResetForgetsThePast) {
   const ImageSize size{64, 48};
   const OperatorConfig config = what().with(size, 3);
@@ -947,6 +967,7 @@ TEST_P(Contracts, ResetForgetsThePast) {
 // Fails when a frame that was stopped is reported as done, when its ticket remains in flight, when
 // a frame that is done loses its result, or when anything of a stopped frame remains after `reset`.
 // The frames are stopped at different moments.
+// Promises: RT-009.
 TEST_P(Contracts, AStoppedFrameLeavesNoTrace) {
   const ImageSize size{96, 64};
   const OperatorConfig config = what().with(size, 2);
@@ -988,6 +1009,7 @@ TEST_P(Contracts, AStoppedFrameLeavesNoTrace) {
 
 // Fails when a queued frame of an operator that was stopped runs, or when the frames of another
 // operator on the engine are stopped, too.
+// Promises: RT-009.
 TEST_P(Contracts, AStopConcernsOneOperator) {
   const OperatorConfig config = what().with(kSize, 2);
   const auto frames = noise_frames(kSize, PixelFormat::kGray8, 1, 8);
@@ -1013,6 +1035,7 @@ TEST_P(Contracts, AStopConcernsOneOperator) {
 
 // Fails when a frame with NaN or infinity is not flagged, when its result is not the same value
 // everywhere, or when it changes a later result.
+// Promises: ERR-008.
 TEST_P(Contracts, BadPixelsLeaveNoTrace) {
   const ImageSize size{37, 21};
   const auto good = moving_frames(size, PixelFormat::kFloat32, 8, true);

@@ -65,6 +65,7 @@ int most_terms(KernelForm form) {
 
 // Fails when the library's own kernels, uniform or per pixel, are not the Gaussian derivatives that
 // the header defines.
+// Promises: RES-003.
 TEST_P(Filter, GaussianDerivatives) {
   for (const KernelForm form : kForms) {
     for (const auto& [nx, ny, nt] :
@@ -86,6 +87,7 @@ TEST_P(Filter, GaussianDerivatives) {
 
 // Fails when sigma does not grow with the distance from the fovea as the header defines, or when a
 // pixel uses the kernel of another one.
+// Promises: RES-003.
 TEST_P(Filter, FoveatedDerivatives) {
   for (const KernelForm form : kForms) {
     if (form == KernelForm::kUniform) continue;
@@ -335,6 +337,7 @@ TEST_P(Filter, BadFramesAreMarked) {
 
 // Fails when half storage exceeds its tolerance, or is not used, so that results and footprint are
 // those of float storage.
+// Promises: RES-003.
 TEST_P(Filter, HalfStorage) {
   for (const auto& [form, foveated] : {std::pair{KernelForm::kPerPixel, false},
                                        {KernelForm::kPerPixel, true},

@@ -77,6 +77,7 @@ OpticalFlowConfig small_config(Method method, ImageSize size = {64, 48}) {
 
 // Fails when flow or confidence differ from equation (3) on noise, for each form and origin of
 // kernels.
+// Promises: RES-003.
 TEST_P(Flow, MatchesTheEquations) {
   struct Case {
     KernelForm form;
@@ -497,6 +498,7 @@ double expect_pyramid_matches(const OpticalFlowConfig& config,
 
 // Fails when a step or a setting of Lucas-Kanade on the pyramid differs from the reference, which
 // has the same steps in double precision.
+// Promises: RES-003.
 TEST_P(Flow, ThePyramidMatchesTheReference) {
   struct Case {
     const char* name;

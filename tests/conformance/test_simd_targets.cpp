@@ -34,6 +34,7 @@ TEST(SimdTargets, AreMoreThanOne) {
 }
 
 // Fails when the filter differs from the reference with one instruction set, form or storage.
+// Promises: RES-002.
 TEST(SimdTargets, FilterMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
     for (const KernelForm form : {KernelForm::kUniform, KernelForm::kPerPixel, KernelForm::kFull}) {
@@ -66,6 +67,7 @@ TEST(SimdTargets, FilterMatchesOnEach) {
 }
 
 // Fails when flow differs from the reference with one instruction set.
+// Promises: RES-002.
 TEST(SimdTargets, FlowMatchesOnEach) {
   for (const SimdTarget& target : simd_targets()) {
     SCOPED_TRACE(target.name);
@@ -84,6 +86,7 @@ TEST(SimdTargets, FlowMatchesOnEach) {
 
 // Fails when pyramid flow with one instruction set differs from that of the widest one by more than
 // rounding.
+// Promises: RES-002.
 TEST(SimdTargets, PyramidAgreesOnEach) {
   const ImageSize size{80, 64};
   const test::Texture texture(6, 12.0, 40.0);
@@ -110,6 +113,7 @@ TEST(SimdTargets, PyramidAgreesOnEach) {
 
 // Fails when the result of an operator depends on the number of workers with one of the instruction
 // sets.
+// Promises: RES-001.
 TEST(SimdTargets, TheNumberOfWorkersChangesNothing) {
   const ImageSize size{61, 33};
   const auto frames = test::moving_frames(size, PixelFormat::kGray8, 7, true);

@@ -78,6 +78,7 @@ double expect_matches(const OpticalFlowConfig& config, const std::vector<FrameBu
 }
 
 // Fails when a step or a setting of the solver differs from the reference.
+// Promises: RES-003.
 TEST_P(VariationalFlow, MatchesTheReference) {
   struct Case {
     const char* name;
@@ -123,6 +124,7 @@ TEST_P(VariationalFlow, TakesEverySize) {
 
 // Fails when an instruction set differs from the reference, or when the bands of the workers change
 // a bit of the result.
+// Promises: RES-002.
 TEST(VariationalFlowOnCpu, MatchesOnEachInstructionSet) {
   const OpticalFlowConfig config = OpticalFlowConfig::best({150, 131});
   const auto frames = layered_frames(config.size, PixelFormat::kGray8, 2);

@@ -113,6 +113,7 @@ double expect_matches(const WindowFlowConfig& config, const FrameBuffer& frame,
 }
 
 // Fails when the weights, the size or the borders of the window are wrong, for each size of window.
+// Promises: RES-003.
 TEST_P(Window, EverySizeOfWindow) {
   for (int window = 3; window <= 31; window += 2) {
     for (const WindowWeight weight : {WindowWeight::kBox, WindowWeight::kGaussian}) {

@@ -67,6 +67,7 @@ TEST(Arena, RefusesWhatTheSystemDoesNotHave) {
 
 // Fails when an arena of the sum of the rounded sizes cannot hold exactly these pieces, in any
 // order, or can hold more.
+// Promises: MEM-002.
 TEST(Arena, FootprintsAddUpExactly) {
   const std::vector<std::size_t> sizes = {100, 64, 4096, 1, 777, 64 * 9, 5};
   std::size_t sum = 0;
@@ -122,6 +123,7 @@ TEST(Arena, ChoosesTheRegionOfAPiece) {
 
 // The sum of the sizes fits in the block. Fails when a piece finds no space after pieces have been
 // returned and taken again in a different order.
+// Promises: MEM-002.
 TEST(Arena, PiecesOfFixedSizesAlwaysFit) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     std::mt19937 random(seed);
@@ -151,6 +153,7 @@ TEST(Arena, PiecesOfFixedSizesAlwaysFit) {
 
 // Fails when a refusal does not state whether too few bytes are free, or whether they are
 // fragmented.
+// Promises: ERR-004.
 TEST(Arena, RefusalsStateTheReason) {
   HostArena arena;
   ASSERT_TRUE(arena.create(8 * kUnit, false));
@@ -321,6 +324,7 @@ TEST(Arena, RandomUseMatchesTheModel) {
 
 // Fails when the size counted without memory differs from the actual layout, or an array is not
 // aligned.
+// Promises: MEM-001.
 TEST(LayoutBuilder, CountsWhatItLaysOut) {
   const auto lay_out = [](LayoutBuilder& builder) {
     std::vector<void*> arrays;

@@ -106,6 +106,7 @@ TEST(Engine, RefusesBadConfigurations) {
 
 // Fails when the engine promises memory that the CPU backend does not have or that the system
 // cannot provide.
+// Promises: MEM-004.
 TEST(Engine, RefusesUnavailableMemory) {
   EngineConfig config = cpu_config();
   config.memory.pinned = 4096;
@@ -131,6 +132,7 @@ TEST(Engine, RefusesUnavailableMemory) {
 
 // Fails when locking more memory than allowed is silently ignored. The test runs in a child
 // process, because it cannot raise the limit again.
+// Promises: MEM-004.
 TEST(Engine, LockedMemoryBeyondTheLimitIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizers disable mlock";
@@ -190,6 +192,7 @@ TEST(Engine, StartsAndEndsItsThreads) {
 }
 
 // Fails when a worker is not pinned to its CPU, or when entries beyond the workers are read.
+// Promises: RT-011.
 TEST(Engine, AffinityIsSet) {
   const std::vector<int> allowed = allowed_cpus();
   EngineConfig config = cpu_config(2);
@@ -225,6 +228,7 @@ cpu_set_t cpus_of_worker(int worker) {
 
 // Fails when two workers may use the same CPU although there is one for each, when a CPU of the
 // process is left out, or when a CPU that the configuration names is also given to another worker.
+// Promises: RT-011.
 TEST(Engine, WorkersHaveCpusOfTheirOwn) {
   const std::vector<int> allowed = allowed_cpus();
   const int cpus = static_cast<int>(allowed.size());
@@ -272,6 +276,7 @@ TEST(Engine, WorkersMayUseAnyCpuOnRequestOrWhereTheyOutnumberTheCpus) {
 }
 
 // Fails when SCHED_FIFO is neither set nor refused with a text that explains how to get permission.
+// Promises: RT-011.
 TEST(Engine, RealtimePriorityIsSetOrRefusedWithAReason) {
   EngineConfig config = cpu_config(2);
   config.realtime_priority = 7;
@@ -331,6 +336,7 @@ std::string thread_status(pid_t thread) {
 // Fails when a worker receives a signal that the program expects on its own thread. Also fails when
 // a worker blocks the signals of its own faults, which a crash handler needs, or when creation
 // changes the caller's signal mask.
+// Promises: RT-011.
 TEST(Engine, WorkersBlockAsynchronousSignals) {
   sigset_t before;
   ASSERT_EQ(pthread_sigmask(SIG_SETMASK, nullptr, &before), 0);
@@ -356,6 +362,7 @@ TEST(Engine, WorkersBlockAsynchronousSignals) {
 
 // Fails when the workers' stacks have the process's default size. A small default would end the
 // program in Engine::create.
+// Promises: RT-011.
 TEST(Engine, WorkersHaveAStackOfTheirOwnSize) {
   pthread_attr_t before;
   pthread_attr_t small;
@@ -374,6 +381,7 @@ TEST(Engine, WorkersHaveAStackOfTheirOwnSize) {
 
 // Fails when workers inherit the real-time policy of the creating thread although none was
 // configured.
+// Promises: RT-011.
 TEST(Engine, WorkersDoNotInheritARealtimePolicy) {
   sched_param parameter{};
   parameter.sched_priority = 5;
@@ -409,6 +417,7 @@ TEST(Engine, WorkersRunUnderAnIdlePolicy) {
 
 // Fails when an inherited engine hangs or ends the child process in its destructor, or gives out
 // memory there.
+// Promises: ERR-006.
 TEST(Engine, AForkedChildCanOnlyDestroyAnEngine) {
   EngineConfig config = cpu_config(3);
   config.memory.host = 1 << 16;
@@ -438,6 +447,7 @@ TEST(Engine, AForkedChildCanOnlyDestroyAnEngine) {
 }
 
 // Fails when the reported backend is not the requested one.
+// Promises: ERR-005.
 TEST(Engine, ReportsTheActiveBackend) {
   const Expected<Engine> engine = Engine::create(cpu_config());
   ASSERT_TRUE(engine);
@@ -450,6 +460,7 @@ TEST(Engine, ReportsTheActiveBackend) {
 
 // Fails when an unavailable CUDA device leads to a silent fallback, or when "auto" does not select
 // the CPU.
+// Promises: ERR-005.
 TEST(Engine, UnavailableCudaIsAnErrorAndAutoSelectsTheCpu) {
   EngineConfig config = cpu_config();
   config.backend.choice = BackendChoice::kCuda;
@@ -590,6 +601,7 @@ TEST(Log, ACallbackMayDisableTheLog) {
 }
 
 // Fails when the library prints anything itself.
+// Promises: ERR-003.
 TEST(Log, NothingIsPrinted) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

@@ -58,6 +58,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// Promises: FILE-001.
 TEST(FileWriter, MeetsEveryTarget) {
   expect_file_targets(
       {"from front to end", "",
@@ -84,6 +85,7 @@ TEST(FileWriter, DoesNotWaitForAReaderForEver) {
 
 // Fails if a file without `commit` appears, or its temporary file stays, or if others can read
 // meanwhile what replaces a file that they cannot read.
+// Promises: FILE-001.
 TEST(FileWriter, AppearsOnlyWhenItIsComplete) {
   const TemporaryFolder folder;
   const std::string path = folder / "file";
@@ -145,6 +147,7 @@ TEST(FileWriter, RefusesAFileWithoutAName) {
 
 // Fails if writers of one target, in threads and in processes, leave a mix of their files, or if a
 // reader sees one that is not complete.
+// Promises: FILE-001.
 TEST(FileWriter, SeveralWritersOfOneTarget) {
   const TemporaryFolder folder;
   const std::string path = folder / "file";
@@ -221,6 +224,7 @@ void end_by(int signal) {
 
 // Fails if a signal at any moment of the creation, the writing or the renaming of files leaves a
 // temporary file, or if the handler waits for the thread that it interrupts.
+// Promises: FILE-002.
 TEST(UnfinishedFile, ASignalLeavesNone) {
   const std::string bytes = contents();
   for (int round = 0; round < 40; ++round) {
@@ -257,6 +261,7 @@ TEST(UnfinishedFile, ASignalLeavesNone) {
 }
 
 // Fails if a file is created after the others were removed, so that it stays.
+// Promises: FILE-002.
 TEST(UnfinishedFile, NoneComesAfterTheRemoval) {
   const TemporaryFolder folder;
   const pid_t child = fork();
@@ -278,6 +283,7 @@ TEST(UnfinishedFile, NoneComesAfterTheRemoval) {
 }
 
 // Fails if more files than can be registered are an error.
+// Promises: FILE-002.
 TEST(UnfinishedFile, ManyAtOnce) {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<FileWriter>> writers;

@@ -46,6 +46,7 @@ class Mailbox : public testing::Test {
 
 // Fails when an older frame is given, a frame twice, or with wrong numbers, or when a frame that is
 // replaced is not counted.
+// Promises: RT-010.
 TEST_F(Mailbox, GivesTheNewestFrameOnce) {
   EXPECT_EQ(mailbox_.take(Deadline::immediate()).error().status, Status::kDeadlineMissed);
   for (int i = 1; i <= 3; ++i) {

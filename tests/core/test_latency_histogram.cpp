@@ -37,6 +37,7 @@ std::int64_t exact_percentile(const std::vector<std::int64_t>& sorted, double pe
 
 // Fails when a percentile has an error of more than three significant digits, or when a rank is
 // wrong. The count is prime, so that no rank falls on a rounding edge.
+// Promises: RT-013.
 TEST(LatencyHistogram, PercentilesMatchTheSortedValues) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     std::vector<std::int64_t> values = random_durations(20011, seed);
@@ -71,6 +72,7 @@ TEST(LatencyHistogram, WholeRanksAreNotRoundedUp) {
 
 // Fails when a bucket between 1 us and 10 s is wider than 0.1 % of its values, or when an edge
 // belongs to the wrong bucket.
+// Promises: RT-013.
 TEST(LatencyHistogram, EveryBucketKeepsThreeDigits) {
   const auto histogram = make_histogram();
   std::int64_t lower = 0;
@@ -170,6 +172,7 @@ TEST(LatencyHistogram, PercentIsLimited) {
 
 // Fails when merging loses a count, an extreme or the overflow. The merged histogram must equal one
 // that recorded all values.
+// Promises: RT-013.
 TEST(LatencyHistogram, MergeEqualsRecordingEverything) {
   const auto left = make_histogram();
   const auto right = make_histogram();

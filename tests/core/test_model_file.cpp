@@ -247,6 +247,7 @@ TEST_F(ModelFileTest, StopsAtTheEndOfTheArrays) {
 }
 
 // Fails when a file cut off at any position is accepted, or is not reported as truncated.
+// Promises: FILE-003.
 TEST_F(ModelFileTest, RefusesEveryTruncation) {
   ASSERT_EQ(read(good_).status, Status::kOk);
   for (const Bytes& whole : {good_, model(table("text"), {})}) {
@@ -265,6 +266,7 @@ TEST_F(ModelFileTest, RefusesEveryTruncation) {
 
 // Fails when a file with a single flipped bit is accepted. The bit may be in the header, the table,
 // the padding or the arrays.
+// Promises: FILE-003.
 TEST_F(ModelFileTest, RefusesEveryFlippedBit) {
   for (const Bytes& whole : {good_, model(table("text"), {})}) {
     Bytes bytes = whole;
@@ -374,6 +376,7 @@ TEST_F(ModelFileTest, ChecksInTheDocumentedOrder) {
 
 // Fails when a header with a correct checksum is trusted although it contradicts the file, or when
 // a length overflows.
+// Promises: FILE-003.
 TEST_F(ModelFileTest, RefusesForgedHeaders) {
   const auto lengths = [](std::uint32_t table_bytes, std::uint64_t array_bytes) {
     return [=](Bytes& bytes) {

@@ -356,6 +356,7 @@ void expect_refused(const std::function<void(Frame&, OperatorOutput&)>& spoil, c
 
 // Fails when `submit` takes a plane whose bounds the operator would exceed, or when the error names
 // another reason.
+// Promises: ERR-004.
 TEST(Handle, ErrorsNameTheBadPlane) {
   using B = std::uint8_t;
   using W = std::uint16_t;
@@ -436,6 +437,7 @@ TEST(Handle, ResultsAreEqualWithoutTheCallersWork) {
 
 // Fails when a frame counts for each deadline that it misses, when a look counts, or when a frame
 // that was done in time does.
+// Promises: RT-005.
 TEST(Handle, CountsLateFramesOnce) {
   TwoOperators two;
   const std::vector<float> pixels = inverse_frame(0);
@@ -466,6 +468,7 @@ TEST(Handle, CountsLateFramesOnce) {
 }
 
 // Fails when a missed deadline is not counted, or a frame that was done in time is.
+// Promises: RT-005.
 TEST(Handle, CountsMissedDeadlines) {
   InverseRig<std::uint8_t> rig(1);
   const std::vector<float> pixels = inverse_frame(0);
@@ -506,6 +509,7 @@ TEST(Handle, CountsItsFrames) {
 
 // Fails when `cancel` drops a frame that has begun or is done, keeps one that has not begun, or
 // says something else; when a canceled frame runs, counts, or changes the result of a later one.
+// Promises: RT-010.
 TEST(Cancel, KnowsEveryState) {
   TwoOperators two;
   std::vector<std::vector<float>> pixels;
@@ -547,6 +551,7 @@ TEST(Cancel, KnowsEveryState) {
 }
 
 // Fails when a canceled frame keeps its place in the queue.
+// Promises: RT-010.
 TEST(Cancel, MakesRoom) {
   TwoOperators two;
   const std::vector<float> pixels = inverse_frame(0);
@@ -568,6 +573,7 @@ TEST(Cancel, MakesRoom) {
 
 // Fails when the descriptor is readable without a frame that is done, is not readable with one, or
 // does not tell of frames that were done before it was created.
+// Promises: RT-012.
 TEST(EventFd, IsReadableWhileAFrameIsDone) {
   TwoOperators two;
   const std::vector<float> pixels = inverse_frame(0);
@@ -610,6 +616,7 @@ TEST(EventFd, IsReadableWhileAFrameIsDone) {
 
 // Fails when `wait_any` names an operator without a finished frame, or the same one of two again
 // and again, or waits for longer than the deadline.
+// Promises: RT-012.
 TEST(WaitAny, NamesTheOperatorsInTurns) {
   TwoOperators two;
   OperatorHandle* const all[] = {&two.blocker, &two.op};
@@ -652,6 +659,7 @@ TEST(EventFd, EndsWithTheOperator) {
 
 // Fails when a loop around poll() misses a frame, or gets one before it is done. Two operators on
 // one engine; a frame that waits is replaced by the newest one.
+// Promises: RT-012.
 TEST(EventFd, ALoopServesTwoOperators) {
   constexpr std::uint64_t kFrames = 400;
   EngineConfig config = engine_config(2);
@@ -734,6 +742,7 @@ TEST(EventFd, ALoopServesTwoOperators) {
 
 // Fails when the thread that waits and the one that finishes frames disagree about the descriptor:
 // it would stay readable, or a frame would be done and nobody told.
+// Promises: RT-012.
 TEST(EventFd, StaysRightBesideAWaitingThread) {
   InverseRig<std::uint8_t> rig(2);
   const int fd = must(rig.op.create_event_fd());

@@ -245,6 +245,7 @@ TEST(Options, EveryRowCanBeReadEvenIfItDoesNotApply) {
 
 // Fails when the end of a range is refused, or when a value beyond it is accepted or refused
 // without the name, the value and the range.
+// Promises: ERR-004.
 TEST(Options, NumbersHaveTheirRange) {
   for_each_row([](const OperatorDescription&, const Option& option, OperatorConfig config) {
     const bool whole = option.type == OptionType::kInt;
@@ -302,6 +303,7 @@ TEST(Options, NumbersRefuseOtherTexts) {
 
 // Fails when a valid word is refused, or when another text is accepted or refused without listing
 // the words.
+// Promises: ERR-004.
 TEST(Options, ChoicesAcceptTheirWordsOnly) {
   for_each_row([](const OperatorDescription& description, const Option& option,
                   const OperatorConfig& config) {

@@ -103,6 +103,7 @@ Outcome overload(bool by_priority) {
 // the lowest makes less progress than kMaxOvertakes allows: the frames that are done between two of
 // its own are those that overtake it and those that were in flight before it. What
 // was done before this thread looked may count as well.
+// Promises: RT-008.
 TEST(Priority, UnderOverloadTheHighestIsSoonerAndTheLowestGoesOn) {
   const Outcome in_order = overload(false);
   const Outcome by_priority = overload(true);
@@ -112,6 +113,7 @@ TEST(Priority, UnderOverloadTheHighestIsSoonerAndTheLowestGoesOn) {
 }
 
 // Fails when a frame that was interrupted by another operator's gives another result.
+// Promises: RES-001.
 TEST(Priority, InterruptedFramesHaveTheSameResults) {
   for (const OperatorCase& tested : all_operator_cases()) {
     SCOPED_TRACE(tested.name);

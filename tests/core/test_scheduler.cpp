@@ -109,6 +109,7 @@ TEST_P(SchedulerWorkers, AllWorkersComputeAtOnce) {
 }
 
 // Fails when a part of a later job runs before the last part of an earlier job has ended.
+// Promises: RT-008.
 TEST_P(SchedulerWorkers, JobsRunInTheOrderOfSubmission) {
   const auto scheduler = start(GetParam());
   constexpr int kJobs = 40;
@@ -170,6 +171,7 @@ struct BusyWorker {
 
 // Fails when a job waits for the end of one of lower priority, when jobs of one priority change
 // their order, or when a job that was interrupted repeats or loses a step.
+// Promises: RT-008.
 TEST(Scheduler, AJobOfHigherPriorityRunsAtTheNextStep) {
   BusyWorker busy(OperatorPriority::kNormal, 0);
   std::vector<std::unique_ptr<TestJob>> jobs;
@@ -183,6 +185,7 @@ TEST(Scheduler, AJobOfHigherPriorityRunsAtTheNextStep) {
 
 // Fails when a job that waits, or one that was interrupted, is overtaken more often than the bound
 // says, or less often.
+// Promises: RT-008.
 TEST(Scheduler, OnlySoManyJobsOvertakeAnother) {
   for (const bool interrupted : {false, true}) {
     BusyWorker busy(interrupted ? OperatorPriority::kLow : OperatorPriority::kHigh, 100);
@@ -609,6 +612,7 @@ TEST(Scheduler, AJobBeginsWithItsFirstPart) {
 
 // Fails when a caller continues to look for work after its deadline. The test uses the median,
 // because a single run may be delayed anywhere.
+// Promises: RT-004.
 TEST(Scheduler, ADeadlineEndsTheSearchForWork) {
   const auto scheduler = start(2);
   Gate gate;
@@ -668,6 +672,7 @@ TEST(Scheduler, WithWorkersOnlyACallerDoesNotCompute) {
 
 // Fails when a caller with a deadline computes a part of its own or an earlier job. The time of a
 // part depends on the picture, so short parts before do not predict the next one.
+// Promises: RT-004.
 TEST(Scheduler, ADeadlineKeepsTheCallerFromComputing) {
   const auto scheduler = start(1);
   const std::thread::id caller = std::this_thread::get_id();
@@ -806,6 +811,7 @@ TEST(Scheduler, WorkersReplaceACallerThatDoesNotComputeAnyMore) {
 
 // Fails when a thread that cannot be started is ignored, or when the threads started before it
 // remain.
+// Promises: ERR-001.
 TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
   const test::NewThreads threads;
   {
@@ -824,6 +830,7 @@ TEST(Scheduler, AThreadThatCannotBeStartedIsAnError) {
 
 // Fails when a part or a step begins after the job was stopped, when the job ends before the parts
 // that run have ended, or when it does not tell that it is not whole.
+// Promises: RT-009.
 TEST_P(SchedulerWorkers, AStoppedJobEndsAfterThePartsThatRun) {
   const int workers = GetParam();
   const auto scheduler = start(workers);
@@ -866,6 +873,7 @@ TEST_P(SchedulerWorkers, AStoppedJobEndsAfterThePartsThatRun) {
 
 // Fails when a loop of steps, which never ends by itself, goes on after the job was stopped, or
 // when a job behind it waits.
+// Promises: RT-009.
 TEST_P(SchedulerWorkers, AStoppedLoopEnds) {
   const auto scheduler = start(GetParam());
   std::atomic<bool> stop{false};

@@ -120,6 +120,7 @@ CortexParameters two_levels() {
 }
 
 // Fails if a score, a winner, the geometry of a level or the read-out differs from the equations.
+// Promises: RES-003.
 TEST(CortexClassifier, EqualsReference) {
   RandomModel model(two_levels(), 5, 1);
   compare(model, 20);
@@ -160,6 +161,7 @@ TEST(CortexClassifier, FreeFieldsEqualReference) {
 }
 
 // Fails if an instruction set computes another score than the scalar one.
+// Promises: RES-002.
 TEST(CortexClassifier, InstructionSetsEqual) {
   RandomModel model(two_levels(), 5, 4);
   const auto patch = model.patch();

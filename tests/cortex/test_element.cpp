@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(All, CortexFormat,
 
 // Fails when a format is refused, a pixel changes or is copied, or a value of the operator's record
 // is missing or wrong in the meta.
+// Promises: RES-009.
 TEST_P(CortexFormat, MetaHasTheOperatorsResult) {
   for (const bool tiles : {false, true}) {
     Video video = kVideo;

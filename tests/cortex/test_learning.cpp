@@ -131,6 +131,7 @@ TEST_P(CortexLearning, FollowsTheEquations) {
 
 // Fails if the number of workers, the frames in flight, the format of the frames or the backend
 // changes a byte of what is learned.
+// Promises: RES-007.
 TEST_P(CortexLearning, IsTheSameEverywhere) {
   const auto sequence = frames(0, 15);
   const std::string expected = after(config(), sequence, BackendChoice::kCpu, 1);
@@ -154,6 +155,7 @@ TEST_P(CortexLearning, IsTheSameEverywhere) {
 
 // Fails if a saved file lacks a part of the state: an operator that begins with it must give the
 // same results and the same file as one that was never interrupted.
+// Promises: RES-007.
 TEST_P(CortexLearning, ContinuesFromAFile) {
   auto whole = rig<Cortex>(config());
   (void)send(whole.op, frames(0, 8));
@@ -231,6 +233,7 @@ TEST_P(CortexLearning, SavedFileIsAModel) {
 }
 
 // Fails if a frame with NaN or a patch without ink changes what was learned.
+// Promises: RES-007.
 TEST_P(CortexLearning, BadAndEmptyFramesTeachNothing) {
   CortexConfig made = config();
   made.format = PixelFormat::kFloat32;
@@ -360,6 +363,7 @@ TEST_P(CortexLearning, FootprintHasP) {
 
 // Fails if a file that cannot be written is not an error with its path, damages the file that is
 // there, or stops the operator.
+// Promises: FILE-001.
 TEST_P(CortexLearning, FailedSaveLeavesTheOldFile) {
   auto made = rig<Cortex>(config());
   (void)send(made.op, frames(0, 2));
@@ -425,6 +429,7 @@ TEST_P(CortexLearning, RateHasARange) {
 }
 
 // Fails if a frame that teaches, or saving, allocates or frees memory.
+// Promises: RT-001.
 TEST_P(CortexLearning, DoesNotAllocate) {
   if (!interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   if (GetParam() == BackendChoice::kCuda)

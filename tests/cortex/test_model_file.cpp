@@ -158,6 +158,7 @@ TEST_F(CortexFile, WrongFieldsAreNamed) {
 }
 
 // Fails if a changed byte or a missing end is not found.
+// Promises: FILE-003.
 TEST_F(CortexFile, DamageIsFound) {
   const Bytes good = encoded();
   for (std::size_t at = 0; at < good.size(); at += at < 1000 ? 1 : 97) {

@@ -159,6 +159,7 @@ TEST_F(NetworkFile, ContinuesAsTheSavedOne) {
 }
 
 // Fails if a changed byte or a missing end is not found.
+// Promises: FILE-003.
 TEST_F(NetworkFile, DamageIsFound) {
   const Bytes good = encoded();
   ASSERT_EQ(error_of(good), "accepted");

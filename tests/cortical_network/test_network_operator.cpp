@@ -191,6 +191,7 @@ NetworkRecord step_frame(Rig<Network>& rig, const FrameBuffer& frame) {
 
 // Fails if a winner, a weight or a number of wins is another one than equations (1) to (7) say, for
 // any number of workers or format, or if what is learned is lost in the file.
+// Promises: RES-003.
 TEST_P(NetworkOperator, LearnsByTheEquations) {
   for (const int workers : {1, 2, 3}) {
     for (const PixelFormat format : {PixelFormat::kGray8, PixelFormat::kGray16}) {
@@ -230,6 +231,7 @@ TEST_P(NetworkOperator, LearnsByTheEquations) {
 }
 
 // Fails if a read-out is not that of its equation, or if an answer is not that of (c) and (d).
+// Promises: RES-003.
 TEST_P(NetworkOperator, AnswersByTheEquations) {
   const std::vector<std::size_t> rows = rows_of(reference_);
   std::vector<double> all(rows.back());
@@ -299,6 +301,7 @@ TEST_P(NetworkOperator, Votes) {
 
 // Fails if frames in flight share memory that only one of them may use, or if what is learned
 // depends on their number or on the workers.
+// Promises: RES-007.
 TEST_P(NetworkOperator, FramesInFlight) {
   std::vector<FrameBuffer> frames;
   for (unsigned f = 0; f < 12; ++f) frames.push_back(tiles(network_config(), images_of(f)));
@@ -316,6 +319,7 @@ TEST_P(NetworkOperator, FramesInFlight) {
 
 // Fails if a network that continues from a file, or in an operator for other frames, differs from
 // one that was never interrupted, or if a reset forgets it.
+// Promises: RES-007.
 TEST_P(NetworkOperator, Continues) {
   std::vector<FrameBuffer> frames;
   for (unsigned f = 0; f < 6; ++f) frames.push_back(tiles(network_config(), images_of(f)));
@@ -435,6 +439,7 @@ TEST_P(NetworkOperator, BadFrames) {
 }
 
 // Fails if a frame allocates or frees memory on any thread.
+// Promises: RT-001.
 TEST_P(NetworkOperator, DoesNotAllocate) {
   if (!interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   if (GetParam() == BackendChoice::kCuda)

@@ -82,6 +82,7 @@ std::vector<int> active_inputs(const CorticalNetwork& network, int level, int hy
 
 // Fails if a step or a save takes memory, if a step becomes slower with the number of steps, if the
 // kept sums and bits no longer agree with the weights, or if a save loses a step.
+// Promises: MEM-007.
 TEST(CorticalNetworkSteadyState, MillionSteps) {
   const CorticalNetworkConfig config = binary_tree(4, 32);
   const std::vector<Image> images = noisy_images(config.width);

@@ -23,6 +23,7 @@ class PlacedOnDevice : public OnDevice {};
 
 // Fails when parts that run at the same time disturb each other, or winners are gathered before
 // they are there.
+// Promises: RES-004.
 TEST_F(PlacedOnDevice, TwoEnginesEqualTheCpu) {
   const CorticalNetworkConfig tree = binary_tree(512, 32);
   compare_placed(tree, PlacementText(tree, {kGpu, kGpu}, 5, 10).split(0, 9).split(1, 32).meet(1),

@@ -459,6 +459,7 @@ Expected<void> use(const CorticalNetworkConfig& config, const CorticalPlacement&
 // Fails when a failed call of creation, a step, or a file is ignored or named wrongly, or when
 // something made before it leaks. The network streams on one device, and gathers from peers or
 // through pinned memory.
+// Promises: ERR-002.
 TEST_F(PlacedNetwork, EveryCallFailsInTurn) {
   const std::string path = testing::TempDir() + "placed-faults.ocellus";
   const CorticalNetworkConfig config = binary_tree(8, 32);

@@ -11,6 +11,7 @@ Script late_at_1_and_2() {
 }
 
 // Fails when the output of a policy has a wrong frame or a wrong result.
+// Promises: GST-003.
 TEST(OnMiss, Post) {
   Fake fake(kLimit + "post", late_at_1_and_2());
   fake->start();
@@ -24,6 +25,7 @@ TEST(OnMiss, Post) {
   EXPECT_EQ(fake->count_messages(GST_MESSAGE_QOS), 2);
 }
 
+// Promises: GST-003.
 TEST(OnMiss, Drop) {
   Fake fake(kLimit + "drop", late_at_1_and_2());
   fake->start();
@@ -36,6 +38,7 @@ TEST(OnMiss, Drop) {
       << "the operator did not get each frame once, in order";
 }
 
+// Promises: GST-003.
 TEST(OnMiss, Reuse) {
   Fake fake(kLimit + "reuse", late_at_1_and_2());
   fake->start();
@@ -48,6 +51,7 @@ TEST(OnMiss, Reuse) {
                                   {4, 4, false, false, false}}));
 }
 
+// Promises: GST-003.
 TEST(OnMiss, Passthrough) {
   Fake fake(kLimit + "passthrough", late_at_1_and_2());
   fake->start();
@@ -574,6 +578,7 @@ TEST(Release, FailureReleasesAllPictures) {
 
 // Fails when a device loss is not reported, or loses a frame although the element may continue on
 // the CPU.
+// Promises: ERR-007.
 TEST(DeviceLoss, ContinuesOnTheCpuOnRequest) {
   for (const bool in_wait : {false, true}) {
     for (const char* policy :
@@ -627,6 +632,7 @@ TEST(DeviceLoss, SecondLossStopsTheStream) {
 }
 
 // Fails when the element continues on the CPU without being asked to.
+// Promises: ERR-007.
 TEST(DeviceLoss, StopsTheStreamByDefault) {
   Script told;
   told.lose_device_on_wait = 1;

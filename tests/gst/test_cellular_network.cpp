@@ -695,6 +695,7 @@ TEST(Messages, HaveTheValuesOfTheMeta) {
 constexpr const char* kEndless = "template=hlf5(sweeps=100000) update=synchronous";
 
 // Fails when the limit of a frame's sweeps is not applied, or the meta does not tell of it.
+// Promises: RT-006.
 TEST(Frames, TheLimitOfSweepsIsInTheMeta) {
   const std::unique_ptr<Harness> harness(
       make("ocelluscnn", std::string(kEndless) + " max-sweeps=5", kVideo));
@@ -780,6 +781,7 @@ TEST(Pool, DownstreamsPoolIsUsedIfUnlimited) {
 }
 
 // Fails when an output buffer is overwritten while somebody holds it, or is freed with the element.
+// Promises: GST-007.
 TEST(Pictures, OutliveTheirPipeline) {
   std::vector<GstBuffer*> kept;
   std::vector<std::vector<guint8>> pixels;
@@ -824,6 +826,7 @@ TEST(Pictures, OtherBranchesAreUnchanged) {
 }
 
 // Fails when each frame allocates memory, or pictures are not reused.
+// Promises: RT-001.
 TEST(Pictures, FramesAllocateNothing) {
   const std::unique_ptr<Harness> harness(make("ocellushalftone", "preset=fast", kVideo));
   harness->start();

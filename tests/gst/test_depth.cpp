@@ -61,6 +61,7 @@ TEST(Depth, PushesFinishedFramesAtOnce) {
 
 // Fails when frames in flight are missing in the latency, or are counted together with the same
 // frames that are held back.
+// Promises: GST-002.
 TEST(Depth, IsReportedAsLatency) {
   struct Case {
     int depth;
@@ -114,6 +115,7 @@ TEST(Depth, IsPartOfTheProposedAllocation) {
 
 // Fails when the budget counts from the time at which the element waits for a frame instead of its
 // arrival: frame 0 would not be late.
+// Promises: GST-003.
 TEST(Depth, BudgetCountsFromTheArrival) {
   for (const auto& [policy, expected] :
        {std::pair<std::string, Outputs>{"post", own_results(0, 1, true)},
@@ -149,6 +151,7 @@ TEST(Depth, GivesUpLateFramesBeforeTheirSlotIsNeeded) {
 }
 
 // Fails when the output of a policy has a wrong frame, a wrong result, or a frame twice.
+// Promises: GST-003.
 TEST(Depth, OnMissPolicies) {
   const std::vector<std::pair<std::string, Outputs>> cases = {
       {"post",

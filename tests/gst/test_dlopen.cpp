@@ -28,6 +28,7 @@ long resident_bytes() {
 
 // Fails when the plugin cannot be loaded on its own because a symbol is missing, or when loading
 // and unloading it leaks memory or mappings.
+// Promises: MEM-008.
 TEST(Dlopen, LoadsAndUnloadsWithoutLeaks) {
   const char* path = std::getenv("OCELLUS_GST_PLUGIN");
   if (path == nullptr) GTEST_SKIP() << "OCELLUS_GST_PLUGIN is not set; run by ctest";

@@ -205,6 +205,7 @@ TEST_P(Format, DrawsOnOnePixel) {
 
 // Fails when new caps lose frames that are held back, or attach flow of the old size to new
 // pictures.
+// Promises: GST-001.
 TEST(Caps, MayChangeWithinTheStream) {
   Harness harness("method=kernels taps=15x15x9", {GST_VIDEO_FORMAT_GRAY8, 64, 48});
   harness.start();

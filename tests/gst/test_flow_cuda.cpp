@@ -37,6 +37,7 @@ class FlowCudaFormats
 // Fails when a picture in CUDA memory gives a field other than the same picture in system memory,
 // or when the picture, its metas or its times change. Also fails when a picture in the offered
 // context is copied, or a copy from another context is not counted.
+// Promises: GST-005.
 TEST_P(FlowCudaFormats, MatchesTheFieldOfSystemMemory) {
   const auto& [format, size, foreign] = GetParam();
   const Video video{format, size.first, size.second};
@@ -101,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Bool()));
 
 // Fails when the upload of pixels that the host wrote last is not counted as a copy.
+// Promises: GST-005.
 TEST_F(FlowCuda, UploadsOfHostPixelsAreCounted) {
   Harness harness("backend=cuda", kVideo);
   start_cuda(harness, kVideo);

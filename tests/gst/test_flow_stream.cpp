@@ -161,6 +161,7 @@ TEST(Stream, WithoutAlignBuffersPassAtOnce) {
 
 // Fails when a flush pushes old frames, or keeps them in the temporal state. The flow after it
 // would differ from that of a new element.
+// Promises: GST-001.
 TEST(Stream, FlushResetsTheState) {
   Harness flushed(kLong, {});
   Harness fresh(kLong, {});
@@ -188,6 +189,7 @@ TEST(Stream, FlushResetsTheState) {
 
 // As above, for a discontinuity, a gap and a new segment, which first push the frames that are held
 // back.
+// Promises: GST-001.
 TEST(Stream, DiscontinuitiesDrainAndResetTheState) {
   for (const std::string kind : {"discont", "gap", "segment", "back"}) {
     Harness broken(kLong, {});
@@ -374,6 +376,7 @@ GstClockTime own_latency(Harness& harness) {
 
 // Fails when the latency is not that of floor(delay) frames, or frames are held back without
 // latency.
+// Promises: GST-002.
 TEST(Latency, EqualsTheHeldFrames) {
   struct Case {
     const char* properties;
@@ -418,6 +421,7 @@ TEST(Latency, WithoutAFrameRateIsMeasured) {
 constexpr Video kLarge{GST_VIDEO_FORMAT_GRAY8, 320, 240, 25, 1};
 
 // Fails when a missed budget is not detected, counted or posted.
+// Promises: GST-003.
 TEST(Budget, MissIsPosted) {
   Harness harness("budget=1 align=false", kLarge);
   harness.start();

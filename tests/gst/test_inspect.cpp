@@ -270,6 +270,7 @@ constexpr const char* kAlive = "object-alive, type-name=(string)Gst";
 
 // Fails when an object or a buffer is alive after the pipeline is destroyed, or the tracer does not
 // run.
+// Promises: MEM-008.
 TEST(Leaks, NothingIsAliveAfterThePipeline) {
   // All types that GStreamer tracks, not only those of this plugin.
   const std::string environment = "GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7,leaks:7 ";
@@ -297,6 +298,7 @@ TEST(Leaks, NothingIsAliveAfterThePipeline) {
 }
 
 // Fails when the tracer detects no leak at all. The test above would then always pass.
+// Promises: MEM-008.
 TEST(Leaks, TracerDetectsAPlantedLeak) {
   int status = 0;
   const std::string text =

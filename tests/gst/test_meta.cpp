@@ -124,6 +124,7 @@ GstBuffer* scaled(GstBuffer* from, const Video& before, const Video& after) {
 using Box = std::array<gint, 4>;
 
 // Fails when a value of the record, a plane or a text is missing or wrong in the meta.
+// Promises: GST-006.
 TEST(Meta, HasTheValuesOfTheTables) {
   Fake fake("", animals());
   gst_object_set_name(GST_OBJECT(fake->element()), "zoo");
@@ -232,6 +233,7 @@ TEST(Meta, AnotherVersionIsNotRead) {
 }
 
 // Fails when a copy shares its strings, copies the planes, or depends on the buffer or the element.
+// Promises: GST-006.
 TEST(Meta, CopiesOutliveTheElement) {
   GstBuffer* copy = nullptr;
   {
@@ -260,6 +262,7 @@ TEST(Meta, CopiesOutliveTheElement) {
 
 // Fails when boxes are not scaled with the picture, a plane stays that no longer fits, or one goes
 // that has no place in the picture.
+// Promises: GST-006.
 TEST(Meta, FollowsTheScaleOfThePicture) {
   Fake fake("", animals());
   GstBuffer* const buffer = one_buffer(fake);
@@ -316,6 +319,7 @@ TEST(Meta, PlanesAloneAreRemovedWithTheScale) {
 }
 
 // Fails when an element hides or loses the result of the one before it.
+// Promises: GST-006.
 TEST(Meta, ElementsInSeriesKeepEachResult) {
   auto first = std::make_unique<Fake>("", animals());
   gst_object_set_name(GST_OBJECT((*first)->element()), "first");

@@ -16,6 +16,7 @@ constexpr const char* kSource =
     "video/x-raw,format=I420,width=160,height=120,framerate=30/1 ! ";
 
 // Fails when state changes leave something behind that makes a later start fail, hang or crash.
+// Promises: GST-004.
 TEST(Pipelines, HundredStateChanges) {
   Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=NV12,width=64,height=48 ! "
                                 "ocellusflow name=flow draw=true ! ") +
@@ -31,6 +32,7 @@ TEST(Pipelines, HundredStateChanges) {
 
 // Fails when the planes are freed with the element, the pipeline or its pools, or are overwritten
 // while the buffer is held.
+// Promises: GST-007.
 TEST(Pipelines, BufferOutlivesItsPipeline) {
   std::vector<GstBuffer*> kept;
   std::vector<std::vector<float>> fields;
@@ -120,6 +122,7 @@ TEST(Pipelines, DrawingDoesNotChangeOtherBranches) {
 
 // Fails when elements share state: each of eight concurrent pipelines must give the same result as
 // alone.
+// Promises: GST-004.
 TEST(Pipelines, EightConcurrentPipelines) {
   const auto sum_of_run = [](int which) {
     const char* properties[] = {"", "preset=quality", "method=kernels taps=15x15x7",
@@ -150,6 +153,7 @@ TEST(Pipelines, EightConcurrentPipelines) {
 
 // Fails when a flushing seek pushes old frames afterwards, deadlocks, or keeps old frames in the
 // temporal state.
+// Promises: GST-004.
 TEST(Pipelines, FlushingSeek) {
   Pipeline pipeline(
       std::string("videotestsrc ! video/x-raw,format=GRAY8,width=160,height=120,framerate=30/1 ! "
@@ -186,6 +190,7 @@ TEST(Pipelines, FlushingSeek) {
 
 // Fails when reverse playback by a seek with a negative rate is taken for discontinuities, at frame
 // rates whose durations are not whole nanoseconds.
+// Promises: GST-004.
 TEST(Pipelines, ReverseSeek) {
   for (const char* rate : {"30/1", "30000/1001", "25/1"}) {
     Pipeline pipeline(std::string("videotestsrc ! video/x-raw,format=GRAY8,width=64,height=48,"
@@ -219,6 +224,7 @@ TEST(Pipelines, ReverseSeek) {
 }
 
 // Fails when the sinks of a live pipeline do not get the delay. Every frame would be late.
+// Promises: GST-002.
 TEST(Pipelines, LiveLatency) {
   Pipeline pipeline(
       "videotestsrc is-live=true ! video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1 ! "
@@ -240,6 +246,7 @@ TEST(Pipelines, LiveLatency) {
 
 // Fails when an element that changes only the colors loses the field, or one that changes the size
 // keeps it.
+// Promises: GST-006.
 TEST(Pipelines, MetaPassesThroughOtherElements) {
   for (const auto& [filter, kept] :
        {std::pair{"videoconvert ! video/x-raw,format=RGB", true}, std::pair{"identity", true},
@@ -260,6 +267,7 @@ TEST(Pipelines, MetaPassesThroughOtherElements) {
 }
 
 // Fails when memory grows with the number of frames.
+// Promises: MEM-008.
 TEST(Pipelines, MemoryIsStable) {
   for (const char* properties : {"", "draw=true method=kernels taps=15x15x9",
                                  "budget=1 on-miss=reuse", "post-messages=false preset=quality"}) {

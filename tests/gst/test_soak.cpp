@@ -155,6 +155,7 @@ void push_buffers_of_any_kind(unsigned seed, int streams) {
 // Fails when a buffer that is too small, in several memories, read-only, or with a wrong
 // GstVideoMeta is read past its end, which sanitizers detect. Also fails when a buffer with
 // incomplete luma passes or is refused without a message, or when a complete one is refused.
+// Promises: GST-004.
 TEST(Buffers, AnySizeInAnyNumberOfMemories) {
   push_buffers_of_any_kind(1, 200);
 }
@@ -394,10 +395,12 @@ class Soak {
 // Fails when a pipeline stops with an error, does not restart, crashes, or leaks threads or files.
 // The causes may be state changes, seeks in both directions, flushes, new caps, new properties,
 // queries and renegotiation at any time.
+// Promises: GST-004.
 TEST(Soak, RandomlyChangingPipelines) {
   Soak(1).run(std::chrono::seconds(4));
 }
 
+// Promises: GST-004.
 TEST(SlowSoak, RandomlyChangingPipelines) {
   for (unsigned seed = 2; seed < 8 && !HasFailure(); ++seed)
     Soak(seed).run(std::chrono::seconds(30));

@@ -196,6 +196,7 @@ TEST_F(TemplateFile, IsMadeOnlyOfWhatIsRead) {
 
 // Fails when a changed byte is not detected, because the reader leaves out a check of the
 // container.
+// Promises: FILE-003.
 TEST_F(TemplateFile, DetectsEveryChangedByte) {
   write_file(chain("hole | edge", "note"));
   const Bytes good = bytes();

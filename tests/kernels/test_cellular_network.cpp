@@ -93,6 +93,7 @@ TEST_F(CellsOnDevice, NetworksAtOnceDoNotWaitForEachOther) {
 // Fails when a halftone depends on the division into bands or on the memory that holds its states.
 // The widths lie around the words of 32 cells and the pieces of rows, the heights around multiples
 // of the number of multiprocessors. Some images are too large for shared memory.
+// Promises: RES-004.
 TEST_F(CellsOnDevice, EverySizeEqualsTheCpu) {
   const ImageSize sizes[] = {{31, 131},   {33, 133},  {64, 264},   {65, 265},
                              {140, 9},    {141, 40},  {163, 77},   {1927, 67},

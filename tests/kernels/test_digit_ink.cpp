@@ -488,6 +488,7 @@ TEST(DigitInkFormats, AreThoseOfTheCpu) {
 
 // Fails if more runs or components than there is room for are not counted, or if the first ones are
 // not kept. Dots have more components, random ink has components that wind.
+// Promises: RT-006.
 TEST(DigitInkLimits, WhatIsBeyondTheCapacitiesIsLeftOut) {
   constexpr ImageSize kSize{470, 360};
   for (const bool dots : {false, true}) {

@@ -177,6 +177,7 @@ class EveryCall : public testing::TestWithParam<std::tuple<OperatorCase, Failure
 // Fails when a failed call is ignored or named wrongly, leaks what was made before, prevents the
 // next operator, leaves an error in the runtime, or is followed by a call that makes another
 // context.
+// Promises: ERR-002.
 TEST_P(EveryCall, FailsInTurn) {
   const auto& [what, failure] = GetParam();
   fail_every_call(what.with({24, 24}, 2, PixelFormat::kFloat32), failure);
@@ -185,6 +186,7 @@ TEST_P(EveryCall, FailsInTurn) {
 class EveryCallWithFailure : public testing::TestWithParam<Failure> {};
 
 // As EveryCall.
+// Promises: ERR-002.
 TEST_P(EveryCallWithFailure, OfWindowFlow) {
   WindowFlowCase what;
   what.config.size = {24, 24};
@@ -207,6 +209,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, EveryCallWithFailure, testing::ValuesIn(kFailur
                          [](const auto& made) { return std::string(made.param.name); });
 
 // As EveryCall, for frames with color whose picture has it, too.
+// Promises: ERR-002.
 TEST_P(EveryCallWithFailure, OfFramesWithColor) {
   OperatorConfig restore(*find_operator("restore"));
   restore.set_input({24, 24}, PixelFormat::kRgb);
@@ -215,6 +218,7 @@ TEST_P(EveryCallWithFailure, OfFramesWithColor) {
 
 // Fails when an error that is fatal by CUDA's rules does not count as a loss of the device, or when
 // another error does.
+// Promises: ERR-007.
 TEST(Loss, FollowsFatalErrorsOnly) {
   for (const int error : {46,  214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717,
                           718, 719, 721, 805, 806, 807, 808, 809, 810, 911, 999})
@@ -224,6 +228,7 @@ TEST(Loss, FollowsFatalErrorsOnly) {
 }
 
 // Fails when the library calls a lost device for anything but freeing.
+// Promises: ERR-007.
 TEST(Loss, ALostDeviceIsOnlyFreed) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
@@ -257,6 +262,7 @@ auto open_device() {
 
 // Fails when the thread for functions of the host misses the order to end. Whether it does depends
 // on the moment, so this is repeated.
+// Promises: ERR-007.
 TEST(Loss, EndsTheThreadForFunctionsOfTheHost) {
   FakeDriver& driver = fake_driver();
   const auto opened = open_device();
@@ -385,6 +391,7 @@ class Phases : public testing::TestWithParam<OperatorCase> {};
 INSTANTIATE_TEST_SUITE_P(Faults, Phases, testing::ValuesIn(operator_cases()), case_label);
 
 // Fails when a frame makes a CUDA call that allocates, frees or loads code.
+// Promises: RT-014.
 TEST_P(Phases, AFrameMakesNothing) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
@@ -404,6 +411,7 @@ TEST_P(Phases, AFrameMakesNothing) {
 }
 
 // Fails when the guard against calls that allocate lets one through while frames run.
+// Promises: RT-014.
 TEST(Guard, RefusesAllocationsWhileFramesRun) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();
@@ -426,6 +434,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, Deadlines, testing::ValuesIn(operator_cases()),
 // Fails when `wait` goes on copying a large result to ordinary memory after its deadline, when it
 // makes no progress then, when it leaves out rows, or when the descriptor of the operator is not
 // readable while rows are left.
+// Promises: RT-004.
 TEST_P(Deadlines, EndTheCopying) {
   reset_fake_driver();
   OperatorConfig config = GetParam().with({700, 500});
@@ -463,6 +472,7 @@ TEST_P(Deadlines, EndTheCopying) {
 
 // Fails when the error for a missing device, or for a device number beyond the last, does not name
 // the reason.
+// Promises: ERR-005.
 TEST(Probe, NamesWhyTheBackendIsUnavailable) {
   FakeDriver& driver = fake_driver();
   reset_fake_driver();

@@ -141,6 +141,7 @@ struct ColorOnDevice : testing::Test {
 // Fails when a picture with color differs for one of the kinds of memory of frame and picture, or
 // when a byte of a frame and a picture in device memory crosses to the host or back. The parameters
 // of a frame are sent only when they change.
+// Promises: GST-005.
 TEST_F(ColorOnDevice, EveryKindOfMemoryAndNoByteCrosses) {
   const ColorFrame color(kSize, PixelFormat::kRgb, 3);
   const std::vector<std::uint8_t> bytes = color.bytes();

@@ -141,6 +141,7 @@ struct LoopRig {
 // Fails when the descriptor of an operator on a device is not readable although a frame is done,
 // stays readable, or when the thread behind it remains. The driver of the tests does a piece of
 // work at each look, so a frame ends because the thread looks for its end.
+// Promises: RT-012.
 TEST(EventFd, IsReadableWhileAFrameIsDone) {
   for (const DeviceWait wait : {DeviceWait::kSpin, DeviceWait::kYield, DeviceWait::kBlock}) {
     reset_fake_driver();
@@ -199,6 +200,7 @@ TEST(Cancel, AFrameOnTheDeviceHasBegun) {
 }
 
 // Fails when a loop is not told that a frame has failed, so that it waits forever.
+// Promises: RT-012.
 TEST(EventFd, TellsOfFailures) {
   for (int call = 1; call < 40; ++call) {
     reset_fake_driver();

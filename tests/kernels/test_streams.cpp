@@ -1017,6 +1017,7 @@ class Fork : public ForEveryOperator {};
 
 // Fails when a child process of fork() calls CUDA, hangs, or gets an error other than Unsupported,
 // while a frame of its parent is in flight.
+// Promises: ERR-006.
 TEST_P(Fork, TheChildCallsNothing) {
   Caller caller(GetParam());
   ASSERT_TRUE(caller.submit(0, {MemorySpace::kHost, MemorySpace::kPinned}));
@@ -1043,6 +1044,7 @@ TEST_P(Fork, TheChildCallsNothing) {
 INSTANTIATE_TEST_SUITE_P(Streams, Fork, testing::ValuesIn(operator_cases()), case_label);
 
 // Fails when an object of a device that is no operator calls CUDA in a child process of fork().
+// Promises: ERR-006.
 TEST(DeviceObjects, TheChildCallsNothing) {
   reset_fake_driver();
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);
@@ -1078,6 +1080,7 @@ TEST(DeviceObjects, TheChildCallsNothing) {
 }
 
 // Fails when a piece reaches beyond its block, or when a size near 2^64 wraps around.
+// Promises: MEM-003.
 TEST(Blocks, HoldWholePieces) {
   reset_fake_driver();
   EngineConfig settings = engine_config(1, BackendChoice::kCuda);

@@ -490,6 +490,7 @@ TEST_F(Trouble, TwoFirstCreationsAtOnce) {
 
 // Fails when an error that ends the use of the device hangs a call, is not named, or also ends the
 // use of the CPU.
+// Promises: ERR-007.
 TEST_F(Trouble, ALostDeviceIsNamedAndTheCpuGoesOn) {
   std::string output;
   EXPECT_TRUE(passes_alone("LosesTheDevice", output)) << output;

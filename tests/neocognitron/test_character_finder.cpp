@@ -376,6 +376,7 @@ TEST(CharacterFinder, EmptyFramesHaveNoCharacters) {
 }
 
 // Fails if clutter of any kind crashes, gives boxes outside of the frame, or takes unbounded time.
+// Promises: RT-006.
 TEST(CharacterFinder, NoiseEndsInBoundedTime) {
   std::mt19937 random(3);
   Finder finder(config_for());
@@ -405,6 +406,7 @@ TEST(CharacterFinder, NoiseEndsInBoundedTime) {
 }
 
 // Fails if runs beyond the capacity are written, or if the caller is not told.
+// Promises: RT-006.
 TEST(CharacterFinder, TruncationIsReported) {
   Finder finder(config_for());
   std::vector<std::uint8_t> pixels(kWidth * kHeight);

@@ -152,6 +152,7 @@ TEST_F(NeocognitronFile, WeightsBeyondBinary16AreRefused) {
 
 // Fails when a reader holds the arrays of a damaged file, or when the operator's memory is taken
 // before the file is known to be good.
+// Promises: FILE-004.
 TEST_F(NeocognitronFile, ADamagedFileTakesNoMemory) {
   TrainedNeocognitron large = network();
   large.planes = {16, 1024, 1024, 4};
@@ -272,6 +273,7 @@ TEST_F(NeocognitronFile, WithoutASideUS4HasAllCells) {
   EXPECT_FALSE(encode_neocognitron(from, ""));
 }
 
+// Promises: FILE-003.
 TEST_F(NeocognitronFile, EveryTruncationIsAnError) {
   const std::vector<std::uint8_t> whole = encoded(network());
   for (std::size_t length = 0; length < whole.size(); length += length < 1200 ? 7 : 997) {
@@ -281,6 +283,7 @@ TEST_F(NeocognitronFile, EveryTruncationIsAnError) {
   }
 }
 
+// Promises: FILE-003.
 TEST_F(NeocognitronFile, EveryChangedByteIsAnError) {
   const std::vector<std::uint8_t> whole = encoded(network());
   for (std::size_t at = 0; at < whole.size(); at += at < 1200 ? 5 : 991) {

@@ -125,6 +125,7 @@ FrameBuffer mosaic(const LabeledImages& images, int columns, PixelFormat format,
 
 // Fails when a layer, the read-out, the order of tiles, or the class that the record names is not
 // what the equations give.
+// Promises: RES-003.
 TEST_P(NeocognitronConformance, ScoresAreThoseOfTheEquations) {
   const LabeledImages images = shapes(6, 77);
   std::vector<float> scores_of_one;
@@ -295,6 +296,7 @@ TEST_P(NeocognitronConformance, EmptyTilesAndTooManyTiles) {
 }
 
 // Fails when the cap on active cells does not hold, is not told, or changes characters below it.
+// Promises: RT-006.
 TEST_P(NeocognitronConformance, TooManyActiveCellsAreCapped) {
   FrameBuffer frame({28, 28}, PixelFormat::kGray8);
   frame.fill(noise({28, 28}, 9));

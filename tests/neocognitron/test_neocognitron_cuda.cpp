@@ -406,6 +406,7 @@ TEST_F(NeocognitronOnDevice, FramesInFlightAreIndependent) {
 }
 
 // Fails when the result depends on the timing of blocks or warps.
+// Promises: RES-001.
 TEST_F(NeocognitronOnDevice, EqualFramesGiveEqualBytes) {
   NeocognitronConfig config = tile_config("digits-small", {28, 28}, 4, 2);
   config.depth = 2;
@@ -460,6 +461,7 @@ FrameBuffer line_of_digits(PixelFormat format, bool light) {
 
 // Fails when the host's part of a frame reads another frame than the device's, when the frame does
 // not come from device memory, or when candidates are mixed up.
+// Promises: RES-004.
 TEST_F(NeocognitronOnDevice, FoundCharactersAreEqual) {
   for (const PixelFormat format :
        {PixelFormat::kGray8, PixelFormat::kGray16, PixelFormat::kFloat32}) {

@@ -190,6 +190,7 @@ TEST_F(TrainCommand, TheColorOfTheInkDoesNotMatter) {
 }
 
 // Fails when a state after Ctrl-C is incomplete, or a stopped command leaves a model.
+// Promises: RES-008.
 TEST_F(TrainCommand, GoesOnAfterCtrlC) {
   const auto arguments = plus(files(draw(100, kAll, 3), "digits"),
                               {"--planes", "16,24", "--copies", "4", "--passes", "2"});

@@ -128,6 +128,7 @@ TEST(Training, WeightsAreDividedByTheirLength) {
   }
 }
 
+// Promises: RES-008.
 TEST(Training, ThreadsDoNotChangeTheResult) {
   const LabeledImages images = shapes(40, 4);
   NeocognitronTraining training = small_training();

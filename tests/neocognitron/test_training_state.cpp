@@ -51,6 +51,7 @@ class TrainingState : public ::testing::Test {
 };
 
 // Fails when the state of a stage, or of any part of stage 4, lacks something.
+// Promises: RES-008.
 TEST_F(TrainingState, EveryStateLeadsToTheSameModel) {
   const LabeledImages images = shapes(40, 1);
   NeocognitronTraining training = small_training();
@@ -121,6 +122,7 @@ TEST_F(TrainingState, ACheckpointCanStop) {
 
 // Fails when a table that no network has takes memory, or when arrays are held before their
 // checksum was compared. The files are sparse: they take next to no room.
+// Promises: FILE-004.
 TEST_F(TrainingState, LargeFilesAreRefusedBeforeTheyTakeMemory) {
   const auto write_claim = [&](std::uint64_t weights, std::uint16_t planes) {
     flatbuffers::FlatBufferBuilder builder;

@@ -171,6 +171,7 @@ TEST(KernelBankFile, ReadsBackWhatWasWritten) {
 
 // Fails when a file with a single flipped bit is accepted, because the reader leaves out a check of
 // the container or does not read all taps.
+// Promises: FILE-003.
 TEST(KernelBankFile, RefusesEveryFlippedBit) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";
@@ -509,6 +510,7 @@ TEST(KernelBankFile, IsCheckedByCreate) {
 }
 
 // Fails when the writer accepts too few, too many or invalid taps, or leaves half a file.
+// Promises: FILE-001.
 TEST(KernelBankWriter, LeavesNoPartialFile) {
   const TemporaryFolder folder;
   const std::string path = folder / "bank.ocellus";

@@ -255,6 +255,7 @@ TEST(MovingObjects, BoxesAreThoseOfTheFrame) {
 }
 
 // Example failure: a cell of a large image has 4 pixels, so that the time grows with the image.
+// Promises: RT-006.
 TEST(MovingObjects, NumberOfCellsIsBounded) {
   for (const ImageSize size : {ImageSize{640, 480}, ImageSize{1920, 1080}, ImageSize{7680, 4320},
                                ImageSize{16384, 480}, ImageSize{16384, 16384}}) {

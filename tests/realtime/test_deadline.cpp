@@ -109,9 +109,11 @@ class SlowDeadlines : public Deadlines {};
 INSTANTIATE_TEST_SUITE_P(Operators, SlowDeadlines, testing::ValuesIn(defaults()), test::case_label);
 
 // Fails when `wait` with a deadline takes work that lasts beyond it.
+// Promises: RT-004.
 TEST_P(Deadlines, BesideALargerOperator) {
   expect_deadlines_hold(largest(GetParam(), 2048, std::size_t{512} << 20), 1'000);
 }
+// Promises: RT-004.
 TEST_P(SlowDeadlines, BesideAMuchLargerOperator) {
   expect_deadlines_hold(largest(GetParam(), 8192, std::size_t{1} << 30), 25'000);
 }

@@ -235,6 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Operators, DeviceSteadyState, testing::ValuesIn(paralle
 // Fails when a frame allocates or frees memory of the host, or when one frame in a thousand takes
 // half as long again as the median. A frame that would allocate on the device fails by itself,
 // because the table of CUDA's functions refuses the call.
+// Promises: RT-001.
 TEST_P(DeviceSteadyState, BackToBack) {
   expect_steady(config(3), {MemorySpace::kCuda, 20'000, 3});
 }
@@ -246,6 +247,7 @@ TEST_P(DeviceSteadyState, Paced) {
 
 // As above for frames and results in memory of the host, with and without copy threads and zero
 // copy.
+// Promises: RT-001.
 TEST_P(DeviceSteadyState, HostMemory) {
   expect_steady(config(2), {MemorySpace::kHost, 2'000, 2});
   expect_steady(config(2), {MemorySpace::kHost, 2'000, 2, 0.0, 2});

@@ -197,6 +197,7 @@ std::string write_gray(const std::string& path) {
 
 // Fails when a writer of the library takes memory: the builder of a table has less than the table
 // needs, or grows.
+// Promises: MEM-005.
 TEST(FileWriters, TakeNoMemory) {
   if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   const test::TemporaryFolder folder;
@@ -331,6 +332,7 @@ std::map<std::string, int> sweep(const std::string& name, Run&& run) {
 
 // Fails when the library ignores a refusal or keeps something after one: memory of a constructor
 // whose third allocation fails, a thread of an engine whose second thread fails, an open file.
+// Promises: ERR-001.
 TEST_P(FailingSystem, EachRefusalIsAnErrorAndLeavesNothing) {
   const auto refused = sweep(
       GetParam(), [&](const Kind& kind) { return attempt_->run(kind.call == SystemCall::kLock); });
@@ -346,6 +348,7 @@ TEST_P(FailingSystem, EachRefusalIsAnErrorAndLeavesNothing) {
 }
 
 // Fails when an operator whose creation fails keeps its piece of the engine's block.
+// Promises: MEM-003.
 TEST_P(FailingSystem, TheEngineKeepsItsMemory) {
   EngineConfig settings = test::engine_config(3);
   settings.memory = test::must(attempt_->needs());
@@ -363,6 +366,7 @@ TEST_P(FailingSystem, TheEngineKeepsItsMemory) {
 
 // Fails when the interposer replaces no function, because the C library calls it by another name.
 // Then the tests above meet no refusal.
+// Promises: ERR-001.
 TEST(Refusals, AreMet) {
   if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   test::arm_refusal(SystemCall::kMemory, 2, false);

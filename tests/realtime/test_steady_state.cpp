@@ -39,6 +39,7 @@ void use(void* pointer) {
 
 // Fails when the interposer misses a function that allocates, or an allocation on another thread.
 // Then the tests below show nothing.
+// Promises: RT-001.
 TEST(Interposer, CountsEveryWayOnEveryThread) {
   if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   const auto counted = [](auto&& body) {
@@ -123,6 +124,7 @@ TEST(Interposer, CountsEveryWayOnEveryThread) {
 }
 
 // Fails when a page fault is not counted.
+// Promises: RT-002.
 TEST(PageFaults, AreCounted) {
   constexpr std::size_t kPages = 64;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -241,11 +243,13 @@ INSTANTIATE_TEST_SUITE_P(Operators, SlowSteadyState, testing::ValuesIn(test::ope
                          test::case_label);
 
 // Fails when the operator allocates, frees or touches a new page in 3,000 frames, one at a time.
+// Promises: RT-001, RT-002.
 TEST_P(SteadyState, OneFrameAtATime) {
   expect_steady(GetParam().with(kSmall), 3000, 2, 1);
 }
 
 // As above with three frames in flight and three workers.
+// Promises: RT-001, RT-002.
 TEST_P(SteadyState, ThreeFramesInFlight) {
   expect_steady(GetParam().with(kSmall, 3), 3000, 3, 3);
 }
@@ -257,6 +261,7 @@ TEST_P(SlowSteadyState, LargerFrames) {
 
 // Fails when a group of engines allocates, frees or touches a new page, with frames that are
 // refused and deadlines that are missed.
+// Promises: RT-001, RT-002.
 TEST_P(SteadyState, OnSeveralEngines) {
   const OperatorConfig config = GetParam().with(kSmall, 2);
   EngineConfig engine = test::engine_config(1);
@@ -299,6 +304,7 @@ TEST_P(SteadyState, OnSeveralEngines) {
 }
 
 // Fails when `cancel` or the descriptor for event loops allocates, frees or touches a new page.
+// Promises: RT-001, RT-002.
 TEST_P(SteadyState, InAnEventLoop) {
   auto rig = test::make_rig(GetParam().with(kSmall, 2));
   const int fd = test::must(rig.op.create_event_fd());
@@ -325,6 +331,7 @@ TEST_P(SteadyState, InAnEventLoop) {
 }
 
 // Fails when a frame with NaN, which takes another path, allocates or touches a new page.
+// Promises: RT-001.
 TEST_P(SteadyState, BadFrames) {
   auto rig = test::make_rig(GetParam().with(kSmall, 1, PixelFormat::kFloat32));
   std::vector<FrameBuffer> frames = steady_frames(rig.op.info(), 4);
@@ -349,6 +356,7 @@ TEST_P(SteadyState, BadFrames) {
 }
 
 // Fails when taking the luma out of a frame with color or putting it into a picture takes memory.
+// Promises: RT-001.
 TEST_P(SteadyState, FramesWithColor) {
   auto rig = test::make_rig(GetParam().with(kSmall, 1, PixelFormat::kBgr));
   const FrameBuffer frame(kSmall, PixelFormat::kBgr);
@@ -369,6 +377,7 @@ TEST_P(SteadyState, FramesWithColor) {
 }
 
 // Fails when calls from threads of the program allocate or touch a new page.
+// Promises: RT-001.
 TEST_P(SteadyState, FromThreadsOfTheProgram) {
   auto rig = test::make_rig(GetParam().with(kSmall));
   const std::vector<FrameBuffer> frames = steady_frames(rig.op.info(), 1);
@@ -396,6 +405,7 @@ TEST_P(SteadyState, FromThreadsOfTheProgram) {
 }
 
 // Fails when a thread that submits or another one that waits allocates or touches a new page.
+// Promises: RT-001.
 TEST_P(SteadyState, OneThreadSubmitsAnotherWaits) {
   auto rig = test::make_rig(GetParam().with(kSmall, 4));
   const std::vector<FrameBuffer> frames = steady_frames(rig.op.info(), 1);
@@ -434,6 +444,7 @@ TEST_P(SteadyState, OneThreadSubmitsAnotherWaits) {
 
 // Fails when an operator takes memory from the system that its footprint leaves out. Creation may
 // allocate some handles, but no planes.
+// Promises: MEM-003.
 TEST_P(SteadyState, CreationTakesItsPlanesFromTheEngine) {
   if (!test::interposer_present()) GTEST_SKIP() << "a sanitizer has its own allocator";
   const OperatorConfig config = GetParam().with({320, 240});

@@ -12,6 +12,7 @@ namespace {
 
 // Fails when the element does not give the result of the operator in the luma of the picture, loses
 // its chroma, or refuses a format.
+// Promises: RES-009.
 TEST(RestorationElement, GivesTheOperatorsResult) {
   for (const GstVideoFormat format :
        {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12}) {

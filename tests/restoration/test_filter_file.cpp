@@ -134,6 +134,7 @@ TEST_F(FilterFile, GainsAreBounded) {
 }
 
 // Fails when a changed or missing byte is not detected, or the error does not name the file.
+// Promises: FILE-003.
 TEST_F(FilterFile, EveryDamageIsDetected) {
   write_file(filter(2));
   const std::string good = test::bytes_of(path_);
@@ -186,6 +187,7 @@ TEST_F(FilterFile, ValuesAreChecked) {
 }
 
 // Fails when the message of a damaged file does not name the damage.
+// Promises: FILE-003.
 TEST_F(FilterFile, MessagesNameTheDamage) {
   write_file(filter(2));
   const std::string good = test::bytes_of(path_);

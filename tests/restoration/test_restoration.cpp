@@ -88,6 +88,7 @@ void RestorationConformance::expect_schedule(RestorationConfig config, const Fra
 
 // Fails when a pixel differs from the reference for some support: a wrong quadrant, a wrong tap, a
 // block of the recursion that begins with the wrong values, a wrong transfer function.
+// Promises: RES-003.
 TEST_P(RestorationConformance, EverySupport) {
   for (int support = 1; support <= kMaxFilterSupport; ++support) {
     expect_reference(random_filter(support, 0.6, static_cast<unsigned>(support)), {41, 29},
@@ -97,6 +98,7 @@ TEST_P(RestorationConformance, EverySupport) {
 
 // Fails when a size that is odd, one pixel wide or high, or smaller than the support differs from
 // the reference, or a border or a format does.
+// Promises: RES-003.
 TEST_P(RestorationConformance, EverySizeBorderAndFormat) {
   unsigned seed = 1;
   for (const PixelFormat format :
@@ -115,6 +117,7 @@ TEST_P(RestorationConformance, EverySizeBorderAndFormat) {
 }
 
 // Fails when a schedule differs from the reference with one instruction set of this processor.
+// Promises: RES-002.
 TEST_P(RestorationConformance, EveryInstructionSet) {
   if (GetParam() != BackendChoice::kCpu) GTEST_SKIP() << "a device has none of them";
   for (const SimdTarget& target : simd_targets()) {
