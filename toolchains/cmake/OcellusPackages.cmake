@@ -58,7 +58,8 @@ function(ocellus_package component package section summary text)
   string(TOUPPER ${component} COMPONENT)
   list(JOIN argument_DEPENDS ", " depends)
   list(JOIN argument_RECOMMENDS ", " recommends)
-  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright ${PROJECT_BINARY_DIR}/packages/third-party DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
+  install(FILES ${PROJECT_BINARY_DIR}/packages/copyright ${PROJECT_BINARY_DIR}/packages/third-party ${PROJECT_BINARY_DIR}/ocellus.spdx.json
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
   install(FILES ${PROJECT_BINARY_DIR}/packages/changelog.gz RENAME changelog.Debian.gz
     DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package} COMPONENT ${component})
   set(prefix CPACK_DEBIAN_${COMPONENT})
