@@ -158,6 +158,12 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   std::vector<std::string> names;
   for (const OperatorText& link : links) names.push_back(link.name);
   LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
+  std::optional<OutputFile> samples;
+  if (!o.samples.empty()) {
+    plan.samples = &samples.emplace(o.samples);
+    fmt::print(samples->stream(),
+               "memory,frame,due_ns,latency_ns,delay_ns,work_ns,queue_ns,copy_ns,compute_ns\n");
+  }
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {
@@ -173,6 +179,7 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
       break;
     }
   }
+  if (samples) samples->commit();
   if (report.runs.empty()) return kAnswerIsNo;
   const bool good = report.good(spaces.size());
   if (!o.plot.empty()) plot_report(report);
@@ -236,6 +243,8 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_option(
       "--plot", o->plot,
       "Write a plot of the latency's distribution and of the latency over time (.svg)");
+  command->add_option("--samples", o->samples,
+                      "Write the times of each frame in nanoseconds, a line each (.csv)");
   add_value(
       *command, "--memory", o->memory,
       "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "

@@ -201,6 +201,11 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       r.queue.record(times->queue_ns);
       r.copy.record(times->copy_ns);
       r.compute.record(times->compute_ns);
+      if (plan.samples != nullptr) {
+        fmt::print(plan.samples->stream(), "{},{},{},{},{},{},{},{},{}\n", memory_name(space), i,
+                   due - start, end - due, begin - due, end - begin, times->queue_ns,
+                   times->copy_ns, times->compute_ns);
+      }
       r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;

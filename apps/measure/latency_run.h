@@ -9,6 +9,7 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/io/operator_run.h"
+#include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/gpu_meter.h"
 #include "ocellus/latency_histogram.h"
@@ -49,6 +50,7 @@ struct LatencyCommand {
   std::string input;
   SourceOptions source;
   std::string plot;
+  std::string samples;
   std::string size;
   double fps = 30.0;
   bool back_to_back = false;
@@ -79,6 +81,7 @@ struct LatencyPlan {
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
+  OutputFile* samples = nullptr;  ///< takes a line for each frame
 };
 
 /// The measurements with frames and results in one kind of memory.
