@@ -95,13 +95,17 @@ static GstOcellusFlow* flow_of(gpointer element) {
   return static_cast<GstOcellusFlow*>(element);
 }
 
-static void adapt(GstOcellusBase* base, OperatorConfig& config) {
+static void begin(GstOcellusBase* base, const OperatorConfig& config) {
   GstOcellusFlow* self = flow_of(base);
-  auto& flow = *config.get_if<OpticalFlowConfig>();
+  const auto& flow = *config.get_if<OpticalFlowConfig>();
   self->min_motion = flow.min_motion;
   self->min_deviations = flow.min_deviations;
   self->draws_boxes = flow.objects > 0;
   self->scale = 0.0f;
+}
+
+static void adapt(GstOcellusBase* base, OperatorConfig& config) {
+  auto& flow = *config.get_if<OpticalFlowConfig>();
   // What belongs to no object is not drawn.
   if (gst_ocellus_base_get_draw(base) && flow.objects == 0) flow.objects = kMaxMovingObjects;
   flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
@@ -174,6 +178,7 @@ static void class_init(GstOcellusBaseClass* klass) {
       klass, OverlayConfig::options(), &defaults,
       [](GstOcellusBase* self) -> gpointer { return &flow_of(self)->overlay; });
   klass->adapt = adapt;
+  klass->begin = begin;
   klass->draw = draw;
   klass->describe = describe;
 }
