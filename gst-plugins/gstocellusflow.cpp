@@ -86,6 +86,7 @@ struct GstOcellusFlow {
 
   // Streaming thread; from the configuration.
   gfloat min_motion;
+  gint min_motion_side;
   gfloat min_deviations;
   gboolean draws_boxes;  // objects were asked for
   gfloat scale;          // largest motion drawn so far
@@ -95,13 +96,18 @@ static GstOcellusFlow* flow_of(gpointer element) {
   return static_cast<GstOcellusFlow*>(element);
 }
 
-static void adapt(GstOcellusBase* base, OperatorConfig& config) {
+static void begin(GstOcellusBase* base, const OperatorConfig& config) {
   GstOcellusFlow* self = flow_of(base);
-  auto& flow = *config.get_if<OpticalFlowConfig>();
+  const auto& flow = *config.get_if<OpticalFlowConfig>();
   self->min_motion = flow.min_motion;
+  self->min_motion_side = flow.min_motion_side;
   self->min_deviations = flow.min_deviations;
   self->draws_boxes = flow.objects > 0;
   self->scale = 0.0f;
+}
+
+static void adapt(GstOcellusBase* base, OperatorConfig& config) {
+  auto& flow = *config.get_if<OpticalFlowConfig>();
   // What belongs to no object is not drawn.
   if (gst_ocellus_base_get_draw(base) && flow.objects == 0) flow.objects = kMaxMovingObjects;
   flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
@@ -133,6 +139,7 @@ static void draw(GstOcellusBase* base, GstBuffer* buffer, const OverlayImage& im
   overlay.roi = {meta->planes[0].x, meta->planes[0].y, meta->planes[0].width,
                  meta->planes[0].height};
   overlay.min_motion = self->min_motion;
+  overlay.min_motion_side = self->min_motion_side;
   overlay.min_deviations = self->min_deviations;
   if (meta->info->record_bytes > 0)
     overlay.objects =
@@ -174,6 +181,7 @@ static void class_init(GstOcellusBaseClass* klass) {
       klass, OverlayConfig::options(), &defaults,
       [](GstOcellusBase* self) -> gpointer { return &flow_of(self)->overlay; });
   klass->adapt = adapt;
+  klass->begin = begin;
   klass->draw = draw;
   klass->describe = describe;
 }

@@ -1,6 +1,7 @@
 // The plugin `ocellus`: registers the elements.
 #include <gst/gst.h>
 
+#include "base/gstocellusmeta.h"
 #include "elements.h"
 #include "ocellus/log.h"
 #include "ocellus/version.h"
@@ -23,6 +24,8 @@ static gboolean plugin_init(GstPlugin* plugin) {
   GST_DEBUG_CATEGORY_INIT(gst_ocellus_debug, "ocellus", 0, "The Ocellus library");
   ocellus::set_log_callback(forward_log, nullptr);
 #endif
+  // So that a program that only receives metas of another process can read them.
+  gst_ocellus_meta_get_info();
   return gst_ocellus_register_elements(plugin);
 }
 

@@ -56,6 +56,11 @@ inline PixelFormat pixel_format(const GstVideoInfo& video) {
   return video_format(video).pixels;
 }
 
+/// Whether luma has more than 8 bits, in 16 bits each.
+inline bool is_wide(const GstVideoInfo& video) {
+  return GST_VIDEO_INFO_COMP_DEPTH(&video, 0) > 8 && GST_VIDEO_INFO_COMP_PSTRIDE(&video, 0) >= 2;
+}
+
 /// The range of the colorimetry. GStreamer accepts any number there; a number that is not in the
 /// enumeration becomes UNKNOWN.
 inline GstVideoColorRange color_range(const GstVideoInfo& video) {
@@ -75,7 +80,9 @@ inline GrayRange gray_range(const GstVideoInfo& video) {
   gint offset[GST_VIDEO_MAX_COMPONENTS] = {};
   gint scale[GST_VIDEO_MAX_COMPONENTS] = {};
   gst_video_color_range_offsets(color_range(video), video.finfo, offset, scale);
-  const float unit = pixel_format(video) == PixelFormat::kGray16 ? 257.0f : 1.0f;
+  // 16 bits have the value of 8 bits times 257. Fewer than 16 are the upper ones of these.
+  const guint depth = GST_VIDEO_INFO_COMP_DEPTH(&video, 0);
+  const float unit = depth > 8 ? 257.0f / static_cast<float>(1U << (16 - depth)) : 1.0f;
   return {static_cast<float>(offset[0]) / unit, static_cast<float>(offset[0] + scale[0]) / unit};
 }
 

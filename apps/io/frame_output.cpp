@@ -198,7 +198,9 @@ OverlayImage FrameOutput::picture(const InputFrame& frame) {
     const double scale = static_cast<double>(kLimited.white - kLimited.black) /
                          (static_cast<double>(frame.range.white) - black);
     rescale(i420_.data(), luma, black, static_cast<double>(kLimited.black), scale);
-    rescale(i420_.data() + luma, 2 * chroma, 128.0, 128.0, scale * kChromaOfLimited);
+    // Chroma of limited range, in 16 bits, is as it must be.
+    if (frame.range.black == 0.0f)
+      rescale(i420_.data() + luma, 2 * chroma, 128.0, 128.0, scale * kChromaOfLimited);
   }
   OverlayImage image;
   image.format = OverlayImage::Format::kI420;

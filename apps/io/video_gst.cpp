@@ -28,9 +28,11 @@ namespace ocellus::app {
 namespace {
 
 /// Formats that are read without a conversion by GStreamer. It converts others to that which loses
-/// least. Y444 is there for such videos: they would become RGB.
-#define OCELLUS_READ_FORMATS \
-  "video/x-raw,format=(string){GRAY8,I420,YUY2,UYVY,Y444,BGR,RGB,BGRx,RGBx}"
+/// least. Y444 is there for such videos: they would become RGB. Those with more than 8 bits are
+/// read as 16 bits.
+#define OCELLUS_READ_FORMATS                                                                     \
+  "video/x-raw,format=(string){GRAY8,I420,YUY2,UYVY,Y444,BGR,RGB,BGRx,RGBx,I420_10LE,I422_10LE," \
+  "Y444_10LE,P010_10LE,I420_12LE,I422_12LE,Y444_12LE,Y444_16LE,GRAY16_LE}"
 
 using Clock = std::chrono::steady_clock;
 
@@ -205,8 +207,9 @@ class GstSource : public FrameSource {
       throw InputError(fmt::format("{}: frame {} cannot be mapped", name(), number_));
     }
     const ImageSize size{GST_VIDEO_FRAME_WIDTH(&video), GST_VIDEO_FRAME_HEIGHT(&video)};
-    if (frame.image.size != size || frame.image.format != PixelFormat::kGray8)
-      frame.image = GrayImage(size, PixelFormat::kGray8);
+    const PixelFormat format = is_wide(info) ? PixelFormat::kGray16 : PixelFormat::kGray8;
+    if (frame.image.size != size || frame.image.format != format)
+      frame.image = GrayImage(size, format);
     copy_luma(video, size, frame.image.pixels.data());
     copy_chroma(video, size, frame);
     gst_video_frame_unmap(&video);
@@ -373,16 +376,39 @@ class GstSource : public FrameSource {
   }
 
   static void copy_luma(const GstVideoFrame& video, ImageSize size, std::uint8_t* out) {
+    if (is_wide(video.info)) return copy_wide_luma(video, size, out);
     const PixelFormat format = pixel_format(video.info);
     if (!has_color(format)) return copy_plane(video, 0, size, out);
     for (int y = 0; y < size.height; ++y, out += size.width)
       luma_of_row(row_of(video, 0, y), format, out, size.width);
   }
 
+  /// A component in 16 bits. Fewer bits become the upper ones.
+  static std::uint16_t wide_at(const GstVideoFrame& video, unsigned c, const std::uint8_t* row,
+                               int column) {
+    const int step = GST_VIDEO_FRAME_COMP_PSTRIDE(&video, c);
+    // Not the offset of the format: GStreamer 1.22 has 1 for the second sample of a pair.
+    const std::size_t before = step == 4 && c == 2 ? sizeof(std::uint16_t) : 0;
+    std::uint16_t word = 0;
+    std::memcpy(&word, row + before + static_cast<std::ptrdiff_t>(column) * step, sizeof(word));
+    const GstVideoFormatInfo* const format = video.info.finfo;
+    return static_cast<std::uint16_t>(word >> GST_VIDEO_FORMAT_INFO_SHIFT(format, c)
+                                                  << (16 - GST_VIDEO_FORMAT_INFO_DEPTH(format, c)));
+  }
+
+  static void copy_wide_luma(const GstVideoFrame& video, ImageSize size, std::uint8_t* out) {
+    for (int y = 0; y < size.height; ++y) {
+      for (int x = 0; x < size.width; ++x, out += sizeof(std::uint16_t)) {
+        const std::uint16_t luma = wide_at(video, 0, row_of(video, 0, y), x);
+        std::memcpy(out, &luma, sizeof(luma));
+      }
+    }
+  }
+
   /// Formats other than I420 take time, so their chroma is made only if it is needed.
   void copy_chroma(const GstVideoFrame& video, ImageSize size, InputFrame& frame) const {
     const GstVideoFormat format = GST_VIDEO_FRAME_FORMAT(&video);
-    if (format == GST_VIDEO_FORMAT_GRAY8) return;
+    if (GST_VIDEO_INFO_IS_GRAY(&video.info)) return;
     if (format == GST_VIDEO_FORMAT_I420) {
       const ImageSize half = half_of(size);
       const std::size_t chroma = pixels_of(half);
@@ -404,11 +430,13 @@ class GstSource : public FrameSource {
       };
       return make_chroma(size, rgb, frame.chroma_u, frame.chroma_v);
     }
-    const auto component = [&video](unsigned c) {
-      return [&video, c](int x, int y) {
-        const std::uint8_t* const row = row_of(video, GST_VIDEO_FRAME_COMP_PLANE(&video, c), y) +
-                                        GST_VIDEO_FRAME_COMP_POFFSET(&video, c);
+    const auto component = [&video, wide = is_wide(video.info)](unsigned c) {
+      return [&video, wide, c](int x, int y) {
+        const std::uint8_t* row = row_of(video, GST_VIDEO_FRAME_COMP_PLANE(&video, c),
+                                         y >> GST_VIDEO_FORMAT_INFO_H_SUB(video.info.finfo, c));
         const int column = x >> GST_VIDEO_FORMAT_INFO_W_SUB(video.info.finfo, c);
+        if (wide) return static_cast<float>(wide_at(video, c, row, column)) / 256.0f;
+        row += GST_VIDEO_FRAME_COMP_POFFSET(&video, c);
         return static_cast<float>(
             row[static_cast<std::ptrdiff_t>(column) * GST_VIDEO_FRAME_COMP_PSTRIDE(&video, c)]);
       };

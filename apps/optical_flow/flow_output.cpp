@@ -30,6 +30,7 @@ const std::vector<std::string>& FlowFieldOutput::extensions() {
 void FlowFieldOutput::set(const OpticalFlowConfig& config, bool boxes) {
   draw_.roi = config.roi;
   draw_.min_motion = config.min_motion;
+  draw_.min_motion_side = config.min_motion_side;
   draw_.min_deviations = config.min_deviations;
   boxes_ = boxes;
 }

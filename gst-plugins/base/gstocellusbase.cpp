@@ -139,10 +139,13 @@ gboolean gst_ocellus_base_get_draw(GstOcellusBase* self) {
   return state.get(state.properties.draw);
 }
 
-// True in the states NULL and READY, and for properties that may change later. Otherwise posts a
-// warning that names the property, which then keeps its value.
+// True in the states NULL and READY, and for properties that may change later: options of the
+// operator once the element has started. Otherwise posts a warning that names the property, which
+// then keeps its value.
 static bool may_configure(GstOcellusBase* self, GParamSpec* pspec) {
-  if ((pspec->flags & GST_PARAM_MUTABLE_READY) == 0) return true;
+  const bool later = (pspec->flags & GST_PARAM_MUTABLE_READY) == 0;
+  const bool is_option = pspec->param_id >= gst_ocellus::kFirstOption;
+  if (later && (!is_option || stream_of(self)->state.started())) return true;
   GST_OBJECT_LOCK(self);
   const GstState state = GST_STATE(self);
   const GstState next = GST_STATE_NEXT(self);
@@ -155,7 +158,9 @@ static bool may_configure(GstOcellusBase* self, GParamSpec* pspec) {
     return true;
   GST_ELEMENT_WARNING(
       self, LIBRARY, SETTINGS,
-      ("The property \"%s\" can be changed only in the states NULL and READY.", pspec->name),
+      (later ? "The property \"%s\" cannot be changed while the element starts."
+             : "The property \"%s\" can be changed only in the states NULL and READY.",
+       pspec->name),
       ("The property keeps its value. The current state is %s.",
        gst_element_state_get_name(state)));
   return false;
@@ -168,11 +173,11 @@ static void gst_ocellus_base_set_context(GstElement* element, GstContext* contex
   GST_ELEMENT_CLASS(gst_ocellus_base_parent_class)->set_context(element, context);
 }
 
-// Reads the file of options and checks what does not depend on the frame size.
-static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& options,
+// Checks the options for the pictures of the stream; before the caps are known, what does not
+// depend on their size.
+static Expected<void> check_options(GstOcellusBase* self, const gst_ocellus::Options& options,
                                     const EngineInfo& engine) {
   const GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(self);
-  OCELLUS_TRY(options.read_file());
   OCELLUS_TRY_ASSIGN(config, options.make());
   if (klass->check_settings != nullptr) {
     if (const Expected<void> checked = klass->check_settings(*config); !checked)
@@ -180,8 +185,12 @@ static Expected<void> check_options(GstOcellusBase* self, gst_ocellus::Options& 
   }
   // These two read the files that the options name.
   OperatorConfig trial = *config;
-  trial.set_input(klass->trial_size != nullptr ? klass->trial_size(*config) : kGstOcellusTrialSize,
-                  PixelFormat::kGray8);
+  if (const auto running = stream_of(self)->state.running())
+    gst_ocellus::set_input(trial, running->video);
+  else
+    trial.set_input(
+        klass->trial_size != nullptr ? klass->trial_size(*config) : kGstOcellusTrialSize,
+        PixelFormat::kGray8);
   if (const auto info = trial.info(); !info) return options.named(info.error());
   if (const auto footprint = trial.footprint(engine); !footprint)
     return options.named(footprint.error());
@@ -194,8 +203,22 @@ static Expected<EngineInfo> check_settings(GstOcellusBase* self, gst_ocellus::Op
   state.forget_fallback();
   OCELLUS_TRY_ASSIGN(config, state.engine_config());
   OCELLUS_TRY_ASSIGN(info, Engine::probe(*config));
+  OCELLUS_TRY(options.read_file());
   OCELLUS_TRY(check_options(self, options, *info));
   return info;
+}
+
+// What an operator has learned is for its options.
+static Expected<void> check_change(GstOcellusBase* self, const gst_ocellus::Options& options) {
+  const State& state = stream_of(self)->state;
+  if (const auto running = state.running(); running && running->learns) {
+    return tl::unexpected(make_error(
+        Status::kUnsupported,
+        "the options of an element that learns can be changed only in the states NULL and READY"));
+  }
+  OCELLUS_TRY_ASSIGN(config, state.engine_config());
+  OCELLUS_TRY_ASSIGN(info, Engine::probe(*config));
+  return check_options(self, options, *info);
 }
 
 static GstStateChangeReturn gst_ocellus_base_change_state(GstElement* element,
@@ -457,17 +480,32 @@ static void get_member(const Value& member, GValue* value) {
     g_value_set_uint64(value, member);
 }
 
+// GObject calls this once for all properties that one call has set.
+static void gst_ocellus_base_dispatch_properties_changed(GObject* object, guint count,
+                                                         GParamSpec** pspecs) {
+  GstOcellusBase* self = GST_OCELLUS_BASE(object);
+  State& state = stream_of(self)->state;
+  if (const auto changed = state.changed_options()) {
+    if (const Expected<void> checked = check_change(self, *changed); checked) {
+      state.accept(*changed);
+    } else {
+      state.refuse(state.given_options());
+      gst_ocellus::post_refused(self, checked.error());
+    }
+  }
+  G_OBJECT_CLASS(gst_ocellus_base_parent_class)->dispatch_properties_changed(object, count, pspecs);
+}
+
 static void gst_ocellus_base_set_property(GObject* object, guint id, const GValue* value,
                                           GParamSpec* pspec) {
   State& state = stream_of(object)->state;
   if (!may_configure(GST_OCELLUS_BASE(object), pspec)) return;
+  if (id >= gst_ocellus::kFirstOption) return state.set_option(id, value);
   {
     const GstOcellusLock lock(object);
     if (const MemberProperty* found = member_property(id)) {
       std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
                  found->member);
-    } else if (id >= gst_ocellus::kFirstOption) {
-      state.options.set(id, value);
     } else if (id == PROP_CONFIG) {
       state.options.set_file(g_value_get_string(value));
     } else {
@@ -602,6 +640,7 @@ static void gst_ocellus_base_class_init(gpointer klass, gpointer) {
 
   object_class->set_property = gst_ocellus_base_set_property;
   object_class->get_property = gst_ocellus_base_get_property;
+  object_class->dispatch_properties_changed = gst_ocellus_base_dispatch_properties_changed;
   object_class->finalize = gst_ocellus_base_finalize;
 
   constexpr auto kReady = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |

@@ -89,6 +89,8 @@ struct _GstOcellusBaseClass {
   /// Size, format and range of the frames are already set. The creation of the operator may fail
   /// afterwards.
   void (*adapt)(GstOcellusBase* self, ocellus::OperatorConfig& config);
+  /// Optional: the operator was created. `config`: as before `adapt`.
+  void (*begin)(GstOcellusBase* self, const ocellus::OperatorConfig& config);
   /// Optional: the part of the pictures that the planes of this configuration describe. Without
   /// this function it is the whole picture.
   ocellus::Rect (*region)(const ocellus::OperatorConfig& config);

@@ -1,6 +1,5 @@
 #include "base/gstocellusmeta.h"
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -21,14 +20,6 @@ static_assert(GST_OCELLUS_ROLE_VALUE == static_cast<int>(FieldRole::kValue) &&
 
 namespace gst_ocellus {
 namespace {
-
-/// With the memory of its tables. Many metas share it, and the last one frees it.
-struct SharedInfo : GstOcellusResultInfo {
-  std::vector<GstOcellusField> field_table;
-  std::vector<std::vector<const gchar*>> flag_names;
-  std::vector<const gchar*> names;
-  mutable std::atomic<int> references{1};
-};
 
 GstOcellusType type_of(FieldType type) {
   switch (type) {
@@ -57,8 +48,7 @@ const GstOcellusResultInfo* new_result_info(const char* operator_name, const Ope
   made->tile_columns = info.tile_columns;
   for (int label = 0; label < info.classes; ++label)
     made->names.push_back(g_intern_string(info.class_name(label)));
-  made->n_classes = static_cast<guint>(made->names.size());
-  made->class_names = made->names.data();
+  made->finish();
   if (info.record == nullptr) return made;
   made->items = info.record->items;
   made->item = info.record->item;
@@ -72,8 +62,7 @@ const GstOcellusResultInfo* new_result_info(const char* operator_name, const Ope
                                  static_cast<GstOcellusRole>(field.role), field.capacity,
                                  field.offset, static_cast<guint>(flags.size()), flags.data()});
   }
-  made->n_fields = static_cast<guint>(made->field_table.size());
-  made->fields = made->field_table.data();
+  made->finish();
   return made;
 }
 
@@ -187,10 +176,45 @@ GType gst_ocellus_meta_api_get_type(void) {
   return type;
 }
 
+#if GST_CHECK_VERSION(1, 24, 0)
+static gboolean gst_ocellus_meta_serialize(const GstMeta* meta, GstByteArrayInterface* data,
+                                           guint8* version) {
+  const auto* result = reinterpret_cast<const GstOcellusMeta*>(meta);
+  if (result->source == 0) return FALSE;
+  *version = GST_OCELLUS_META_VERSION;
+  const std::vector<guint8> bytes = gst_ocellus::to_bytes(*result);
+  return gst_byte_array_interface_append_data(data, bytes.data(), bytes.size());
+}
+
+static GstMeta* gst_ocellus_meta_deserialize(const GstMetaInfo*, GstBuffer* buffer,
+                                             const guint8* data, gsize size, guint8 version) {
+  if (version != GST_OCELLUS_META_VERSION) return nullptr;
+  GstOcellusMeta* meta = gst_buffer_add_ocellus_meta(buffer);
+  if (meta == nullptr || gst_ocellus::from_bytes({data, size}, *meta)) return &meta->meta;
+  gst_buffer_remove_meta(buffer, &meta->meta);
+  return nullptr;
+}
+#endif
+
+static const GstMetaInfo* register_meta() {
+  const GType api = gst_ocellus_meta_api_get_type();
+#if GST_CHECK_VERSION(1, 24, 0)
+  auto* info =
+      const_cast<GstMetaInfo*>(gst_meta_info_new(api, "GstOcellusMeta", sizeof(GstOcellusMeta)));
+  info->init_func = gst_ocellus_meta_init;
+  info->free_func = gst_ocellus_meta_free;
+  info->transform_func = gst_ocellus_meta_transform;
+  info->serialize_func = gst_ocellus_meta_serialize;
+  info->deserialize_func = gst_ocellus_meta_deserialize;
+  return gst_meta_info_register(info);
+#else
+  return gst_meta_register(api, "GstOcellusMeta", sizeof(GstOcellusMeta), gst_ocellus_meta_init,
+                           gst_ocellus_meta_free, gst_ocellus_meta_transform);
+#endif
+}
+
 const GstMetaInfo* gst_ocellus_meta_get_info(void) {
-  static const GstMetaInfo* const info =
-      gst_meta_register(gst_ocellus_meta_api_get_type(), "GstOcellusMeta", sizeof(GstOcellusMeta),
-                        gst_ocellus_meta_init, gst_ocellus_meta_free, gst_ocellus_meta_transform);
+  static const GstMetaInfo* const info = register_meta();
   return info;
 }
 

@@ -2,6 +2,10 @@
 // that read the meta use <ocellus/gst/meta.h>.
 #pragma once
 
+#include <atomic>
+#include <span>
+#include <vector>
+
 #include "base/gstocellusbase.h"
 #include "ocellus/gst/meta.h"
 #include "ocellus/operators.h"
@@ -28,7 +32,30 @@ namespace gst_ocellus {
 /// created operator, whose classes have names.
 const GstOcellusResultInfo* new_result_info(const char* operator_name,
                                             const ocellus::OperatorInfo& info);
+/// With the memory of its tables. Many metas share it, and the last one frees it.
+struct SharedInfo : GstOcellusResultInfo {
+  SharedInfo() : GstOcellusResultInfo{} {}
+
+  std::vector<GstOcellusField> field_table;
+  std::vector<std::vector<const gchar*>> flag_names;
+  std::vector<const gchar*> names;
+  mutable std::atomic<int> references{1};
+
+  /// Sets the pointers to the tables, which must not change afterwards.
+  void finish() {
+    n_fields = static_cast<guint>(field_table.size());
+    fields = field_table.data();
+    n_classes = static_cast<guint>(names.size());
+    class_names = names.data();
+  }
+};
+
 const GstOcellusResultInfo* ref(const GstOcellusResultInfo* info);
 void unref(const GstOcellusResultInfo* info);
+
+/// A result with a source, as bytes for a process on the same machine.
+std::vector<guint8> to_bytes(const GstOcellusMeta& meta);
+/// Fills in an empty meta. Returns false if the bytes are not those of a meta; it is empty then.
+bool from_bytes(std::span<const guint8> bytes, GstOcellusMeta& meta);
 
 }  // namespace gst_ocellus

@@ -44,13 +44,18 @@ gboolean Stream::set_caps(GstCaps* incaps) {
   }
   caps_ = caps;
   pools_.forget_downstreams();
+  begin_operator();
+  return TRUE;
+}
+
+// Sets what depends on the operator's delay.
+void Stream::begin_operator() {
   hold_ = state.get(state.properties.align) ? static_cast<guint>(op_.info().delay_frames) : 0;
   held_.reserve(hold_ + 1);
   // Without a frame rate the latency is measured as frames arrive.
   const guint kept = frames_kept();
-  if (kept == 0 || GST_VIDEO_INFO_FPS_N(&caps.video) > 0)
-    state.set_latency(frames_time(caps.video, kept));
-  return TRUE;
+  if (kept == 0 || GST_VIDEO_INFO_FPS_N(&caps_.video) > 0)
+    state.set_latency(frames_time(caps_.video, kept));
 }
 
 void Stream::prepare_for_caps(GstCaps* caps) {

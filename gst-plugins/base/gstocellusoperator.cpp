@@ -37,14 +37,14 @@ static Expected<std::vector<Buffer>> make_buffers(Engine& engine, MemorySpace sp
   return buffers;
 }
 
-Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& caps) {
+Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& caps, bool keep_old) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   OCELLUS_TRY_ASSIGN(engine_info, Engine::probe(config));
-  const Options options = state_.get(state_.options);
+  const Options options = state_.take_options();
   OCELLUS_TRY_ASSIGN(made, options.make());
   const GstVideoInfo& video = caps.video;
-  made->set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
-                  app::pixel_format(video), app::gray_range(video));
+  set_input(*made, video);
+  const OperatorConfig settings = *made;
   if (klass->adapt != nullptr) klass->adapt(element_, *made);
   const Expected<OperatorInfo> info = made->info();
   if (!info) return options.named(info.error());
@@ -76,8 +76,8 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   }
 
   // What an operator has learned is only in its memory.
-  const bool keeps_old = exists() && info_.learns;
-  if (!keeps_old) destroy();
+  const bool learned = exists() && info_.learns;
+  if (!learned && !keep_old) destroy();
   OCELLUS_TRY_ASSIGN(engine, Engine::create(config));
   OCELLUS_TRY_ASSIGN(fetched,
                      make_buffers(*engine, MemorySpace::kCuda, fetched_bytes, info->depth));
@@ -86,7 +86,7 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
   PoolSet pools(caps_, state_.context);
   OCELLUS_TRY(pools.create(results, *engine, caps.caps.get()));
   reset();
-  if (keeps_old) {
+  if (learned) {
     OCELLUS_TRY_ASSIGN(moved, move_learned(*op));
     if (!*moved) {  // the new one may hold a part of it
       op = tl::unexpected(Error{});
@@ -97,8 +97,11 @@ Expected<void> ElementOperator::create(EngineConfig config, const VideoCaps& cap
 
   // From here on, nothing fails.
   results_.begin(klass->description->name, op->info(),
-                 klass->region != nullptr ? klass->region(*made) : Rect{});
+                 klass->region != nullptr ? klass->region(settings) : Rect{});
+  if (klass->begin != nullptr) klass->begin(element_, settings);
   info_ = *info;
+  options_ = options;
+  state_.set_running({video, info_.learns});
   fetched_ = std::move(*fetched);
   fetched_stride_ = fetched_stride;
   pools_.take(pools);

@@ -65,13 +65,16 @@ class ElementOperator {
 
   /// Creates the engine, the operator and the pools for pictures of these caps. Drops the frames in
   /// flight. An operator that learns remains until the new one has what it has learned; after an
-  /// error it goes on. Another operator gives its memory back first. Errors: those of the options,
-  /// of Engine::create, of the creation of the operator, of the pools, of `prepare` of the class,
-  /// and of OperatorHandle::take_learned.
-  ocellus::Expected<void> create(ocellus::EngineConfig config, const VideoCaps& caps);
+  /// error it goes on, as any operator does with `keep_old`. Otherwise it gives its memory back
+  /// first. Errors: those of the options, of Engine::create, of the creation of the operator, of
+  /// the pools, of `prepare` of the class, and of OperatorHandle::take_learned.
+  ocellus::Expected<void> create(ocellus::EngineConfig config, const VideoCaps& caps,
+                                 bool keep_old = false);
   void destroy();
   bool exists() const { return engine_.has_value(); }
 
+  /// Those of the operator.
+  const Options& options() const { return options_; }
   /// Description of the operator, or of the last one if it was destroyed.
   const ocellus::OperatorInfo& info() const { return info_; }
   /// Whether the result is a picture with the caps of the input, which is pushed in its place.
@@ -154,6 +157,7 @@ class ElementOperator {
   std::mutex stop_mutex_;
   bool stopping_ = false;  // guarded by stop_mutex_
   ocellus::OperatorInfo info_;
+  Options options_ = state_.options;
   // CUDA memory for the first plane of pictures from another context, one buffer per slot.
   std::vector<ocellus::Buffer> fetched_;
   gsize fetched_stride_ = 0;

@@ -187,7 +187,7 @@ void install_table(GObjectClass* klass, guint first_id, OptionTable table, const
 void install_options(GObjectClass* klass, const OperatorDescription& description) {
   const OperatorConfig defaults(description);
   install_table(klass, kFirstOption, description.options, defaults.data(),
-                static_cast<GParamFlags>(GST_PARAM_MUTABLE_READY));
+                static_cast<GParamFlags>(GST_PARAM_MUTABLE_PLAYING));
 }
 
 void set_option(const Option& option, void* config, const GValue* value) {

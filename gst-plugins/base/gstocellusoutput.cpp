@@ -79,6 +79,7 @@ GstBuffer* Stream::wrap_output(OwnedBuffer picture, const GstOcellusResult* resu
   } else if (gst_ocellus_pool_wrap(buffer.get(), picture.release())) {
     state.count(&Counts::copies);
   }
+  if (result != nullptr) results_.add_items(buffer.get());
   if (mark_discont_) GST_BUFFER_FLAG_SET(buffer.get(), GST_BUFFER_FLAG_DISCONT);
   mark_discont_ = false;
   return buffer.release();

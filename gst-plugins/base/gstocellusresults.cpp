@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/gstocellusanalytics.h"
 #include "ocellus/character_draw.h"
 
 using namespace ocellus;
@@ -149,7 +150,6 @@ bool Results::attach(GstOcellusBase* self, GstBuffer* buffer,
   std::memcpy(meta->record, result.record.data(), info_.record->bytes);
   meta->n_items = static_cast<guint>(RecordItems(info_, meta->record).count());
   set_text(meta);
-  add_regions(buffer, meta);
   return true;
 }
 
@@ -173,14 +173,24 @@ GstStructure* Results::structure_of(const RecordItems& items, const void* record
   return values;
 }
 
-void Results::add_regions(GstBuffer* buffer, const GstOcellusMeta* meta) const {
-  if (info_.record->find(FieldRole::kBox) == nullptr) return;
+void Results::add_items(GstBuffer* buffer) const {
+  if (info_.record == nullptr) return;
+  const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
+  const bool has_boxes = info_.record->find(FieldRole::kBox) != nullptr;
+  if (!has_boxes && info_.classes == 0) return;
+  const RecordField* confidence = info_.record->find(FieldRole::kConfidence);
   // The meta has no negative numbers. No box leaves the picture.
   const auto number = [](gint value) { return static_cast<guint>(MAX(value, 0)); };
   const RecordItems items(info_, meta->record);
   for (int i = 0; i < items.count(); ++i) {
     if (info_.classes > 0 && items.label(i) < 0) continue;
     const Rect box = items.box(i);
+    const bool is_whole = box.width >= info_.size.width && box.height >= info_.size.height;
+    AnalyticsItem item{info_.record->item, has_boxes || !is_whole ? box : Rect{}, items.name(i)};
+    if (confidence != nullptr)
+      item.confidence = static_cast<gfloat>(field_value(*confidence, meta->record, i));
+    add_analytics(buffer, item);
+    if (!has_boxes) continue;
     GstVideoRegionOfInterestMeta* region = gst_buffer_add_video_region_of_interest_meta(
         buffer, info_.record->item, number(box.x), number(box.y), number(box.width),
         number(box.height));

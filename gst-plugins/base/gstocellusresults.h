@@ -47,10 +47,14 @@ class Results {
   /// Plane `index` of a result that starts at `data`.
   ocellus::ImageView plane(guint8* data, int index) const;
 
-  /// Fills in the meta of a buffer, and adds a GstVideoRegionOfInterestMeta for each item that has
-  /// a box and, if there are classes, a class.
+  /// Fills in the meta of a buffer.
   /// Returns false if the memory of the planes cannot be mapped; the meta is empty then.
   bool attach(GstOcellusBase* self, GstBuffer* buffer, const GstOcellusResult& result) const;
+  /// Adds the metas that other elements know, from the meta that `attach` has filled in: a
+  /// GstVideoRegionOfInterestMeta for each item that has a box and, if there are classes, a class;
+  /// and what GStreamer's analytics library has. After those of the picture, so that they follow
+  /// the ones of elements upstream.
+  void add_items(GstBuffer* buffer) const;
   /// Draws boxes and names of the items.
   void draw(const GstOcellusMeta* meta, const ocellus::OverlayImage& image) const;
 
@@ -70,7 +74,6 @@ class Results {
   void clear();
   void set_planes(GstOcellusMeta* meta, guint8* data) const;
   void set_text(GstOcellusMeta* meta) const;
-  void add_regions(GstBuffer* buffer, const GstOcellusMeta* meta) const;
   GstStructure* structure_of(const ocellus::RecordItems& items, const void* record, int item) const;
 
   ocellus::OperatorInfo info_;

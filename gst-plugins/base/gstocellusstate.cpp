@@ -39,6 +39,12 @@ void post_error(GstOcellusBase* self, const Error& error) {
   }
 }
 
+void post_refused(GstOcellusBase* self, const Error& error) {
+  GST_ELEMENT_WARNING(
+      self, LIBRARY, SETTINGS, ("%s", error.text),
+      ("The properties have the values before the change, and the stream goes on."));
+}
+
 void post_bad_buffer(GstOcellusBase* self, const Error& error) {
   GST_ELEMENT_ERROR(self, STREAM, FORMAT, ("%s", error.text), (nullptr));
 }
@@ -97,7 +103,8 @@ GstStructure* State::new_statistics() const {
 
 void State::start(Options&& read, bool on_cuda) {
   const GstOcellusLock lock(element_);
-  options = std::move(read);
+  options = given_ = std::move(read);
+  changed_ = new_ = false;
   started_ = true;
   on_cuda_ = on_cuda;
   latency = 0;
@@ -111,9 +118,40 @@ void State::stop() {
   {
     const GstOcellusLock lock(element_);
     started_ = false;
+    running_.reset();
     options.forget_file();
   }
   set_active_backend({});
+}
+
+void State::set_option(guint id, const GValue* value) {
+  const GstOcellusLock lock(element_);
+  options.set(id, value);
+  changed_ = started_;
+}
+
+std::optional<Options> State::changed_options() const {
+  const GstOcellusLock lock(element_);
+  return changed_ ? std::optional<Options>(options) : std::nullopt;
+}
+
+void State::accept(const Options& checked) {
+  const GstOcellusLock lock(element_);
+  given_ = checked;
+  changed_ = false;
+  new_ = true;
+}
+
+void State::refuse(const Options& before) {
+  const GstOcellusLock lock(element_);
+  options = given_ = before;
+  changed_ = false;
+}
+
+Options State::take_options() {
+  const GstOcellusLock lock(element_);
+  new_ = false;
+  return given_;
 }
 
 bool State::begin_fallback() {

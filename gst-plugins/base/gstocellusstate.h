@@ -1,6 +1,7 @@
 // The properties of an element, and the state of its stream that other threads read.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +28,8 @@ namespace gst_ocellus {
 
 /// Posts the error on the bus.
 void post_error(GstOcellusBase* self, const ocellus::Error& error);
+/// For options that a running stream does not take: posts a warning.
+void post_refused(GstOcellusBase* self, const ocellus::Error& error);
 /// For a buffer that does not match the caps.
 void post_bad_buffer(GstOcellusBase* self, const ocellus::Error& error);
 
@@ -61,10 +64,13 @@ struct Counts {
 class State {
  public:
   State(GstOcellusBase* element, const ocellus::OperatorDescription& description)
-      : options(description), context(GST_ELEMENT(element)), element_(element) {}
+      : options(description),
+        context(GST_ELEMENT(element)),
+        element_(element),
+        given_(description) {}
 
   // Guarded by the object lock.
-  Options options;
+  Options options;               // the values of the properties
   ocellus::EngineConfig engine;  // its options
   Properties properties;
   bool live = false;
@@ -107,6 +113,32 @@ class State {
   /// `options`: with their file read.
   void start(Options&& options, bool on_cuda);
   void stop();
+  bool started() const { return get(started_); }
+
+  // Options that change while the element is started. They are checked in the thread that sets
+  // them, all that are set in one call together. The stream takes them before its next frame.
+
+  /// What a running operator needs of new options.
+  struct Running {
+    GstVideoInfo video;
+    bool learns = false;
+  };
+  /// Sets the value of a property.
+  void set_option(guint id, const GValue* value);
+  /// The options, if one was set since the last call of `accept` or `refuse`.
+  std::optional<Options> changed_options() const;
+  /// Gives options that were found good to the stream.
+  void accept(const Options& options);
+  /// The properties get the values of `options` again, as which the stream goes on.
+  void refuse(const Options& options);
+  /// The options that the stream has.
+  Options given_options() const { return get(given_); }
+  /// Whether `accept` was called since the last call of `take_options`.
+  bool has_new_options() const { return get(new_); }
+  Options take_options();
+  /// What is known of the operator; none before the caps are known.
+  std::optional<Running> running() const { return get(running_); }
+  void set_running(const Running& running) { set(running_, std::optional<Running>(running)); }
 
   /// Called when the device is lost. Returns true if the settings allow to continue on the CPU.
   /// `engine_config` then selects the CPU, until `forget_fallback`. Streaming thread.
@@ -117,6 +149,10 @@ class State {
  private:
   GstOcellusBase* element_;
   // Guarded by the object lock.
+  Options given_;         // the options of the stream
+  bool changed_ = false;  // a property of `options` was set and not yet checked
+  bool new_ = false;      // `given_` is to be taken
+  std::optional<Running> running_;
   bool started_ = false;
   bool on_cuda_ = false;      // if started: the engine is on a CUDA device
   bool fallen_back_ = false;  // the device was lost: use the CPU until the next start

@@ -210,8 +210,28 @@ GstFlowReturn Stream::make_room() {
   return GST_FLOW_OK;
 }
 
+// Creates the operator again with new options. The frames before have the old ones.
+GstFlowReturn Stream::take_options() {
+  if (const GstFlowReturn flow = drain(); flow != GST_FLOW_OK) return flow;
+  const guint kept = frames_kept();
+  const Expected<EngineConfig> config = state.engine_config();
+  const Expected<void> made =
+      config ? op_.create(*config, caps_, true) : Expected<void>(tl::unexpected(config.error()));
+  if (!made) {
+    state.refuse(op_.options());
+    post_refused(element_, made.error());
+    return GST_FLOW_OK;
+  }
+  begin_operator();
+  // Upstream's pool may be too small.
+  if (frames_kept() > kept) gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(element_));
+  return GST_FLOW_OK;
+}
+
 GstFlowReturn Stream::take_picture(OwnedBuffer picture, bool skipped, Clock::time_point arrival) {
   if (!op_.exists()) return GST_FLOW_NOT_NEGOTIATED;
+  if (state.has_new_options())
+    if (const GstFlowReturn flow = take_options(); flow != GST_FLOW_OK) return flow;
   if (skipped && !op_.info().keeps_state) {
     state.count(&Counts::dropped);
     picture.reset();

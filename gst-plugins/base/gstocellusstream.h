@@ -93,6 +93,8 @@ class Stream {
   };
 
   ocellus::Expected<void> create_operator(const VideoCaps& caps);
+  void begin_operator();
+  GstFlowReturn take_options();
   gboolean propose_cuda_pool(GstQuery* query, GstCaps* caps, guint extra);
   /// The maximum number of frames that the element keeps, in flight or held back.
   guint frames_kept() const { return hold_ + op_.depth() - 1; }

@@ -21,6 +21,11 @@ ocellus::ImageSize enclose(ocellus::ImageSize size, const ocellus::Rect& rect) {
   return {side(size.width, rect.x, rect.width), side(size.height, rect.y, rect.height)};
 }
 
+void set_input(ocellus::OperatorConfig& config, const GstVideoInfo& video) {
+  config.set_input({GST_VIDEO_INFO_WIDTH(&video), GST_VIDEO_INFO_HEIGHT(&video)},
+                   ocellus::app::pixel_format(video), ocellus::app::gray_range(video));
+}
+
 bool is_same_picture(const VideoCaps& a, const VideoCaps& b) {
   return a.cuda == b.cuda && GST_VIDEO_INFO_FORMAT(&a.video) == GST_VIDEO_INFO_FORMAT(&b.video) &&
          GST_VIDEO_INFO_WIDTH(&a.video) == GST_VIDEO_INFO_WIDTH(&b.video) &&

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ocellus/frame.h"
+#include "ocellus/operators.h"
 #include "ocellus/status.h"
 
 namespace gst_ocellus {
@@ -31,6 +32,9 @@ ocellus::Error make_interlaced_error(const GstVideoInfo& video);
 /// The smallest size that is not smaller than `size` and in which `rect` lies, at most the
 /// library's largest.
 ocellus::ImageSize enclose(ocellus::ImageSize size, const ocellus::Rect& rect);
+
+/// Sets size, format and range of the frames of these caps in a configuration.
+void set_input(ocellus::OperatorConfig& config, const GstVideoInfo& video);
 
 /// Whether an operator for `a` also fits `b`: same format, size, range and layout.
 bool is_same_picture(const VideoCaps& a, const VideoCaps& b);

@@ -75,18 +75,26 @@ void paint_box(const Painter& painter, const Rect& box, int line, const Yuv& col
   painter.rectangle({box.x + box.width - width, box.y, width, box.height}, color);
 }
 
-/// The outline of an item. One pixel of distance keeps the ink visible. At the edge of the image
+/// The outline of an item. A distance of a line keeps the ink visible. At the edge of the image
 /// the outline lies on the ink.
-Rect around(const Rect& ink, ImageSize image) noexcept {
-  const int left = std::max(std::min(ink.x, 1), ink.x - 2);
-  const int top = std::max(std::min(ink.y, 1), ink.y - 2);
-  const int right = std::min(std::max(ink.x + ink.width, image.width - 1), ink.x + ink.width + 2);
+Rect around(const Rect& ink, int line, ImageSize image) noexcept {
+  const int left = std::max(std::min(ink.x, line), ink.x - 2 * line);
+  const int top = std::max(std::min(ink.y, line), ink.y - 2 * line);
+  const int right =
+      std::min(std::max(ink.x + ink.width, image.width - line), ink.x + ink.width + 2 * line);
   const int bottom =
-      std::min(std::max(ink.y + ink.height, image.height - 1), ink.y + ink.height + 2);
+      std::min(std::max(ink.y + ink.height, image.height - line), ink.y + ink.height + 2 * line);
   return {left, top, right - left, bottom - top};
 }
 
 }  // namespace
+
+void detail::outlined_text(std::string_view text, int x, int y, int scale,
+                           const OverlayColor& color, const OverlayImage& image) noexcept {
+  const Painter painter(image);
+  paint_text(painter, text, x, y, scale, line_width(image.size), yuv_of(kOutline));
+  paint_text(painter, text, x, y, scale, 0, yuv_of(color));
+}
 
 void draw_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,
                const OverlayImage& image) noexcept {
@@ -108,21 +116,23 @@ void draw_items(const OperatorInfo& info, const void* record, const OverlayImage
   const Painter painter(image);
   const Yuv outline = yuv_of(kOutline);
   const RecordItems items(info, record);
+  const int line = detail::line_width(image.size);
   for (int i = 0; i < items.count(); ++i) {
     if (items.name(i)[0] == '\0') continue;
     const Yuv color = yuv_of(items.marked(i) ? kRejected : kAccepted);
     const Rect ink = items.box(i);
-    const Rect box = around(ink, image.size);
-    paint_box(painter, {box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, outline);
-    paint_box(painter, box, 1, color);
-    const int scale = std::clamp(ink.height / 16, 1, 8);
-    const int height = 2 + detail::kFontHeight * scale;
-    const int below = box.y + box.height + 3;
+    const Rect box = around(ink, line, image.size);
+    paint_box(painter, {box.x - line, box.y - line, box.width + 2 * line, box.height + 2 * line},
+              3 * line, outline);
+    paint_box(painter, box, line, color);
+    const int scale = std::clamp(ink.height / 16, line, 16);
+    const int height = 2 * line + detail::kFontHeight * scale;
+    const int below = box.y + box.height + 3 * line;
     // Above the box, otherwise below it, otherwise in it.
     const int y = box.y >= height                       ? box.y - height
                   : below + height <= image.size.height ? below
-                                                        : box.y + 3;
-    paint_text(painter, items.text(i), box.x, y, scale, 1, outline);
+                                                        : box.y + 3 * line;
+    paint_text(painter, items.text(i), box.x, y, scale, line, outline);
     paint_text(painter, items.text(i), box.x, y, scale, 0, color);
   }
 }

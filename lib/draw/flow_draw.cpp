@@ -115,11 +115,13 @@ struct Place {
 /// The field at (x, y) of the planes, if it is to be drawn.
 class Moving {
  public:
-  Moving(const FlowOutput& flow, const OverlayConfig& config, const Place& place) noexcept
+  Moving(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
+         ImageSize image) noexcept
       : flow_(flow),
         objects_(config.objects),
         place_(place),
-        threshold_{config.min_motion, config.min_deviations} {}
+        threshold_{detail::scaled_motion(config.min_motion, config.min_motion_side, image),
+                   config.min_deviations} {}
 
   /// Sets `motion` to the length of the vector and returns true, or returns false.
   bool at(int x, int y, float& u, float& v, float& motion) const noexcept {
@@ -183,8 +185,9 @@ void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Plac
   // arrows.
   const float longest = 3.0f * static_cast<float>(step);
   const Painter painter(image);
-  const Moving moving(flow, config, place);
+  const Moving moving(flow, config, place, image.size);
   const Yuv outline;
+  const int line = detail::line_width(image.size);
   const int first_x = std::min(step / 2, (flow.u.size.width - 1) / 2);
   const int first_y = std::min(step / 2, (flow.u.size.height - 1) / 2);
   for (int y = first_y; y < flow.u.size.height; y += step) {
@@ -198,8 +201,8 @@ void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Plac
       // stays saturated here.
       const float saturation = std::clamp(motion / config.max_motion, 0.35f, 1.0f);
       const Yuv color = to_yuv(wheel_color(u / motion * saturation, v / motion * saturation));
-      draw_arrow(painter, arrow, 4, outline);
-      draw_arrow(painter, arrow, 2, color);
+      draw_arrow(painter, arrow, 2 * line + 2, outline);
+      draw_arrow(painter, arrow, 2 * line, color);
     }
   }
 }
@@ -207,7 +210,7 @@ void draw_arrows(const FlowOutput& flow, const OverlayConfig& config, const Plac
 void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const Place& place,
                      const OverlayImage& image) noexcept {
   const Painter painter(image);
-  const Moving moving(flow, config, place);
+  const Moving moving(flow, config, place, image.size);
   const int height = std::min(flow.u.size.height, image.size.height - place.top);
   const int width = std::min(flow.u.size.width, image.size.width - place.left);
   for (int y = 0; y < height; ++y) {
@@ -225,8 +228,8 @@ void draw_wheel_over(const FlowOutput& flow, const OverlayConfig& config, const 
 void draw_legend(float max_motion, const OverlayImage& image) noexcept {
   constexpr int kMargin = 4;
   const int side = std::min(image.size.width, image.size.height);
-  const int text_scale = std::clamp(side / 360, 1, 4);
-  const int radius = std::clamp(side / 14, 12, 96);
+  const int text_scale = detail::text_scale(image.size);
+  const int radius = std::clamp(side / 14, 12, 160);
   char text[32];
   const int letters = std::snprintf(text, sizeof(text), "%.3g px/frame", double{max_motion});
   const int text_width = letters * kGlyphWidth * text_scale;
@@ -349,18 +352,20 @@ void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& given,
 void draw_moving_objects(const MovingObjectsRecord& objects, const OverlayImage& image) noexcept {
   constexpr OverlayColor kOutline{0, 0, 0};
   constexpr OverlayColor kBox{255, 220, 0};
-  const int scale = std::clamp(std::min(image.size.width, image.size.height) / 360, 1, 4);
+  const int scale = detail::text_scale(image.size);
+  const int line = detail::line_width(image.size);
   for (std::size_t i = 0; i < static_cast<std::size_t>(objects.count); ++i) {
     const Rect box{objects.x[i], objects.y[i], objects.width[i], objects.height[i]};
-    draw_box({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, 3, kOutline, image);
-    draw_box(box, 1, kBox, image);
+    draw_box({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, line + 2, kOutline, image);
+    draw_box(box, line, kBox, image);
     char text[32];
     const double speed = static_cast<double>(std::hypot(objects.u[i], objects.v[i]));
-    std::snprintf(text, sizeof(text), "%.1f", speed);
+    const int letters = std::snprintf(text, sizeof(text), "%.1f px/frame", speed);
     const int above = box.y - 2 - kGlyphHeight * scale;
-    const int y = above >= 0 ? above : box.y + 3;
-    draw_text(text, box.x + 3, y + 1, scale, kOutline, image);
-    draw_text(text, box.x + 2, y, scale, kBox, image);
+    const int y = above >= 0 ? above : box.y + line + 2;
+    // As far to the left as the whole text needs.
+    const int x = std::min(box.x + 2, image.size.width - letters * kGlyphWidth * scale);
+    detail::outlined_text(text, std::max(x, 0), y, scale, kBox, image);
   }
 }
 

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
+#include "ocellus/character_draw.h"
 #include "ocellus/overlay_image.h"
 
 namespace ocellus::detail {
@@ -37,6 +39,17 @@ inline Rgb to_rgb(const Yuv& c) noexcept {
   const int v = c.v - 128;
   const auto limited = [](int value) { return std::clamp(value / 256, 0, 255); };
   return {limited(y + 409 * v), limited(y - 100 * u - 208 * v), limited(y + 516 * u)};
+}
+
+/// Pixels of a square of the font: the height of a line of text is 1/30 to 1/45 of the shorter
+/// side.
+inline int text_scale(ImageSize image) noexcept {
+  return std::clamp((std::min(image.width, image.height) + 240) / 360, 1, 16);
+}
+
+/// Width of lines: 1 pixel at 640x480, 2 at 1920x1080, 3 at 3840x2160.
+inline int line_width(ImageSize image) noexcept {
+  return (text_scale(image) + 1) / 2;
 }
 
 class Painter {
@@ -136,5 +149,9 @@ class Painter {
 
   OverlayImage image_;
 };
+
+/// Draws text as draw_text does, with a dark outline.
+void outlined_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,
+                   const OverlayImage& image) noexcept;
 
 }  // namespace ocellus::detail

@@ -217,6 +217,7 @@ void keep_stream(const OpticalFlowConfig& from, OpticalFlowConfig& to) {
   to.deviation = from.deviation;
   to.objects = from.objects;
   to.min_motion = from.min_motion;
+  to.min_motion_side = from.min_motion_side;
   to.min_deviations = from.min_deviations;
   to.min_area = from.min_area;
 }
@@ -320,7 +321,11 @@ constexpr std::array kOtherFlowOptions = {
         "Moving objects that are found in each frame, the largest; 0 = off"),
     Flow::real<[](auto& c) { return &c.min_motion; }>(
         "min_motion", 0.0, 1000.0, "pixels per frame",
-        "Least motion of an object, and least motion that is drawn"),
+        "Least motion of an object, and least motion that is drawn; more on large frames"),
+    Flow::integer<[](auto& c) { return &c.min_motion_side; }>(
+        "min_motion_side", 0, kMaxImageSide, "pixels",
+        "Shorter side of a frame from which on the least motion grows with the frame; 0 = it is "
+        "the same on every frame"),
     Flow::real<[](auto& c) { return &c.min_deviations; }>(
         "min_deviations", 0.0, 1000.0, "standard deviations",
         "Least motion of an object and of what is drawn, as a multiple of its standard deviation; "

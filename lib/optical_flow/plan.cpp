@@ -151,7 +151,8 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   set_window(config, plan);
   plan.deviation = config.deviation;
   plan.objects = config.objects;
-  plan.motion = {config.min_motion, config.min_deviations};
+  plan.motion = {scaled_motion(config.min_motion, config.min_motion_side, config.size),
+                 config.min_deviations};
   plan.min_area = config.min_area;
   plan.flow = plan.roi;
   if (plan.deviation) {

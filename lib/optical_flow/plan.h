@@ -1,6 +1,7 @@
 // OpticalFlowPlan: a checked configuration in the form that the backends use. Plain data.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -16,6 +17,13 @@ namespace ocellus::detail {
 inline constexpr int kMaxWindow = 31;
 inline constexpr int kMaxPyramidLevels = 6;
 inline constexpr int kPyramidFrames = 2;  ///< the reference frame and the next one
+
+/// The least motion on frames of this size, as OpticalFlowConfig::min_motion_side says.
+inline float scaled_motion(float motion, int side, ImageSize size) noexcept {
+  const int shorter = std::min(size.width, size.height);
+  if (side <= 0 || shorter <= side) return motion;
+  return motion * static_cast<float>(shorter) / static_cast<float>(side);
+}
 
 /// Which vectors of a field are motion. Drawing and the search for objects share it.
 struct MotionThreshold {

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "ocellus/character_draw.h"
 #include "ocellus/flow_draw.h"
 #include "support/flow_view.h"
 
@@ -454,6 +455,55 @@ TEST(FlowOverlay, BoxesOfObjectsSurroundThem) {
   EXPECT_TRUE(drawn(44, 51));
   EXPECT_FALSE(drawn(30, 42));  // inside
   EXPECT_FALSE(drawn(47, 54));
+}
+
+// Example failure: on a large picture, noise is drawn that is left out on a small one.
+TEST(FlowOverlay, LeastMotionGrowsWithTheImage) {
+  for (const auto& [motion, side, drawn] :
+       {std::tuple{1.4f, 240, false}, std::tuple{1.6f, 240, true}, std::tuple{1.0f, 0, true},
+        std::tuple{1.0f, 480, true}}) {
+    Field field({480, 360}, motion, 0.0f);
+    GuardedImage image(OverlayImage::Format::kGray8, field.size);
+    OverlayConfig config;
+    config.min_motion_side = side;
+    draw_flow_overlay(field.view(), config, image.image());
+    EXPECT_EQ(image.bytes_drawn(0) > 0, drawn) << motion << ", " << side;
+  }
+}
+
+// Example failure: the label of an object at the right is cut off, has no unit, or is as small on a
+// picture of 4K as on one of 640x480.
+TEST(FlowOverlay, LabelsAreLegible) {
+  int height_before = 0;
+  for (const ImageSize size :
+       {ImageSize{160, 120}, ImageSize{640, 480}, ImageSize{1920, 1080}, ImageSize{3840, 2160}}) {
+    SCOPED_TRACE(std::to_string(size.width) + "x" + std::to_string(size.height));
+    GuardedImage image(OverlayImage::Format::kGray8, size);
+    MovingObjectsRecord objects = objects_in({{size.width - 20, size.height / 2, 20, 10}});
+    objects.u[0] = 3.0f;
+    objects.v[0] = 4.0f;
+    draw_moving_objects(objects, image.image());
+    // The rows above the box that have a bright pixel, and the extent of the pixels.
+    const OverlayImage& view = image.image();
+    int top = size.height, bottom = 0, left = size.width, right = 0;
+    for (int y = 0; y < size.height / 2 - 2; ++y) {
+      for (int x = 0; x < size.width; ++x) {
+        if (view.planes[0][y * view.strides[0] + x] < 180) continue;
+        top = std::min(top, y), bottom = std::max(bottom, y);
+        left = std::min(left, x), right = std::max(right, x);
+      }
+    }
+    // "5.0 px/frame" is 12 characters, and '/' and 'p' have the full height of a line.
+    const int scale = (right - left + kGlyphWidth / 2) / (12 * kGlyphWidth - 1);
+    EXPECT_GE(scale, 1);
+    EXPECT_NEAR(right - left + 1, scale * (12 * kGlyphWidth - 1), scale);
+    EXPECT_LT(right, size.width);
+    const int height = bottom - top + 1;
+    EXPECT_GE(height * 50, size.height) << height << " rows";
+    EXPECT_LE(height * 15, size.height) << height << " rows";
+    EXPECT_GT(height, height_before);
+    height_before = height;
+  }
 }
 
 // Example failure: motion outside of the boxes is drawn, or a box is taken for one in the region.

@@ -14,6 +14,7 @@
 #include "ocellus/luma.h"
 #include "program_checks.h"
 #include "raw_video.h"
+#include "support/files.h"
 
 namespace ocellus::test {
 namespace {
@@ -359,6 +360,115 @@ TEST(VideoFormats, LumaIsThatOfGStreamer) {
         most = std::max(most, std::abs(ours.image.pixels[i] - theirs.image.pixels[i]));
       EXPECT_LE(most, 1) << format;
     }
+  }
+}
+
+/// Example failure: luma of more than 8 bits loses its lower bits, is read from the wrong ones, or
+/// has the range of another number of bits; the chroma of a row below is taken.
+TEST(VideoFormats, MoreThan8BitsAreReadAs16) {
+  struct Case {
+    const char* format;
+    unsigned bits;
+    unsigned shift;     // of a sample in its word
+    int columns, rows;  // of luma for one sample of chroma; 0: no chroma
+  };
+  const TemporaryFolder folder;
+  for (const Case& c : {Case{"i420-10le", 10, 0, 2, 2}, Case{"i422-10le", 10, 0, 2, 1},
+                        Case{"y444-10le", 10, 0, 1, 1}, Case{"p010-10le", 10, 6, 2, 2},
+                        Case{"i420-12le", 12, 0, 2, 2}, Case{"i422-12le", 12, 0, 2, 1},
+                        Case{"y444-12le", 12, 0, 1, 1}, Case{"y444-16le", 16, 0, 1, 1},
+                        Case{"gray16-le", 16, 0, 0, 0}}) {
+    SCOPED_TRACE(c.format);
+    constexpr int kWidth = 16, kHeight = 8;
+    const unsigned last = (1U << c.bits) - 1;
+    const auto luma_at = [&](int x, int y) {
+      return static_cast<unsigned>(x + kWidth * y) * last / (kWidth * kHeight - 1);
+    };
+    std::string bytes;
+    const auto add = [&](unsigned value) {
+      const unsigned word = value << c.shift;
+      bytes += static_cast<char>(word & 255U);
+      bytes += static_cast<char>(word >> 8U);
+    };
+    for (int y = 0; y < kHeight; ++y)
+      for (int x = 0; x < kWidth; ++x) add(luma_at(x, y));
+    // U grows with the row of pairs of rows, V with the column.
+    const auto u_at = [&](int y) {
+      return static_cast<unsigned>(32 + 16 * (y / 2)) << (c.bits - 8);
+    };
+    const auto v_at = [&](int x) {
+      return static_cast<unsigned>(16 + 16 * (x / 2)) << (c.bits - 8);
+    };
+    if (c.columns > 0) {
+      const bool pairs = std::string(c.format).starts_with("p01");
+      for (int plane = 0; plane < (pairs ? 1 : 2); ++plane) {
+        for (int y = 0; y < kHeight; y += c.rows) {
+          for (int x = 0; x < kWidth; x += c.columns) {
+            if (pairs || plane == 0) add(u_at(y));
+            if (pairs || plane == 1) add(v_at(x));
+          }
+        }
+      }
+    }
+    std::ofstream(folder / "frame", std::ios::binary) << bytes;
+    const std::string range = c.columns > 0 ? " colorimetry=bt601" : "";
+    app::SourceOptions options;
+    options.color = true;
+    const auto source = app::open_pipeline("filesrc location=" + (folder / "frame") +
+                                               " ! rawvideoparse framerate=1/1 width=16 height=8" +
+                                               range + " format=" + c.format,
+                                           options);
+    InputFrame frame;
+    ASSERT_TRUE(source->next(frame));
+    ASSERT_EQ(frame.image.format, PixelFormat::kGray16);
+    for (int y = 0; y < kHeight; ++y) {
+      for (int x = 0; x < kWidth; ++x) {
+        std::uint16_t got = 0;
+        std::memcpy(&got, frame.image.pixels.data() + 2 * (x + kWidth * y), sizeof(got));
+        ASSERT_EQ(got, luma_at(x, y) << (16 - c.bits)) << x << ", " << y;
+      }
+    }
+    if (c.columns == 0) continue;
+    // Black and white of limited range are those of 8 bits, with zeros below.
+    EXPECT_NEAR(frame.range.black * 257.0f, 16 * 256, 0.5f);
+    EXPECT_NEAR(frame.range.white * 257.0f, 235 * 256, 0.5f);
+    ASSERT_EQ(frame.chroma_u.size(), 32u);
+    ASSERT_EQ(frame.chroma_v.size(), 32u);
+    for (int y = 0; y < kHeight / 2; ++y) {
+      for (int x = 0; x < kWidth / 2; ++x) {
+        const auto at = static_cast<std::size_t>(x + kWidth / 2 * y);
+        ASSERT_EQ(frame.chroma_u[at], 32 + 16 * y) << x << ", " << y;
+        ASSERT_EQ(frame.chroma_v[at], 16 + 16 * x) << x << ", " << y;
+      }
+    }
+  }
+}
+
+/// Example failure: a video of 10 bits is written darker, brighter or with other colors than the
+/// same one of 8 bits.
+TEST(VideoFormats, PicturesOf10BitsAreThoseOf8) {
+  const TemporaryFolder folder;
+  std::vector<std::string> written;
+  for (const char* format : {"I420", "I420_10LE", "I420_12LE"}) {
+    const std::string video = folder / (std::string(format) + ".mkv");
+    if (!make_file(std::string("videotestsrc num-buffers=1 pattern=smpte ! "
+                               "video/x-raw,width=64,height=48,format=I420,colorimetry=bt601 ! "
+                               "videoconvert ! video/x-raw,colorimetry=bt601,format=") +
+                       format + " ! avenc_ffv1 ! matroskamux",
+                   video))
+      GTEST_SKIP() << "avenc_ffv1 is not installed";
+    const std::string out = folder / (std::string(format) + ".y4m");
+    const ChildResult result = run_program({"restore", video, "-o", out});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    written.push_back(bytes_of(out));
+  }
+  for (const std::string& wide : {written[1], written[2]}) {
+    ASSERT_EQ(wide.size(), written[0].size());
+    int most = 0;
+    for (std::size_t i = 0; i < wide.size(); ++i)
+      most = std::max(most, std::abs(static_cast<unsigned char>(wide[i]) -
+                                     static_cast<unsigned char>(written[0][i])));
+    EXPECT_LE(most, 2);
   }
 }
 

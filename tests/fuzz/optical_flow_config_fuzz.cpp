@@ -145,6 +145,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   flow.deviation = numbers.byte() % 2 == 1;
   flow.objects = numbers.byte() % (kMaxMovingObjects + 2);
   flow.min_motion = numbers.real();
+  flow.min_motion_side = numbers.integer();
   flow.min_deviations = numbers.real();
   flow.min_area = numbers.integer();
   PyramidConfig& pyramid = flow.pyramid;

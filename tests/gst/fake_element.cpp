@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/operator_instance.h"
+#include "core/option_table.h"
 
 using ocellus::Deadline;
 using ocellus::Expected;
@@ -25,11 +26,12 @@ constexpr ocellus::RecordField kFields[] = {
 constexpr ocellus::RecordInfo kRecord = {"fake", sizeof(FakeRecord), kFields, 1};
 
 // An operator whose result is the first pixel of its frame. Only one instance exists at a time,
-// unless the operator learns.
+// unless the operator learns or its options change.
 class FakeInstance final : public ocellus::detail::OperatorInstance {
  public:
   FakeInstance() noexcept {
-    EXPECT_LE(alive, script.learns ? 1 : 0) << "the previous instance was not destroyed";
+    EXPECT_LE(alive, script.learns || script.changes ? 1 : 0)
+        << "the previous instance was not destroyed";
     ++alive;
   }
   ~FakeInstance() override {
@@ -155,7 +157,11 @@ G_DEFINE_TYPE(OcellusFake, ocellus_fake, GST_TYPE_OCELLUS_BASE)
 struct FakeConfig {
   ocellus::ImageSize size;
   ocellus::PixelFormat format = ocellus::PixelFormat::kGray8;
+  int level = 0;
 };
+using FakeRows = ocellus::detail::Rows<FakeConfig>;
+constexpr ocellus::Option kOptions[] = {
+    FakeRows::integer<[](auto& c) { return &c.level; }>("level", 0, 9, "", "It has no effect")};
 
 static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
   const auto& config = *static_cast<const FakeConfig*>(data);
@@ -182,10 +188,13 @@ static Expected<ocellus::OperatorInfo> fake_info(const void* data) noexcept {
 static ocellus::OperatorDescription describe_fake() {
   ocellus::OperatorDescription fake;
   fake.name = "fake";
+  fake.options = kOptions;
   fake.construct = [](void* config) noexcept { new (config) FakeConfig; };
   fake.set_input = [](void* config, ocellus::ImageSize size, ocellus::PixelFormat format,
                       const ocellus::GrayRange&) noexcept {
-    *static_cast<FakeConfig*>(config) = {size, format};
+    auto& made = *static_cast<FakeConfig*>(config);
+    made.size = size;
+    made.format = format;
   };
   fake.info = fake_info;
   fake.footprint = [](const ocellus::EngineInfo&,

@@ -31,6 +31,7 @@ struct Script {
   int fail_create = -1;     // number of the creation
   int fail_footprint = -1;
   Status failure = Status::kSystem;
+  bool changes = false;              // options change while frames flow
   bool learns = false;               // the operator counts the frames that were submitted to it
   std::uint64_t shape = 0;           // of the model of the next operator
   bool lose_device_on_read = false;  // nobody can read what the operator has learned

@@ -130,6 +130,44 @@ TEST(OnMiss, LongestBudgetsAreNotMissed) {
   }
 }
 
+// Fails when options that no operator can be created with end the stream or remain, when a change
+// creates more than one operator, or when frames in flight are lost.
+TEST(Changes, OperatorGoesOnIfNoneIsCreated) {
+  Script told;
+  told.changes = true;
+  told.depth = 2;
+  told.fail_create = 1;
+  Fake fake("", told);
+  fake->start();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  const auto level = [&fake] {
+    gint value = -1;
+    g_object_get(fake->element(), "level", &value, nullptr);
+    return value;
+  };
+  g_object_set(fake->element(), "level", 3, nullptr);
+  EXPECT_EQ(level(), 3);
+  for (int i = 3; i < 6; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(fake->text_of(GST_MESSAGE_WARNING), "create failed as requested");
+  EXPECT_EQ(level(), 0);
+  EXPECT_EQ(script.creations, 1);
+  EXPECT_EQ(script.destructions, 0);
+  EXPECT_EQ(script.sequences, (std::vector<std::uint64_t>{0, 1, 2, 0, 1, 2}));
+  script.fail_create = -1;
+  g_object_set(fake->element(), "level", 4, nullptr);
+  g_object_set(fake->element(), "level", 5, nullptr);
+  for (int i = 6; i < 9; ++i) ASSERT_EQ(fake.push(i), GST_FLOW_OK);
+  EXPECT_EQ(level(), 5);
+  EXPECT_EQ(script.creations, 2);
+  EXPECT_EQ(script.destructions, 1);
+  EXPECT_EQ(fake->count_messages(GST_MESSAGE_WARNING), 0);
+  EXPECT_TRUE(fake->event(gst_event_new_eos()));
+  const Outputs out = fake.pull();
+  ASSERT_EQ(out.size(), 9u);
+  for (int i = 0; i < 9; ++i)
+    EXPECT_EQ(out[static_cast<std::size_t>(i)], (Fake::Output{i, i, false, false, false}));
+}
+
 // Fails when a picture that the operator still reads is drawn on. The result would contain the
 // drawn pixel.
 TEST(OnMiss, PictureInFlightIsNotDrawnOn) {

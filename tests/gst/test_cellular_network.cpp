@@ -568,21 +568,6 @@ TEST(Properties, InvalidSettingsAreNamed) {
   EXPECT_EQ(error_of("ocelluscnn", "initial=" + vast), "");
 }
 
-// Fails when a setting changes while a stream runs, or keeps its value without a warning.
-TEST(Properties, AreFixedWhileAStreamRuns) {
-  for (const auto& [factory, property] :
-       {std::pair{"ocellushalftone", "preset"}, std::pair{"ocellushalftone", "template"},
-        std::pair{"ocellushalftone", "warm-start"}, std::pair{"ocelluscnn", "template"},
-        std::pair{"ocelluscnn", "update"}, std::pair{"ocelluscnn", "chroma"}}) {
-    const std::unique_ptr<Harness> harness(make(factory, "", kVideo));
-    harness->start();
-    ASSERT_EQ(harness->push(harness->frame(0)), GST_FLOW_OK);
-    harness->drop_output();
-    gst_util_set_object_arg(G_OBJECT(harness->element()), property, "1");
-    EXPECT_NE(harness->text_of(GST_MESSAGE_WARNING).find(property), std::string::npos);
-  }
-}
-
 // Fails when a property does not return the value that was set.
 TEST(Properties, ReturnTheValuesThatWereSet) {
   const auto check = [](const char* factory,

@@ -695,22 +695,21 @@ TEST(Drawing, FollowsTheThresholdsOfObjects) {
   EXPECT_GT(drawn("none objects=1"), 200);
 }
 
-// Fails when a property of the operator changes while it runs, or keeps its value without a
-// warning.
-TEST(Properties, OperatorPropertiesAreFixedWhileItRuns) {
+// Fails when a property of the engine changes while it runs, or keeps its value without a warning.
+TEST(Properties, EnginePropertiesAreFixedWhileItRuns) {
   Harness harness("", {});
   harness.start();
   harness.push_frames(0, 3);
   gchar* before = nullptr;
   g_object_get(harness.element(), "backend", &before, nullptr);
-  g_object_set(harness.element(), "levels", 2, nullptr);
-  EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("levels"), std::string::npos);
+  g_object_set(harness.element(), "threads", 2, nullptr);
+  EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("threads"), std::string::npos);
   g_object_set(harness.element(), "backend", "cuda:1", nullptr);
   EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("backend"), std::string::npos);
-  gint levels = -1;
+  gint threads = -1;
   gchar* backend = nullptr;
-  g_object_get(harness.element(), "levels", &levels, "backend", &backend, nullptr);
-  EXPECT_EQ(levels, 4);
+  g_object_get(harness.element(), "threads", &threads, "backend", &backend, nullptr);
+  EXPECT_EQ(threads, 0);
   EXPECT_STREQ(backend, before);
   g_free(backend);
   g_free(before);
@@ -719,9 +718,9 @@ TEST(Properties, OperatorPropertiesAreFixedWhileItRuns) {
                nullptr);
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
   gst_element_set_state(harness.element(), GST_STATE_READY);
-  g_object_set(harness.element(), "levels", 2, nullptr);
-  g_object_get(harness.element(), "levels", &levels, nullptr);
-  EXPECT_EQ(levels, 2);
+  g_object_set(harness.element(), "threads", 2, nullptr);
+  g_object_get(harness.element(), "threads", &threads, nullptr);
+  EXPECT_EQ(threads, 2);
 }
 
 // Fails when GObject accepts a value that the library later refuses, or a default is out of range.

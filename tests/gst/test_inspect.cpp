@@ -96,7 +96,7 @@ TEST(Inspect, Properties) {
           {"config", {"changeable only in NULL or READY state", "String. Default: \"\""}},
           {"method",
            {"(0): kernels ", "(1): pyramid ", "Default: 1, \"pyramid\"",
-            "changeable only in NULL or READY state"}},
+            "changeable in NULL, READY, PAUSED or PLAYING state"}},
           {"kernels", {"String. Default: \"uniform\""}},
           {"taps", {"String. Default: \"15x15x20\""}},
           {"sigma-space",
@@ -108,7 +108,9 @@ TEST(Inspect, Properties) {
           {"solver", {"(0): lucas-kanade ", "(1): variational ", "Default: 0, \"lucas-kanade\""}},
           {"deviation", {"Boolean. Default: false"}},
           {"align", {"Boolean. Default: true"}},
-          {"depth", {"Integer. Range: 1 - 8 Default: 1", "changeable only in NULL or READY state"}},
+          {"depth",
+           {"Integer. Range: 1 - 8 Default: 1",
+            "changeable in NULL, READY, PAUSED or PLAYING state"}},
       });
 }
 
@@ -126,7 +128,8 @@ TEST(Inspect, CellularNetworks) {
     expect_properties(
         text, {{"start", {"Default: 0, \"template\"", "(2): noise ", "(4): error-diffusion "}},
                {"seed", {"Integer64. Range: 0 - 4294967295 Default: 1"}},
-               {"warm-start", {"Boolean. Default: false", "changeable only in NULL or READY"}},
+               {"warm-start",
+                {"Boolean. Default: false", "changeable in NULL, READY, PAUSED or PLAYING"}},
                {"levels", {"Integer. Range: 0 - 256 Default: 0"}},
                {"max-sweeps", {"Integer. Range: 1 - 1000000 Default: 4096"}},
                {"polarity", {"Default: 0, \"black\"", "(1): white "}},
@@ -150,17 +153,19 @@ TEST(Inspect, Digits) {
                            "+----GstOcellusBase", "+----GstOcellusDigits", kFormats})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   expect_properties(
-      text, {{"model", {"String. Default: \"digits-small\"", "changeable only in NULL or READY"}},
-             {"layout", {"Default: 0, \"find\"", "(1): boxes ", "(2): tiles "}},
-             {"fields", {"String. Default: \"\"", "only with layout=find or boxes"}},
-             {"min-confidence", {"Float. Range:               0 -               1"}},
-             {"max-characters", {"Integer. Range: 0 - 512 Default: 0"}},
-             {"messages",
-              {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
-               "changeable in NULL, READY, PAUSED or PLAYING state"}},
-             {"post-messages", {"Boolean. Default: false"}},
-             {"draw", {"Boolean. Default: false", "NULL, READY, PAUSED or PLAYING state"}},
-             {"depth", {"Integer. Range: 1 - 8 Default: 1"}}});
+      text,
+      {{"model",
+        {"String. Default: \"digits-small\"", "changeable in NULL, READY, PAUSED or PLAYING"}},
+       {"layout", {"Default: 0, \"find\"", "(1): boxes ", "(2): tiles "}},
+       {"fields", {"String. Default: \"\"", "only with layout=find or boxes"}},
+       {"min-confidence", {"Float. Range:               0 -               1"}},
+       {"max-characters", {"Integer. Range: 0 - 512 Default: 0"}},
+       {"messages",
+        {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
+         "changeable in NULL, READY, PAUSED or PLAYING state"}},
+       {"post-messages", {"Boolean. Default: false"}},
+       {"draw", {"Boolean. Default: false", "NULL, READY, PAUSED or PLAYING state"}},
+       {"depth", {"Integer. Range: 1 - 8 Default: 1"}}});
 }
 
 // As above, for the element that classifies.
@@ -169,13 +174,14 @@ TEST(Inspect, Cortex) {
   for (const char* line : {"Ocellus cortical classifier", "Filter/Analyzer/Video",
                            "+----GstOcellusBase", "+----GstOcellusCortex", kFormats})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
-  expect_properties(text,
-                    {{"model", {"String. Default: \"digits\"", "changeable only in NULL or READY"}},
-                     {"layout", {"Default: 0, \"frame\"", "(1): tiles "}},
-                     {"tile-width", {"Integer. Range: 1 - 16384 Default: 28", "layout=tiles"}},
-                     {"messages",
-                      {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
-                       "changeable in NULL, READY, PAUSED or PLAYING state"}}});
+  expect_properties(
+      text,
+      {{"model", {"String. Default: \"digits\"", "changeable in NULL, READY, PAUSED or PLAYING"}},
+       {"layout", {"Default: 0, \"frame\"", "(1): tiles "}},
+       {"tile-width", {"Integer. Range: 1 - 16384 Default: 28", "layout=tiles"}},
+       {"messages",
+        {"Default: 1, \"changes\"", "(0): none ", "(2): all ",
+         "changeable in NULL, READY, PAUSED or PLAYING state"}}});
 }
 
 // Fails when a command line of the documentation of an element does not run. A test source replaces

@@ -1,12 +1,17 @@
 // GstOcellusMeta, and what an element makes of the tables of its operator alone: regions, messages
 // and drawing.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/gstocellusmeta.h"
 #include "gst/fake_element.h"
+#ifdef OCELLUS_GST_ANALYTICS
+#include <gst/analytics/analytics.h>
+#endif
 
 namespace ocellus::gst_test {
 namespace {
@@ -341,6 +346,207 @@ TEST(Meta, ElementsInSeriesKeepEachResult) {
   EXPECT_EQ(value_of(gst_buffer_get_ocellus_meta(out[0], nullptr), "first"), 5.0);
   unref_all(out);
 }
+
+/// Reads all that a meta says.
+double walk(const GstOcellusMeta* meta) {
+  double sum = 0.0;
+  for (guint i = 0; i < meta->info->n_fields; ++i) {
+    const GstOcellusField& field = meta->info->fields[i];
+    gdouble value = 0.0;
+    const guint count = field.capacity > 1 ? meta->n_items : 1;
+    for (guint item = 0; item < count; ++item)
+      if (gst_ocellus_meta_get_value(meta, field.name, item, &value)) sum += value;
+    for (guint flag = 0; flag < field.n_flags; ++flag)
+      sum += gst_ocellus_meta_has_flag(meta, 0, field.flags[flag]) ? 1.0 : 0.0;
+  }
+  for (guint item = 0; item < meta->n_items; ++item) {
+    Box box{};
+    sum += static_cast<double>(std::strlen(gst_ocellus_meta_get_name(meta, item)));
+    if (gst_ocellus_meta_get_box(meta, item, &box[0], &box[1], &box[2], &box[3])) sum += box[3];
+  }
+  for (guint part = 0; part < meta->n_parts; ++part)
+    sum += static_cast<double>(std::strlen(meta->parts[part]));
+  for (guint i = 0; i < meta->n_planes; ++i) {
+    const GstOcellusPlane& plane = meta->planes[i];
+    for (int y = 0; plane.data != nullptr && y < plane.height; ++y) {
+      const auto* row =
+          static_cast<const guint8*>(plane.data) + static_cast<gsize>(y) * plane.stride;
+      sum += plane.width > 0 ? row[plane.width - 1] : 0;
+    }
+  }
+  return sum;
+}
+
+std::vector<guint8> whole_bytes(Script told) {
+  Fake fake("", told);
+  gst_object_set_name(GST_OBJECT(fake->element()), "zoo");
+  GstBuffer* const buffer = one_buffer(fake);
+  const std::vector<guint8> bytes =
+      gst_ocellus::to_bytes(*gst_buffer_get_ocellus_meta(buffer, nullptr));
+  gst_buffer_unref(buffer);
+  return bytes;
+}
+
+// Fails when a value, a text or a plane is lost or changes on the way to another process, or when
+// the result there needs the memory of the bytes.
+TEST(Bytes, HaveAllThatTheMetaHas) {
+  Fake fake("", animals());
+  gst_object_set_name(GST_OBJECT(fake->element()), "zoo");
+  GstBuffer* const buffer = one_buffer(fake);
+  ASSERT_NE(buffer, nullptr);
+  GstOcellusMeta* const sent = gst_buffer_get_ocellus_meta(buffer, nullptr);
+  sent->planes[2].data = nullptr;  // as after a change of the size
+  sent->flags = GST_OCELLUS_META_FLAG_LATE;
+  GstBuffer* const other = gst_buffer_new();
+#if GST_CHECK_VERSION(1, 24, 0)
+  GByteArray* const bytes = g_byte_array_new();
+  ASSERT_TRUE(gst_meta_serialize_simple(&sent->meta, bytes));
+  guint32 consumed = 0;
+  ASSERT_NE(gst_meta_deserialize(other, bytes->data, bytes->len, &consumed), nullptr);
+  EXPECT_EQ(consumed, bytes->len);
+  g_byte_array_unref(bytes);
+#else
+  std::vector<guint8> bytes = gst_ocellus::to_bytes(*sent);
+  ASSERT_TRUE(gst_ocellus::from_bytes(bytes, *gst_buffer_add_ocellus_meta(other)));
+  std::fill(bytes.begin(), bytes.end(), guint8{0});
+#endif
+  const GstOcellusMeta* const got = gst_buffer_get_ocellus_meta(other, "fake");
+  ASSERT_NE(got, nullptr);
+  EXPECT_STREQ(g_quark_to_string(got->source), "zoo");
+  EXPECT_EQ(got->flags, guint{GST_OCELLUS_META_FLAG_LATE});
+  EXPECT_EQ(got->pts, sent->pts);
+  EXPECT_EQ(got->described_pts, sent->described_pts);
+  EXPECT_EQ(got->compute_time, sent->compute_time);
+  EXPECT_EQ(got->width, 96);
+  EXPECT_EQ(got->n_items, 3u);
+  EXPECT_STREQ(got->string, "cat\n? ");
+  EXPECT_STREQ(got->parts[1], "? ");
+  EXPECT_STREQ(gst_ocellus_meta_get_name(got, 1), "dog");
+  EXPECT_TRUE(gst_ocellus_meta_has_flag(got, 0, "asleep"));
+  EXPECT_STREQ(gst_ocellus_meta_get_field(got, "light")->help, "lux");
+  EXPECT_EQ(box_of(got, 1), (Box{40, 30, 20, 10}));
+  EXPECT_EQ(std::memcmp(got->record, &kAnimals, sizeof(Animals)), 0);
+  EXPECT_EQ(walk(got), walk(sent));
+  EXPECT_EQ(gst_ocellus_meta_get_plane(got, "depth"), nullptr);
+  const GstOcellusPlane& heat = plane_of(got, "heat");
+  EXPECT_NE(heat.data, plane_of(sent, "heat").data);
+  gdouble value = 0.0;
+  EXPECT_TRUE(gst_ocellus_plane_get_value(&heat, 95, 63, &value));
+  EXPECT_EQ(value, 63.0);
+  EXPECT_EQ(heat.is_picture, TRUE);
+  EXPECT_EQ(gst_ocellus::to_bytes(*got), gst_ocellus::to_bytes(*sent));
+  for (GstBuffer* one : {other, buffer}) gst_buffer_unref(one);
+}
+
+// Fails when bytes that end early or too late are a meta, or changed bytes are one that reads
+// memory which it does not have (seen by the address sanitizer).
+TEST(Bytes, DamagedOnesAreRefused) {
+  for (const Script& told : {animals(), plain()}) {
+    const std::vector<guint8> whole = whole_bytes(told);
+    GstBuffer* const buffer = gst_buffer_new();
+    GstOcellusMeta* const meta = gst_buffer_add_ocellus_meta(buffer);
+    std::vector<guint8> longer = whole;
+    longer.push_back(0);
+    EXPECT_FALSE(gst_ocellus::from_bytes(longer, *meta));
+    for (std::size_t size = 0; size < whole.size(); size += size < 2000 ? 1 : 97) {
+      // Memory of its own, so that a read behind it is seen.
+      const std::vector<guint8> part(whole.begin(),
+                                     whole.begin() + static_cast<std::ptrdiff_t>(size));
+      ASSERT_FALSE(gst_ocellus::from_bytes(part, *meta)) << size;
+      ASSERT_EQ(gst_buffer_get_ocellus_meta(buffer, nullptr), nullptr);
+    }
+    for (std::size_t at = 0; at < std::min<std::size_t>(whole.size(), 2000); ++at) {
+      for (const int value : {0, 1, 127, 255}) {
+        std::vector<guint8> changed = whole;
+        changed[at] = static_cast<guint8>(value);
+        if (gst_ocellus::from_bytes(changed, *meta)) walk(meta);
+        gst_ocellus_meta_clear(meta);
+      }
+    }
+    EXPECT_TRUE(gst_ocellus::from_bytes(whole, *meta));
+    gst_buffer_unref(buffer);
+  }
+}
+
+#ifdef OCELLUS_GST_ANALYTICS
+std::string analytics_of(GstBuffer* buffer) {
+  GstAnalyticsRelationMeta* const meta = gst_buffer_get_analytics_relation_meta(buffer);
+  if (meta == nullptr) return "none";
+  std::string text;
+  gpointer state = nullptr;
+  GstAnalyticsODMtd found;
+  while (gst_analytics_relation_meta_iterate(meta, &state, gst_analytics_od_mtd_get_mtd_type(),
+                                             &found)) {
+    gint x = 0, y = 0, width = 0, height = 0;
+    gfloat confidence = 0.0f;
+    gst_analytics_od_mtd_get_location(&found, &x, &y, &width, &height, &confidence);
+    text += std::string(g_quark_to_string(gst_analytics_od_mtd_get_obj_type(&found))) + " " +
+            std::to_string(x) + "," + std::to_string(y) + "," + std::to_string(width) + "," +
+            std::to_string(height) + " " + std::to_string(confidence).substr(0, 4);
+    gpointer related = nullptr;
+    GstAnalyticsClsMtd label;
+    while (gst_analytics_relation_meta_get_direct_related(
+        meta, found.id, GST_ANALYTICS_REL_TYPE_CONTAIN, gst_analytics_cls_mtd_get_mtd_type(),
+        &related, &label))
+      text += std::string(" is ") + g_quark_to_string(gst_analytics_cls_mtd_get_quark(&label, 0)) +
+              " " + std::to_string(gst_analytics_cls_mtd_get_level(&label, 0)).substr(0, 4);
+    text += "; ";
+  }
+  return text + std::to_string(gst_analytics_relation_get_length(meta));
+}
+
+// Fails when an item with a box is no detection, its class no classification of it, or an element
+// downstream hides the detections of the one before it.
+TEST(Table, ItemsAreDetectionsAndClassifications) {
+  const std::string animal = "cat 10,20,16,24 0.75 is cat 0.75; dog 40,30,20,10 0.50 is dog 0.50; ";
+  auto first = std::make_unique<Fake>("", animals());
+  GstBuffer* const buffer = one_buffer(*first);
+  ASSERT_NE(buffer, nullptr);
+  EXPECT_EQ(analytics_of(buffer), animal + "4");
+  first.reset();
+  auto second = std::make_unique<Fake>("", animals());
+  (*second)->start();
+  ASSERT_EQ((*second)->push(buffer), GST_FLOW_OK);
+  std::vector<GstBuffer*> out = (*second)->pull();
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(analytics_of(out[0]), animal + animal + "8");
+  unref_all(out);
+  second.reset();
+  Fake none("", plain());
+  GstBuffer* const without = one_buffer(none);
+  EXPECT_EQ(analytics_of(without), "none");
+  gst_buffer_unref(without);
+}
+
+// Fails when items without a box in the record have none of their tile, or the class of a whole
+// picture is said to be somewhere in it.
+TEST(Table, TilesAreDetectionsAndPicturesAreNot) {
+  static constexpr RecordField kTileFields[] = {
+      {"count", FieldType::kInt32, 1, offsetof(Animals, count), "", FieldRole::kCount},
+      each("label", FieldType::kInt32, offsetof(Animals, label), FieldRole::kLabel)};
+  static constexpr RecordInfo kTiles = {"tiles", sizeof(Animals), kTileFields, 2, "tiles", "tile"};
+  for (const bool whole : {false, true}) {
+    Script told = animals();
+    told.describe = [whole, describe = told.describe](OperatorInfo& info) {
+      describe(info);
+      info.record = &kTiles;
+      info.tile = whole ? info.size : ImageSize{32, 32};
+      info.tile_columns = whole ? 1 : 3;
+    };
+    told.write = [whole](const OperatorOutput& out) {
+      Animals tiles = kAnimals;
+      tiles.count = whole ? 1 : 2;
+      std::memcpy(out.record, &tiles, sizeof(tiles));
+    };
+    Fake fake("", told);
+    GstBuffer* const buffer = one_buffer(fake);
+    ASSERT_NE(buffer, nullptr);
+    EXPECT_EQ(analytics_of(buffer),
+              whole ? "1" : "cat 0,0,32,32 1.00 is cat 1.00; dog 32,0,32,32 1.00 is dog 1.00; 4");
+    gst_buffer_unref(buffer);
+  }
+}
+#endif
 
 // Fails when an item has no region, an empty one has, or a value is missing in it.
 TEST(Table, ItemsAreRegions) {

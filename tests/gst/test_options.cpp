@@ -109,8 +109,8 @@ TEST_P(Table, EveryOptionIsAProperty) {
       continue;
     }
     known.insert(name);
-    EXPECT_EQ(spec->flags & (G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY),
-              G_PARAM_READWRITE | GST_PARAM_MUTABLE_READY);
+    EXPECT_EQ(spec->flags & (G_PARAM_READWRITE | GST_PARAM_MUTABLE_PLAYING),
+              G_PARAM_READWRITE | GST_PARAM_MUTABLE_PLAYING);
     expect_property(defaults.data(), option, spec);
     const std::string blurb = g_param_spec_get_blurb(spec);
     EXPECT_EQ(blurb.find(option.help), 0u) << blurb;

@@ -109,6 +109,44 @@ TEST(Digits, StringsAreThoseOfTheScenes) {
   EXPECT_GE(right, 80) << "of " << kScenes * kDigits << " digits";
 }
 
+// Fails when an element that knows GstAnalytics and nothing of Ocellus does not draw the digits.
+TEST(Digits, OtherElementsDrawThem) {
+  GstElementFactory* const overlay = gst_element_factory_find("objectdetectionoverlay");
+  if (overlay == nullptr) GTEST_SKIP() << "objectdetectionoverlay is in GStreamer 1.24 and later";
+  gst_object_unref(overlay);
+  const Video video{GST_VIDEO_FORMAT_BGRA, kSize.width, kSize.height};
+  GstElement* const chain = gst_parse_bin_from_description(
+      "ocellusdigits name=reader ! objectdetectionoverlay draw-labels=false", TRUE, nullptr);
+  ASSERT_NE(chain, nullptr);
+  Harness harness(chain, "", video);
+  harness.start();
+  const app::DigitScene scene = make_scene(easy_scene(kSize, 5), 0);
+  const NeocognitronRecord record = read_frame({}, scene.image);
+  ASSERT_GT(record.count, 0);
+  GstBuffer* const sent = gst_buffer_new_allocate(nullptr, 4 * scene.image.pixels.size(), nullptr);
+  for (std::size_t i = 0; i < scene.image.pixels.size(); ++i)
+    gst_buffer_memset(sent, 4 * i, scene.image.pixels[i], 4);
+  GST_BUFFER_PTS(sent) = 0;
+  const std::vector<guint8> before = bytes_of(sent);
+  ASSERT_EQ(harness.push(sent), GST_FLOW_OK) << harness.last_error();
+  std::vector<GstBuffer*> out = harness.pull();
+  ASSERT_EQ(out.size(), 1u);
+  const std::vector<guint8> after = bytes_of(out[0]);
+  ASSERT_EQ(after.size(), before.size());
+  const auto drawn = [&](int x, int y) {
+    const auto at = 4 * static_cast<std::size_t>(x + y * kSize.width);
+    return !std::equal(&before[at], &before[at] + 3, &after[at]);
+  };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(record.count); ++i) {
+    int edge = 0;
+    for (int x = record.x[i]; x < record.x[i] + record.width[i]; ++x)
+      edge += drawn(x, record.y[i]) ? 1 : 0;
+    EXPECT_GT(edge, record.width[i] / 2) << "the upper edge of digit " << i;
+  }
+  EXPECT_FALSE(drawn(0, 0));
+  unref_all(out);
+}
+
 // Fails when the smallest and odd sizes are refused.
 TEST(Digits, EverySizeIsRead) {
   for (const ImageSize size : {ImageSize{1, 1}, ImageSize{7, 5}, ImageSize{33, 17}}) {

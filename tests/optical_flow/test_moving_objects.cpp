@@ -49,6 +49,7 @@ OpticalFlowConfig config_of(ImageSize size, int min_area = 1) {
   OpticalFlowConfig config;
   config.size = size;
   config.objects = kMaxMovingObjects;
+  config.min_motion_side = 0;
   config.min_area = min_area;
   return config;
 }
@@ -240,6 +241,30 @@ TEST(MovingObjects, StillFieldHasNone) {
   const MovingObjectsRecord none = search.find(still.view());
   EXPECT_EQ(none.count, 0);
   EXPECT_EQ(none.found, 0);
+}
+
+// Example failure: a threshold that is good at 640x480 finds noise at 1920x1080, or the region
+// decides in place of the frame. Or `min_motion_side` = 0 does not switch this off.
+TEST(MovingObjects, LeastMotionGrowsWithTheFrame) {
+  struct Case {
+    ImageSize size;
+    int side;
+    float motion;
+    int found;
+  };
+  for (const Case& c : {Case{{640, 480}, 480, 1.0f, 1}, Case{{640, 480}, 480, 0.99f, 0},
+                        Case{{1920, 1080}, 480, 2.26f, 1}, Case{{1920, 1080}, 480, 2.24f, 0},
+                        Case{{1920, 1080}, 0, 1.0f, 1}, Case{{1920, 1080}, 0, 0.99f, 0},
+                        Case{{1080, 1920}, 240, 4.51f, 1}, Case{{1080, 1920}, 240, 4.49f, 0},
+                        Case{{160, 120}, 480, 1.0f, 1}, Case{{160, 120}, 480, 0.99f, 0}}) {
+    OpticalFlowConfig config = config_of(c.size);
+    config.min_motion_side = c.side;
+    config.roi = {20, 20, 120, 96};
+    Field field({120, 96});
+    field.fill({30, 30, 40, 40}, 0.0f, c.motion);
+    EXPECT_EQ(test::ObjectSearch(config).find(field.view()).found, c.found)
+        << c.size.width << "x" << c.size.height << ", " << c.side << ", " << c.motion;
+  }
 }
 
 // Example failure: an object of less than 16 cells is found, or a box is that of the region alone.

@@ -273,6 +273,16 @@ endif()
 ocellus_optional(OCELLUS_GST_CUDA "${gst_cuda_found}"
   "one of its dependencies (gstreamer-cuda-1.0 of libgstreamer-plugins-bad1.0-dev, OCELLUS_CUDA, OCELLUS_GSTREAMER)")
 
+set(gst_analytics_found FALSE)
+if(OCELLUS_GSTREAMER_FOUND AND NOT OCELLUS_GST_ANALYTICS STREQUAL "OFF")
+  pkg_check_modules(GST_ANALYTICS IMPORTED_TARGET gstreamer-analytics-1.0>=1.24)
+  if(GST_ANALYTICS_FOUND)
+    set(gst_analytics_found TRUE)
+  endif()
+endif()
+ocellus_optional(OCELLUS_GST_ANALYTICS "${gst_analytics_found}"
+  "one of its dependencies (gstreamer-analytics-1.0 1.24 of libgstreamer-plugins-bad1.0-dev, OCELLUS_GSTREAMER)")
+
 if(OCELLUS_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)  # the C interface is used
   find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
@@ -284,7 +294,7 @@ function(ocellus_print_summary)
   endif()
   message(STATUS "")
   message(STATUS "ocellus ${PROJECT_VERSION} (${CMAKE_BUILD_TYPE})")
-  foreach(part OCELLUS_CUDA OCELLUS_GSTREAMER OCELLUS_GST_CUDA OCELLUS_OPENCV)
+  foreach(part OCELLUS_CUDA OCELLUS_GSTREAMER OCELLUS_GST_CUDA OCELLUS_GST_ANALYTICS OCELLUS_OPENCV)
     message(STATUS "  ${part}: ${${part}} -> ${${part}_FOUND}")
   endforeach()
   if(OCELLUS_CUDA_FOUND)

@@ -46,6 +46,7 @@ struct OverlayConfig {
   int step = 0;
   float scale = 4.0f;       ///< length in pixels of an arrow for a motion of 1 pixel per frame, > 0
   float min_motion = 1.0f;  ///< shorter vectors are not drawn; pixels per frame
+  int min_motion_side = 480;  ///< OpticalFlowConfig::min_motion_side, for the size of the image
   /// Vectors shorter than this multiple of their standard deviation are not drawn. It has an effect
   /// only if the field has the plane `deviation`.
   float min_deviations = 2.0f;
@@ -68,7 +69,8 @@ struct OverlayConfig {
 void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& config,
                        const OverlayImage& image) noexcept;
 
-/// Draws a box around each object, and its speed in pixels per frame.
+/// Draws a box around each object, and its speed in pixels per frame. Lines and text are larger on
+/// larger images.
 void draw_moving_objects(const MovingObjectsRecord& objects, const OverlayImage& image) noexcept;
 
 }  // namespace ocellus
