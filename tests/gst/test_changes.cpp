@@ -18,8 +18,8 @@ struct Change {
   const char* bad;   ///< a property with a value that is refused
   const char* says;  ///< part of the warning
 
-  friend std::ostream& operator<<(std::ostream& out, const Change& change) {
-    return out << change.factory << " " << change.change;
+  friend std::ostream& operator<<(std::ostream& out, const Change& one) {
+    return out << one.factory << " " << one.change;
   }
 };
 
