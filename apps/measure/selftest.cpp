@@ -1,6 +1,7 @@
 // ocellus selftest: tests of the library on this machine, against results that the program holds.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +103,9 @@ struct ProcessUse {
 
   static ProcessUse now() {
     ProcessUse use;
+#ifdef __GLIBC__
+    malloc_trim(0);  // what the allocator keeps of freed memory depends on the order of the calls
+#endif
     long pages = 0;
     std::ifstream("/proc/self/statm") >> pages >> pages;  // the second number
     use.resident_kb = pages * (sysconf(_SC_PAGESIZE) / 1024);
