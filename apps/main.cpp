@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_compare_command(program, exit_code);
   add_latency_command(program, exit_code);
   add_bench_command(program, exit_code);
+  add_selftest_command(program, exit_code);
   add_options_command(program, exit_code);
   add_page_commands(program, exit_code);
 

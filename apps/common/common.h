@@ -155,6 +155,7 @@ void add_cell_commands(CLI::App& program, int& exit_code);  // halftone and cnn
 void add_compare_command(CLI::App& program, int& exit_code);
 void add_latency_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
+void add_selftest_command(CLI::App& program, int& exit_code);
 void add_template_command(CLI::App& program, int& exit_code);
 void add_kernels_command(CLI::App& program, int& exit_code);
 void add_restoration_command(CLI::App& program, int& exit_code);  // restore and identify

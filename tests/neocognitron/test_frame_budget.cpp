@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "apps/io/digit_sequence.h"
-#include "neocognitron/fixed_work.h"
+#include "apps/measure/fixed_work.h"
 #include "ocellus/neocognitron.h"
 #include "support/run.h"
 
@@ -67,7 +67,7 @@ class TwoThreads {
     turn_ = turn;
     turn_.notify_one();
   }
-  double work(FixedWork& work, int turn) {
+  double work(app::FixedWork& work, int turn) {
     // Both begin together: a thread alone may be faster than one of two.
     ++arrived_;
     while (arrived_ < 2 * turn) std::this_thread::yield();
@@ -84,7 +84,7 @@ class TwoThreads {
     }
   }
 
-  std::vector<FixedWork> works_ = std::vector<FixedWork>(2);
+  std::vector<app::FixedWork> works_ = std::vector<app::FixedWork>(2);
   std::atomic<std::uint32_t> sum_{0};
   std::atomic<int> turn_{0};
   std::atomic<int> arrived_{0};

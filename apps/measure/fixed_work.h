@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ocellus::test {
+namespace ocellus::app {
 
 /// Sums of rows of weights in binary16, as in the layers of the network, and sums and comparisons
 /// of pixels, as where characters are found. With the same vectors as the library, so that the
@@ -27,4 +27,4 @@ class FixedWork {
   std::array<std::uint32_t, kSide> columns_;
 };
 
-}  // namespace ocellus::test
+}  // namespace ocellus::app

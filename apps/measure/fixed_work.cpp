@@ -1,14 +1,14 @@
-#include "neocognitron/fixed_work.h"
+#include "apps/measure/fixed_work.h"
 
 #include "neocognitron/half.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "neocognitron/fixed_work.cpp"
+#define HWY_TARGET_INCLUDE "apps/measure/fixed_work.cpp"
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
-namespace ocellus::test::HWY_NAMESPACE {
+namespace ocellus::app::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -37,11 +37,11 @@ void add_rows(const std::uint16_t* HWY_RESTRICT weights, std::size_t rows, std::
 }
 
 }  // namespace
-}  // namespace ocellus::test::HWY_NAMESPACE
+}  // namespace ocellus::app::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace ocellus::test {
+namespace ocellus::app {
 namespace {
 
 HWY_EXPORT(add_rows);
@@ -82,5 +82,5 @@ std::uint32_t FixedWork::run() {
   return found;
 }
 
-}  // namespace ocellus::test
+}  // namespace ocellus::app
 #endif
