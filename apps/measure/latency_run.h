@@ -9,6 +9,7 @@
 
 #include "apps/common/operator_options.h"
 #include "apps/io/operator_run.h"
+#include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/gpu_meter.h"
 #include "ocellus/latency_histogram.h"
@@ -41,6 +42,24 @@ struct ExpectedReading {
   bool matches(const void* record, std::size_t frame) const;
 };
 
+/// The times of each measured frame as CSV. All memory that it needs is taken at its creation.
+class SampleFile {
+ public:
+  struct Row {
+    std::int64_t frame, due, latency, wake, work, queue, copy, compute;
+  };
+  explicit SampleFile(const std::string& path);
+  void add(const char* memory, const Row& row);
+  void commit() { file_.commit(); }
+
+ private:
+  std::vector<char> buffer_;  // of the stream, which is closed first
+  OutputFile file_;
+};
+
+/// "host", "pinned" or "device".
+const char* memory_name(MemorySpace space);
+
 /// Values of the command line.
 struct LatencyCommand {
   CommonOptions common;
@@ -49,6 +68,7 @@ struct LatencyCommand {
   std::string input;
   SourceOptions source;
   std::string plot;
+  std::string samples;
   std::string size;
   double fps = 30.0;
   bool back_to_back = false;
@@ -79,6 +99,7 @@ struct LatencyPlan {
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
+  SampleFile* samples = nullptr;  ///< null: not asked for
 };
 
 /// The measurements with frames and results in one kind of memory.
