@@ -14,6 +14,7 @@
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
 #include "apps/io/frames.h"
+#include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
 #include "apps/measure/machine.h"
@@ -102,6 +103,7 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const std::vector<OperatorText> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
+  check_distinct_outputs({{"--plot", o.plot}, {"--samples", o.samples}});
   std::string input = o.input;
   if (input.empty()) {
     const ImageSize size = parse_size(o.size.empty() ? "640x480" : o.size, "--size");
@@ -154,16 +156,13 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   else if (!o.back_to_back)
     plan.budget_ns = std::llround(1e9 / o.fps);
 
+  std::optional<SampleFile> samples;
+  if (!o.samples.empty()) plan.samples = &samples.emplace(o.samples);
+
   const GpuMeter meter = gpu_meter(info);
   std::vector<std::string> names;
   for (const OperatorText& link : links) names.push_back(link.name);
   LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
-  std::optional<OutputFile> samples;
-  if (!o.samples.empty()) {
-    plan.samples = &samples.emplace(o.samples);
-    fmt::print(samples->stream(),
-               "memory,frame,due_ns,latency_ns,delay_ns,work_ns,queue_ns,copy_ns,compute_ns\n");
-  }
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {
@@ -179,8 +178,8 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
       break;
     }
   }
-  if (samples) samples->commit();
   if (report.runs.empty()) return kAnswerIsNo;
+  if (samples) samples->commit();
   const bool good = report.good(spaces.size());
   if (!o.plot.empty()) plot_report(report);
   if (o.common.json)
@@ -205,8 +204,9 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       "the longest and the shortest interval is printed, too. Power and clocks are read from NVML\n"
       "by a separate thread every --sample-ms. docs/latency.md describes how to verify a budget.\n"
       "\n"
-      "Ctrl-C (or SIGTERM) ends the run early. The table, --json and --plot then show the frames\n"
-      "measured so far, and the exit code is 130 (143). A second Ctrl-C ends the program\n"
+      "Ctrl-C (or SIGTERM) ends the run early. The table, --json, --plot and --samples then show\n"
+      "the frames measured so far, and the exit code is 130 (143). A second Ctrl-C ends the "
+      "program\n"
       "immediately.");
   const auto o = std::make_shared<LatencyCommand>();
   add_value(
@@ -244,7 +244,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       "--plot", o->plot,
       "Write a plot of the latency's distribution and of the latency over time (.svg)");
   command->add_option("--samples", o->samples,
-                      "Write the times of each frame in nanoseconds, a line each (.csv)");
+                      "Write the times of each measured frame in ns (CSV, with a header)");
   add_value(
       *command, "--memory", o->memory,
       "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "

@@ -43,6 +43,35 @@ nlohmann::ordered_json histogram_json(const LatencyHistogram& h) {
   return json;
 }
 
+/// The bound of a percentile, like percentile_json.
+nlohmann::ordered_json bound_json(const LatencyHistogram& h, double percent) {
+  const std::optional<std::int64_t> rank = bound_rank(as_signed(h.count()), percent);
+  if (!rank) return nullptr;
+  const std::optional<double> known =
+      percentile_ms(h, 100.0 * static_cast<double>(*rank) / static_cast<double>(h.count()));
+  return known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json(kBeyondHistogram);
+}
+
+nlohmann::ordered_json bounds_json(const LatencyHistogram& h) {
+  nlohmann::ordered_json json = {{"confidence_percent", kBoundConfidence}};
+  for (const double percent : kShownPercents)
+    json[percentile_name(percent)] = {{"at_most", bound_json(h, percent)},
+                                      {"frames_needed", frames_for_bound(percent)}};
+  return json;
+}
+
+void print_bounds(const LatencyHistogram& h) {
+  std::vector<std::string> texts;
+  for (const double percent : kShownPercents) {
+    const nlohmann::ordered_json value = bound_json(h, percent);
+    texts.push_back(percentile_name(percent) +
+                    (value.is_null() ? fmt::format(" from {} frames on", frames_for_bound(percent))
+                     : value.is_number() ? fmt::format(" at most {:.3f} ms", value.get<double>())
+                                         : std::string(" ") + kBeyondHistogram));
+  }
+  fmt::print("  latency with {:g} % confidence: {}\n", kBoundConfidence, fmt::join(texts, ", "));
+}
+
 void print_histogram(const std::string& name, const LatencyHistogram& h) {
   fmt::print("  {:<24}", name);
   for (const double percent : kShownPercents) {
@@ -103,6 +132,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   json["longest_burst"] = run.longest_burst;
   json["late_starts"] = run.late_starts;
   json["latency_ms"] = histogram_json(run.latency);
+  json["latency_bounds_ms"] = bounds_json(run.latency);
   json["wake_ms"] = histogram_json(run.wake);
   json["work_ms"] = histogram_json(run.work);
   json["queue_ms"] = histogram_json(run.queue);
@@ -176,6 +206,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("  copy", run.copy);
   print_histogram("  compute", run.compute);
   print_unknown_percentiles(run.measured);
+  print_bounds(run.latency);
   fmt::print(
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
@@ -211,8 +242,27 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
 
 }  // namespace
 
-const char* memory_name(MemorySpace space) {
-  return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
+std::optional<std::int64_t> bound_rank(std::int64_t frames, double percent) {
+  if (frames <= 0 || percent <= 0.0 || percent >= 100.0) return std::nullopt;
+  const double p = percent / 100.0;
+  const auto n = static_cast<double>(frames);
+  // The number of frames within the true percentile has a binomial distribution. Its upper tail is
+  // added up from 10 standard deviations above the mean; what lies beyond is below 1e-20.
+  double k = std::min(n, std::ceil(n * p + 10.0 * std::sqrt(n * p * (1.0 - p))));
+  double term = std::exp(std::lgamma(n + 1.0) - std::lgamma(k + 1.0) - std::lgamma(n - k + 1.0) +
+                         k * std::log(p) + (n - k) * std::log1p(-p));
+  std::optional<std::int64_t> rank;
+  for (double tail = term; tail <= 1.0 - kBoundConfidence / 100.0 && k >= 1.0; tail += term) {
+    rank = static_cast<std::int64_t>(k);
+    term *= k / (n - k + 1.0) * (1.0 - p) / p;
+    k -= 1.0;
+  }
+  return rank;
+}
+
+std::int64_t frames_for_bound(double percent) {
+  return static_cast<std::int64_t>(
+      std::ceil(std::log(1.0 - kBoundConfidence / 100.0) / std::log(percent / 100.0)));
 }
 
 nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
@@ -271,6 +321,7 @@ void print_report(const LatencyReport& report) {
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
   for (const auto& run : report.runs) print_run(report, *run);
   if (!report.o.plot.empty()) fmt::print("  written: {}\n", printable(report.o.plot));
+  if (!report.o.samples.empty()) fmt::print("  written: {}\n", printable(report.o.samples));
 }
 
 void plot_report(const LatencyReport& report) {

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "apps/measure/latency_run.h"
 
 namespace ocellus::app {
-
-/// "host", "pinned" or "device".
-const char* memory_name(MemorySpace space);
 
 /// All data for the report.
 struct LatencyReport {
@@ -74,6 +72,15 @@ struct LatencyReport {
   }
   ImageSize size() const { return clip.size(); }
 };
+
+/// Percentage of the runs in which the bound of a percentile holds.
+constexpr double kBoundConfidence = 95.0;
+/// The rank, from 1, of the measured time that the true percentile does not exceed with this
+/// confidence, whatever the distribution of the times. Frames count as independent. Nothing if the
+/// frames are too few.
+std::optional<std::int64_t> bound_rank(std::int64_t frames, double percent);
+/// The least number of frames that have such a bound.
+std::int64_t frames_for_bound(double percent);
 
 /// `good`: every run kept the budget.
 nlohmann::ordered_json report_json(const LatencyReport& report, bool good);

@@ -1,5 +1,6 @@
 #include "apps/measure/latency_run.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "apps/common/interrupt.h"
 #include "apps/io/frames.h"
@@ -73,6 +75,25 @@ class MeasuringThread {
 };
 
 }  // namespace
+
+SampleFile::SampleFile(const std::string& path) : buffer_(std::size_t{1} << 18), file_(path) {
+  std::setvbuf(file_.stream(), buffer_.data(), _IOFBF, buffer_.size());
+  constexpr std::string_view kHeader =
+      "memory,frame,due_ns,latency_ns,wake_ns,work_ns,queue_ns,copy_ns,compute_ns\n";
+  file_.write(kHeader.data(), kHeader.size());
+}
+
+void SampleFile::add(const char* memory, const Row& row) {
+  char line[8 * 21 + 16];  // eight numbers of 64 bits, commas and the name
+  const char* const end =
+      fmt::format_to(line, "{},{},{},{},{},{},{},{},{}\n", memory, row.frame, row.due, row.latency,
+                     row.wake, row.work, row.queue, row.copy, row.compute);
+  file_.write(line, static_cast<std::size_t>(end - line));
+}
+
+const char* memory_name(MemorySpace space) {
+  return space == MemorySpace::kCuda ? "device" : space == MemorySpace::kPinned ? "pinned" : "host";
+}
 
 void Intervals::add(std::int64_t ns) {
   low_ = count_ == 0 ? ns : std::min(low_, ns);
@@ -161,13 +182,14 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     const long faults = page_faults();
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
     std::int64_t end = start;
+    std::int64_t ready = start;  // back to back: the next frame is due
     for (std::int64_t i = 0; i < plan.o.frames && stop_signal() == 0; ++i, ++number) {
       // The latency counts from the moment when the frame is due, including any wait for the frame
       // before. Back to back, a frame is due when the one before is done.
       const auto due_of = [&](std::int64_t frame) {
         return start + std::llround(static_cast<double>(frame) * period_ns);
       };
-      std::int64_t due = paced ? due_of(i) : end;
+      std::int64_t due = paced ? due_of(i) : ready;
       if (paced) {
         const std::int64_t before = now_ns();
         if (before > due) ++r.late_starts;
@@ -201,11 +223,6 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       r.queue.record(times->queue_ns);
       r.copy.record(times->copy_ns);
       r.compute.record(times->compute_ns);
-      if (plan.samples != nullptr) {
-        fmt::print(plan.samples->stream(), "{},{},{},{},{},{},{},{},{}\n", memory_name(space), i,
-                   due - start, end - due, begin - due, end - begin, times->queue_ns,
-                   times->copy_ns, times->compute_ns);
-      }
       r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;
@@ -217,6 +234,12 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
         ++r.read_correctly;
       ++r.measured;
       progress.update(r.due());
+      ready = end;
+      if (plan.samples != nullptr) {
+        plan.samples->add(memory_name(space), {i, due - start, end - due, begin - due, end - begin,
+                                               times->queue_ns, times->copy_ns, times->compute_ns});
+        ready = now_ns();  // the writing is no part of a frame's latency
+      }
     }
     r.seconds = static_cast<double>(end - start) * 1e-9;
     r.page_faults = page_faults() - faults;

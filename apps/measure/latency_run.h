@@ -42,6 +42,24 @@ struct ExpectedReading {
   bool matches(const void* record, std::size_t frame) const;
 };
 
+/// The times of each measured frame as CSV. All memory that it needs is taken at its creation.
+class SampleFile {
+ public:
+  struct Row {
+    std::int64_t frame, due, latency, wake, work, queue, copy, compute;
+  };
+  explicit SampleFile(const std::string& path);
+  void add(const char* memory, const Row& row);
+  void commit() { file_.commit(); }
+
+ private:
+  std::vector<char> buffer_;  // of the stream, which is closed first
+  OutputFile file_;
+};
+
+/// "host", "pinned" or "device".
+const char* memory_name(MemorySpace space);
+
 /// Values of the command line.
 struct LatencyCommand {
   CommonOptions common;
@@ -81,7 +99,7 @@ struct LatencyPlan {
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
-  OutputFile* samples = nullptr;  ///< takes a line for each frame
+  SampleFile* samples = nullptr;  ///< null: not asked for
 };
 
 /// The measurements with frames and results in one kind of memory.

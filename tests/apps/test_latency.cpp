@@ -253,6 +253,64 @@ TEST_F(Latency, PercentilesNeedEnoughFrames) {
   EXPECT_EQ(text.out.find("p99 needs"), std::string::npos) << text.out;
 }
 
+// Example failure: a bound is an estimate and not a bound, or its rank is wrong by one.
+TEST(Bound, RanksAreThoseOfTheBinomialDistribution) {
+  const auto rank = [](std::int64_t frames, double percent) {
+    return app::bound_rank(frames, percent).value_or(0);
+  };
+  // Without a bound the largest time is exceeded in more than 5 % of the runs: 0.99^298 = 0.0500...
+  EXPECT_EQ(rank(298, 99.0), 0);
+  EXPECT_EQ(rank(299, 99.0), 299);
+  EXPECT_EQ(rank(472, 99.0), 472);
+  EXPECT_EQ(rank(473, 99.0), 472);
+  EXPECT_EQ(rank(4, 50.0), 0);
+  EXPECT_EQ(rank(5, 50.0), 5);
+  EXPECT_EQ(rank(100, 50.0), 59);
+  EXPECT_EQ(rank(0, 50.0), 0);
+  EXPECT_EQ(app::frames_for_bound(50.0), 5);
+  EXPECT_EQ(app::frames_for_bound(90.0), 29);
+  EXPECT_EQ(app::frames_for_bound(99.0), 299);
+  EXPECT_EQ(app::frames_for_bound(99.9), 2995);
+  // Many frames: 1.645 standard deviations above the mean.
+  EXPECT_NEAR(static_cast<double>(rank(100'000'000, 99.0)), 99e6 + 1.645 * 994.99, 3.0);
+}
+
+// Example failure: the file lacks frames, has other times than the report, or is there after an
+// error; the bound is below the percentile.
+TEST_F(Latency, SamplesGiveTheReportedPercentiles) {
+  const TemporaryFolder folder;
+  const std::string csv = folder / "samples.csv";
+  const json report = latency({"--size", "32x32", "--back-to-back", "--memory", "host", "--frames",
+                               "400", "--warm-up", "5", "--samples", csv});
+  // The program of docs/latency.md.
+  const std::string program =
+      "import csv, math, sys\n"
+      "rows = list(csv.DictReader(open(sys.argv[1])))\n"
+      "times = sorted(int(row['latency_ns']) for row in rows)\n"
+      "for percent in 50, 90, 99:\n"
+      "    print(times[math.ceil(len(times) * percent / 100) - 1] * 1e-6)\n";
+  std::ofstream(folder / "percentiles.py") << program;
+  std::FILE* const pipe =
+      popen(("python3 '" + (folder / "percentiles.py") + "' '" + csv + "'").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  double exact[3] = {};
+  const int read = std::fscanf(pipe, "%lf %lf %lf", &exact[0], &exact[1], &exact[2]);
+  ASSERT_EQ(pclose(pipe), 0);
+  ASSERT_EQ(read, 3);
+  const char* const names[] = {"p50", "p90", "p99"};
+  for (int i = 0; i < 3; ++i) {
+    const double reported = report["latency_ms"][names[i]].get<double>();
+    EXPECT_GE(reported, exact[i] * (1.0 - 1e-9)) << names[i];
+    EXPECT_LE(reported, exact[i] * 1.001) << names[i];  // the width of a bucket
+    EXPECT_GE(report["latency_bounds_ms"][names[i]]["at_most"], report["latency_ms"][names[i]]);
+  }
+  EXPECT_TRUE(report["latency_bounds_ms"]["p99.9"]["at_most"].is_null());
+  EXPECT_EQ(report["latency_bounds_ms"]["p99"]["frames_needed"], 299);
+  const ChildResult failed =
+      run_program({"latency", "--backend", backend(), "--samples", folder / "none/x.csv"});
+  EXPECT_EQ(failed.exit_code, 2);
+}
+
 // Example failure: a report does not say when, where and under which conditions it was measured, or
 // says what the command line asked for and not what holds.
 TEST_F(Latency, ReportsItsConditions) {
