@@ -813,6 +813,17 @@ class Interface(unittest.TestCase):
         self.assertIn("window", options)
         self.assertEqual(options & set(inspect.signature(Operator.__init__).parameters), set())
 
+    # Fails when the types of the package are from an earlier table of options.
+    def test_types_are_up_to_date(self):
+        if "OCELLUS_PROGRAM" not in os.environ:
+            self.skipTest("the program is not built")
+        package = pathlib.Path(support.environment("PACKAGE"))
+        script = package.parent.parent / "toolchains" / "python-stubs"
+        command = [sys.executable, script, os.environ["OCELLUS_PROGRAM"]]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        written = (package / "ocellus" / "__init__.pyi").read_text()
+        self.assertTrue(printed == written, "write apps/python/ocellus/__init__.pyi with toolchains/options-page")
+
     # Fails when an operator that was left or closed can be used, or closing twice fails.
     def test_close(self):
         with flow() as operator:

@@ -53,7 +53,6 @@ _FIELD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32), 
 _PENDING = 2**32 - 1  #: flags of a frame that the library has not reported as done
 
 OptionValue = Union[str, bool, int, float, "os.PathLike[str]"]
-FieldValue = Union[int, float, bool, NDArray[Any]]
 
 
 class PlaneInfo(NamedTuple):
@@ -225,7 +224,7 @@ class Result(tuple[NDArray[Any], ...]):
     _record: Optional[NDArray[np.uint8]]
 
     def __getattr__(self, name: str) -> NDArray[Any]:
-        names = self.__dict__.get("_names", ())
+        names: tuple[str, ...] = self.__dict__.get("_names", ())
         if name in names:
             return self[names.index(name)]
         raise AttributeError(f"the result has no plane {name!r}; there are {', '.join(names)}")
@@ -245,12 +244,12 @@ class Result(tuple[NDArray[Any], ...]):
         return f"Result({', '.join(parts)})"
 
     @property
-    def record(self) -> Optional[dict[str, FieldValue]]:
+    def record(self) -> Union[dict[str, Any], Any]:  # Any: no check for None where the operator has a record
         """The values of the record's fields by name: a number, or a copy of an array of numbers. None
         if the operator has no record."""
         if self._record is None:
             return None
-        values: dict[str, FieldValue] = {}
+        values: dict[str, Any] = {}
         for field, offset in self._fields:
             array = np.frombuffer(self._record, field.dtype, field.capacity, offset)
             values[field.name] = array[0].item() if field.capacity == 1 else array.copy()
@@ -596,13 +595,13 @@ class Operator(NotCopied):
             return ""
         if result._fields != self._fields or record.nbytes != self._record_bytes:
             raise invalid(f"the result is not one of the operator {self.info.name}")
-        length = ctypes.c_size_t()
+        length, address = ctypes.c_size_t(), record.ctypes.data
         number = -1 if part is None else whole(ctypes.c_int32, "part", part)
         if part is not None and number < 0:
             raise invalid(f"part is {part}; it must not be negative")
 
         def write(text: Any, capacity: int) -> None:
-            call("operator_write_text", self._operator, record.ctypes.data, number, text, capacity, length)
+            call("operator_write_text", self._operator, address, number, text, capacity, length)
 
         write(None, 0)
         text = ctypes.create_string_buffer(length.value + 1)
