@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import enum
 import math
 import operator
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from types import TracebackType
 from typing import Any, NamedTuple, Optional, Union
@@ -489,6 +491,32 @@ class Operator(NotCopied):
         """Processes a frame: submit, then wait without a deadline."""
         return self.wait(self.submit(frame, sequence=sequence, timestamp_ns=timestamp_ns))
 
+    def map(self, frames: Iterable[ArrayLike]) -> Iterator[Result]:
+        """Processes frames and yields the result of each in their order, with `info.depth` frames in flight.
+
+        With a depth of 1, a result comes before the next frame is asked for; with 2, after the next one.
+
+        frames: an array of shape (frames, height, width) or with a fourth number for color, a list, or a
+            generator. With a depth above 1, a generator must not write the next frame over the last one.
+        """
+        tickets: deque[Ticket] = deque()
+        try:
+            for frame in frames:
+                tickets.append(self.submit(frame))
+                if len(tickets) == self.info.depth:
+                    result = self.wait(tickets[0])
+                    tickets.popleft()
+                    yield result
+            while tickets:
+                result = self.wait(tickets[0])
+                tickets.popleft()
+                yield result
+        finally:  # after an exception, and where the caller asks for no more
+            for ticket in tickets:
+                if id(ticket) in self._in_flight:
+                    with contextlib.suppress(Error):
+                        self.wait(ticket)
+
     def submit(
         self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
     ) -> Ticket:
@@ -504,7 +532,8 @@ class Operator(NotCopied):
         channels = self._channels
         if pixels.ndim != len(self._shape) or (channels is not None and pixels.shape[2] != channels):
             what = "a gray image" if channels is None else f"an image in {self.info.pixel_format}"
-            raise invalid(f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}")
+            stack = "; map takes frames in a stack" if pixels.shape[1:] == self._shape else ""
+            raise invalid(f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}{stack}")
         kind = _FORMATS.get(pixels.dtype)
         if channels is not None:
             kind = self._format if kind == 0 else None
