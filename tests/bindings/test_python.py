@@ -284,6 +284,60 @@ class Flight(unittest.TestCase):
             for plane, same in zip(result, expected[number]):
                 np.testing.assert_array_equal(plane, same)
 
+    # Fails when frames together give other results than one by one, or when fewer or more are in flight than the depth.
+    def test_map(self):
+        one = flow()
+        expected = [[plane.copy() for plane in one(frame)] for frame in FRAMES]
+        for depth in (1, 2, 3, 8):
+            operator = flow(depth=depth)
+            asked = []
+
+            def source():
+                for frame in FRAMES:
+                    asked.append(len(operator.in_flight))
+                    yield frame
+
+            for frames in (np.stack(FRAMES), FRAMES, source()):
+                operator.reset()
+                results = list(operator.map(frames))
+                self.assertEqual(len(results), len(FRAMES))
+                for result, planes in zip(results, expected):
+                    for plane, same in zip(result, planes):
+                        np.testing.assert_array_equal(plane, same)
+            self.assertEqual(asked, [min(number, depth - 1) for number in range(len(FRAMES))])
+            self.assertEqual(list(operator.map([])), [])
+        color = Operator("restore", size=(WIDTH, HEIGHT), color="rgb", depth=2)
+        stack = np.random.default_rng(1).integers(0, 256, (3, HEIGHT, WIDTH, 3), np.uint8)
+        images = [result.image.copy() for result in map(color, stack)]
+        np.testing.assert_array_equal([result.image for result in color.map(stack)], images)
+
+    # Fails when frames stay in flight after the caller asked for no more, or after a wrong frame.
+    def test_map_that_ends_early(self):
+        operator = flow(depth=3)
+        results = operator.map(FRAMES)
+        self.assertEqual(next(results).frame.sequence, 0)
+        self.assertEqual(len(operator.in_flight), 2)
+        results.close()
+        self.assertEqual(operator.in_flight, ())
+        for wrong, text in ((np.zeros((9, 9), np.uint8), "9x9"), (FRAMES[0] / 255, "float64"), ([], "shape")):
+            with self.assertRaisesRegex(ocellus.InvalidArgument, text):
+                list(operator.map([FRAMES[0], FRAMES[1], wrong]))
+            self.assertEqual(operator.in_flight, ())
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "map takes frames in a stack"):
+            operator(np.stack(FRAMES))
+        results = operator.map(FRAMES)
+        next(results)
+        operator.stop()
+        with self.assertRaises(Error) as caught:
+            list(results)
+        self.assertEqual(caught.exception.status, Status.STOPPED)
+        operator.reset()
+        results = operator.map(FRAMES)
+        next(results)
+        operator.close()
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "closed"):
+            next(results)
+
     # Fails when the memory of a frame in flight is freed or used again although its ticket was dropped.
     def test_a_dropped_ticket_keeps_its_memory(self):
         operator = flow(depth=2)
@@ -812,6 +866,17 @@ class Interface(unittest.TestCase):
         options = set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
         self.assertIn("window", options)
         self.assertEqual(options & set(inspect.signature(Operator.__init__).parameters), set())
+
+    # Fails when the types of the package are from an earlier table of options.
+    def test_types_are_up_to_date(self):
+        if "OCELLUS_PROGRAM" not in os.environ:
+            self.skipTest("the program is not built")
+        package = pathlib.Path(support.environment("PACKAGE"))
+        script = package.parent.parent / "toolchains" / "python-stubs"
+        command = [sys.executable, script, os.environ["OCELLUS_PROGRAM"]]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        written = (package / "ocellus" / "__init__.pyi").read_text()
+        self.assertTrue(printed == written, "write apps/python/ocellus/__init__.pyi with toolchains/options-page")
 
     # Fails when an operator that was left or closed can be used, or closing twice fails.
     def test_close(self):

@@ -29,6 +29,7 @@ class Install(unittest.TestCase):
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
             subprocess.run([*pip, "--target", target, pathlib.Path(folder, wheels[0])], env=clean, check=True)
             self.assertTrue((target / "ocellus" / "py.typed").exists())
+            self.assertTrue((target / "ocellus" / "__init__.pyi").exists())
             self.assertTrue((target / "ocellus" / "gst.py").exists())
             code = (
                 "import ocellus, numpy\n"

@@ -77,7 +77,7 @@ set(OCELLUS_PYTHON_DIR "" CACHE STRING
   "Folder where the Python package is installed, absolute or relative to the install prefix; without it, pip installs the package")
 if(OCELLUS_PYTHON_DIR)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/python/ocellus DESTINATION ${OCELLUS_PYTHON_DIR} COMPONENT python
-    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 endif()
 
 # ---- pkg-config

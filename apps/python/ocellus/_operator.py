@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import enum
 import math
 import operator
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from types import TracebackType
 from typing import Any, NamedTuple, Optional, Union
@@ -53,7 +55,6 @@ _FIELD_DTYPES = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float32), 
 _PENDING = 2**32 - 1  #: flags of a frame that the library has not reported as done
 
 OptionValue = Union[str, bool, int, float, "os.PathLike[str]"]
-FieldValue = Union[int, float, bool, NDArray[Any]]
 
 
 class PlaneInfo(NamedTuple):
@@ -225,7 +226,7 @@ class Result(tuple[NDArray[Any], ...]):
     _record: Optional[NDArray[np.uint8]]
 
     def __getattr__(self, name: str) -> NDArray[Any]:
-        names = self.__dict__.get("_names", ())
+        names: tuple[str, ...] = self.__dict__.get("_names", ())
         if name in names:
             return self[names.index(name)]
         raise AttributeError(f"the result has no plane {name!r}; there are {', '.join(names)}")
@@ -245,12 +246,12 @@ class Result(tuple[NDArray[Any], ...]):
         return f"Result({', '.join(parts)})"
 
     @property
-    def record(self) -> Optional[dict[str, FieldValue]]:
+    def record(self) -> Union[dict[str, Any], Any]:  # Any: no check for None where the operator has a record
         """The values of the record's fields by name: a number, or a copy of an array of numbers. None
         if the operator has no record."""
         if self._record is None:
             return None
-        values: dict[str, FieldValue] = {}
+        values: dict[str, Any] = {}
         for field, offset in self._fields:
             array = np.frombuffer(self._record, field.dtype, field.capacity, offset)
             values[field.name] = array[0].item() if field.capacity == 1 else array.copy()
@@ -490,6 +491,32 @@ class Operator(NotCopied):
         """Processes a frame: submit, then wait without a deadline."""
         return self.wait(self.submit(frame, sequence=sequence, timestamp_ns=timestamp_ns))
 
+    def map(self, frames: Iterable[ArrayLike]) -> Iterator[Result]:
+        """Processes frames and yields the result of each in their order, with `info.depth` frames in flight.
+
+        With a depth of 1, a result comes before the next frame is asked for; with 2, after the next one.
+
+        frames: an array of shape (frames, height, width) or with a fourth number for color, a list, or a
+            generator. With a depth above 1, a generator must not write the next frame over the last one.
+        """
+        tickets: deque[Ticket] = deque()
+        try:
+            for frame in frames:
+                tickets.append(self.submit(frame))
+                if len(tickets) == self.info.depth:
+                    result = self.wait(tickets[0])
+                    tickets.popleft()
+                    yield result
+            while tickets:
+                result = self.wait(tickets[0])
+                tickets.popleft()
+                yield result
+        finally:  # after an exception, and where the caller asks for no more
+            for ticket in tickets:
+                if id(ticket) in self._in_flight:
+                    with contextlib.suppress(Error):
+                        self.wait(ticket)
+
     def submit(
         self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
     ) -> Ticket:
@@ -505,7 +532,8 @@ class Operator(NotCopied):
         channels = self._channels
         if pixels.ndim != len(self._shape) or (channels is not None and pixels.shape[2] != channels):
             what = "a gray image" if channels is None else f"an image in {self.info.pixel_format}"
-            raise invalid(f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}")
+            stack = "; map takes frames in a stack" if pixels.shape[1:] == self._shape else ""
+            raise invalid(f"frame has the shape {pixels.shape}; it must be {what} of shape {self._shape}{stack}")
         kind = _FORMATS.get(pixels.dtype)
         if channels is not None:
             kind = self._format if kind == 0 else None
@@ -596,13 +624,13 @@ class Operator(NotCopied):
             return ""
         if result._fields != self._fields or record.nbytes != self._record_bytes:
             raise invalid(f"the result is not one of the operator {self.info.name}")
-        length = ctypes.c_size_t()
+        length, address = ctypes.c_size_t(), record.ctypes.data
         number = -1 if part is None else whole(ctypes.c_int32, "part", part)
         if part is not None and number < 0:
             raise invalid(f"part is {part}; it must not be negative")
 
         def write(text: Any, capacity: int) -> None:
-            call("operator_write_text", self._operator, record.ctypes.data, number, text, capacity, length)
+            call("operator_write_text", self._operator, address, number, text, capacity, length)
 
         write(None, 0)
         text = ctypes.create_string_buffer(length.value + 1)
