@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8
 
 name=trial_mean
 short=trial
-most_files=6
+most_files=4  # without the generated ones
 most_lines=2  # of a file that is not generated: the entry and its include
 
 say() { printf '\n==> %s\n' "$*"; }
@@ -128,8 +128,10 @@ counted() {
   changes >"$work/changes"
   awk -v most_files="$most_files" -v most_lines="$most_lines" '
     { printf "  %-28s -%d +%d\n", $1, $2, $3
-      if ($1 != "docs/options.md" && $1 != "apps/python/ocellus/__init__.pyi" && ($2 > 0 || $3 > most_lines)) { bad = 1; print "    more than " most_lines " new lines" } }
-    END { printf "%d existing files changed; at most %d may be\n", NR, most_files; exit bad || NR > most_files }' "$work/changes"
+      if ($1 == "docs/options.md" || $1 == "apps/python/ocellus/__init__.pyi") next
+      ++edited
+      if ($2 > 0 || $3 > most_lines) { bad = 1; print "    more than " most_lines " new lines" } }
+    END { printf "%d existing files edited; at most %d may be\n", edited, most_files; exit bad || edited > most_files }' "$work/changes"
 }
 say "Existing files that the operator changes"
 counted || fail "too many files or lines for a new operator"
