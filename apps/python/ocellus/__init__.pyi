@@ -57,6 +57,7 @@ class Operator(_Operator):
         deviation: bool = ...,
         objects: int = ...,
         min_motion: float = ...,
+        min_motion_side: int = ...,
         min_deviations: float = ...,
         min_area: int = ...,
         depth: int = ...,
@@ -127,8 +128,10 @@ class Operator(_Operator):
         invalid: Value that is written where flow is invalid. Default nan
         deviation: Add a plane with the standard deviation of the flow in pixels. Default false
         objects: Moving objects that are found in each frame, the largest; 0 = off. 0 to 64. Default 0
-        min_motion: Least motion of an object, and least motion that is drawn. 0 to 1000 pixels per
-            frame. Default 1
+        min_motion: Least motion of an object, and least motion that is drawn; more on large frames. 0
+            to 1000 pixels per frame. Default 1
+        min_motion_side: Shorter side of a frame from which on the least motion grows with the frame; 0
+            = it is the same on every frame. 0 to 16384 pixels. Default 480
         min_deviations: Least motion of an object and of what is drawn, as a multiple of its standard
             deviation; 0 = any. 0 to 1000 standard deviations. Default 2
         min_area: Smaller objects are left out; 0 = 16 cells. 0 to 268435456 pixels. Default 0
@@ -670,6 +673,7 @@ def apply(
     deviation: bool = ...,
     objects: int = ...,
     min_motion: float = ...,
+    min_motion_side: int = ...,
     min_deviations: float = ...,
     min_area: int = ...,
     depth: int = ...,
@@ -725,8 +729,10 @@ def apply(
     invalid: Value that is written where flow is invalid. Default nan
     deviation: Add a plane with the standard deviation of the flow in pixels. Default false
     objects: Moving objects that are found in each frame, the largest; 0 = off. 0 to 64. Default 0
-    min_motion: Least motion of an object, and least motion that is drawn. 0 to 1000 pixels per
-        frame. Default 1
+    min_motion: Least motion of an object, and least motion that is drawn; more on large frames. 0
+        to 1000 pixels per frame. Default 1
+    min_motion_side: Shorter side of a frame from which on the least motion grows with the frame; 0
+        = it is the same on every frame. 0 to 16384 pixels. Default 480
     min_deviations: Least motion of an object and of what is drawn, as a multiple of its standard
         deviation; 0 = any. 0 to 1000 standard deviations. Default 2
     min_area: Smaller objects are left out; 0 = 16 cells. 0 to 268435456 pixels. Default 0
@@ -1122,6 +1128,7 @@ def flow(
     deviation: bool = ...,
     objects: int = ...,
     min_motion: float = ...,
+    min_motion_side: int = ...,
     min_deviations: float = ...,
     min_area: int = ...,
     depth: int = ...,
@@ -1177,8 +1184,10 @@ def flow(
     invalid: Value that is written where flow is invalid. Default nan
     deviation: Add a plane with the standard deviation of the flow in pixels. Default false
     objects: Moving objects that are found in each frame, the largest; 0 = off. 0 to 64. Default 0
-    min_motion: Least motion of an object, and least motion that is drawn. 0 to 1000 pixels per
-        frame. Default 1
+    min_motion: Least motion of an object, and least motion that is drawn; more on large frames. 0
+        to 1000 pixels per frame. Default 1
+    min_motion_side: Shorter side of a frame from which on the least motion grows with the frame; 0
+        = it is the same on every frame. 0 to 16384 pixels. Default 480
     min_deviations: Least motion of an object and of what is drawn, as a multiple of its standard
         deviation; 0 = any. 0 to 1000 standard deviations. Default 2
     min_area: Smaller objects are left out; 0 = 16 cells. 0 to 268435456 pixels. Default 0
