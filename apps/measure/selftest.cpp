@@ -31,7 +31,7 @@
 namespace ocellus::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using SelfTestJson = nlohmann::ordered_json;
 using SelfTestClock = std::chrono::steady_clock;
 
 /// Values of the command line.
@@ -69,7 +69,7 @@ void fail_if(bool wrong, const std::string& reason) {
   if (wrong) throw FailedTest{reason};
 }
 
-Json read_results(const SelfTestCommand& o) {
+SelfTestJson read_results(const SelfTestCommand& o) {
   if (o.results.empty()) return stored_selftest_results();
   InputText file(o.results);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -81,12 +81,12 @@ Json read_results(const SelfTestCommand& o) {
 }
 
 /// A member of the stored results. Skips the test if it is missing, as for a new operator.
-Json stored_member(const Json& stored, std::initializer_list<std::string> path) {
-  Json found = stored;
+SelfTestJson stored_member(const SelfTestJson& stored, std::initializer_list<std::string> path) {
+  SelfTestJson found = stored;
   for (const std::string& name : path) {
     if (!found.is_object() || !found.contains(name))
       throw SkippedTest{fmt::format("no result of {} is stored", fmt::join(path, " "))};
-    found = Json(found[name]);
+    found = SelfTestJson(found[name]);
   }
   return found;
 }
@@ -202,7 +202,7 @@ std::string run_element(const std::string& op) {
 }
 
 /// Information: the ratio depends on the processor and on what else it does.
-std::string measure_budget(const SelfTestCase& tested, const Json& stored) {
+std::string measure_budget(const SelfTestCase& tested, const SelfTestJson& stored) {
   const std::string simd = cpu_device({}).info.simd_target;
   const double found = selftest_ratio(tested);
   const std::string note = fmt::format("{:.3g} times the fixed work", found);
@@ -219,8 +219,8 @@ void write_results(const std::string& path, const std::vector<SelfTestCase>& cas
   require_writable(path);
   constexpr int kMeasurements = 5;
   const ListedDevice cpu = cpu_device({});
-  Json budgets = stored_selftest_results().value("budgets", Json::object());
-  Json& own = budgets[cpu.info.simd_target] = Json::object();
+  SelfTestJson budgets = stored_selftest_results().value("budgets", SelfTestJson::object());
+  SelfTestJson& own = budgets[cpu.info.simd_target] = SelfTestJson::object();
   std::string text = fmt::format("{{\"frames\": \"{}\",\n\"cases\": {{", selftest_frames(cases));
   const char* separator = "\n";
   for (const SelfTestCase& tested : cases) {
@@ -237,7 +237,8 @@ void write_results(const std::string& path, const std::vector<SelfTestCase>& cas
 }
 
 std::vector<SelfTest> all_selftests(const SelfTestCommand& o,
-                                    const std::vector<SelfTestCase>& cases, const Json& stored) {
+                                    const std::vector<SelfTestCase>& cases,
+                                    const SelfTestJson& stored) {
   std::vector<SelfTest> tests;
   const auto add = [&tests](std::string name, std::string fails_when,
                             std::function<std::string()> run) {
@@ -257,7 +258,7 @@ std::vector<SelfTest> all_selftests(const SelfTestCommand& o,
     for (const SelfTestCase& tested : cases) {
       add(fmt::format("conformance.{}.{}", tested.name, device.name),
           "a result differs from the stored one by more than the stored tolerance", [&, engine] {
-            const Json expected = stored_member(stored, {"cases", tested.name});
+            const SelfTestJson expected = stored_member(stored, {"cases", tested.name});
             const std::string difference =
                 selftest_difference(expected, selftest_result(tested, engine).values, tested.name);
             fail_if(!difference.empty(), difference);
@@ -340,12 +341,12 @@ std::string xml_text(const std::string& text) {
   return made;
 }
 
-void write_junit(const std::string& path, const Json& report) {
+void write_junit(const std::string& path, const SelfTestJson& report) {
   std::string text = fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"ocellus "
       "selftest\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
       report["tests"].size(), report["failed"].dump(), report["skipped"].dump());
-  for (const Json& test : report["tests"]) {
+  for (const SelfTestJson& test : report["tests"]) {
     const auto name = test["name"].get<std::string>();
     const auto result = test["result"].get<std::string>();
     const std::string note = xml_text(test["note"].get<std::string>());
@@ -372,7 +373,7 @@ int run_selftests(const SelfTestCommand& o) {
     return kDone;
   }
   if (!o.junit.empty()) require_writable(o.junit);
-  const Json stored = read_results(o);
+  const SelfTestJson stored = read_results(o);
   std::vector<SelfTest> tests = all_selftests(o, cases, stored);
   for (const std::string& name : o.only) {
     if (std::none_of(tests.begin(), tests.end(),
@@ -382,13 +383,13 @@ int run_selftests(const SelfTestCommand& o) {
   }
   std::erase_if(tests, [&](const SelfTest& test) { return !is_named(test.name, o.only); });
 
-  Json report = {{"version", version()},
-                 {"cpu", cpu_name()},
-                 {"simd", cpu_device({}).info.simd_target},
-                 {"tests", Json::array()},
-                 {"passed", 0},
-                 {"failed", 0},
-                 {"skipped", 0}};
+  SelfTestJson report = {{"version", version()},
+                         {"cpu", cpu_name()},
+                         {"simd", cpu_device({}).info.simd_target},
+                         {"tests", SelfTestJson::array()},
+                         {"passed", 0},
+                         {"failed", 0},
+                         {"skipped", 0}};
   for (const SelfTest& test : tests) {
     if (o.list) {
       if (o.json)

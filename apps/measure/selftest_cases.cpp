@@ -18,7 +18,7 @@ std::span<const std::uint8_t> selftest_results() noexcept;
 namespace ocellus::app {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using SelfTestJson = nlohmann::ordered_json;
 
 constexpr int kMostPresets = 2;
 /// The values of a plane that are stored are those at the crossings of so many columns and rows.
@@ -70,18 +70,18 @@ double plane_value(const ImageView& plane, int x, int y) {
 
 /// Numbers of six digits, which JSON shows as short as they are; null for NaN. `least`: of the
 /// difference that is allowed.
-Json numbers_within(const std::vector<double>& values, double least) {
-  Json numbers = Json::array();
+SelfTestJson numbers_within(const std::vector<double>& values, double least) {
+  SelfTestJson numbers = SelfTestJson::array();
   double largest = 0.0;
   const auto rounded = [](double value) { return std::stod(fmt::format("{:.6g}", value)); };
   for (const double value : values) {
-    numbers.push_back(std::isfinite(value) ? Json(rounded(value)) : Json(nullptr));
+    numbers.push_back(std::isfinite(value) ? SelfTestJson(rounded(value)) : SelfTestJson(nullptr));
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   return {{"within", rounded(std::max(kWithin * largest, least))}, {"values", numbers}};
 }
 
-Json plane_json(const PlaneInfo& info, const ImageView& plane) {
+SelfTestJson plane_json(const PlaneInfo& info, const ImageView& plane) {
   if (info.levels > 0) {
     Checksum sum;
     sum.add(plane);
@@ -112,8 +112,8 @@ Json plane_json(const PlaneInfo& info, const ImageView& plane) {
   return numbers_within(values, plane.format == PixelFormat::kFloat32 ? 1e-6 : 1.0);
 }
 
-Json record_json(const OperatorInfo& info, const void* record) {
-  Json json = Json::object();
+SelfTestJson selftest_record(const OperatorInfo& info, const void* record) {
+  SelfTestJson json = SelfTestJson::object();
   const int items = RecordItems(info, record).count();
   for (const RecordField& field : info.record->all()) {
     std::vector<double> values;
@@ -193,17 +193,18 @@ SelfTestResult selftest_result(const SelfTestCase& tested, const EngineConfig& e
   }
   if (const RecordInfo* record = op.info().record) {
     sum.add(op.record(), record->bytes);
-    result.values["record"] = record_json(op.info(), op.record());
+    result.values["record"] = selftest_record(op.info(), op.record());
   }
   result.checksum = sum.value();
   return result;
 }
 
-std::string selftest_difference(const Json& stored, const Json& found, const std::string& name) {
+std::string selftest_difference(const SelfTestJson& stored, const SelfTestJson& found,
+                                const std::string& name) {
   if (stored.is_object() && found.is_object() && stored.size() == found.size()) {
     if (const auto within = stored.find("within"); within != stored.end()) {
-      const Json& a = stored.at("values");
-      const Json& b = found.value("values", Json());
+      const SelfTestJson& a = stored.at("values");
+      const SelfTestJson& b = found.value("values", SelfTestJson());
       for (std::size_t i = 0; i < a.size() && a.size() == b.size(); ++i) {
         const bool numbers = a[i].is_number() && b[i].is_number();
         if (numbers ? std::abs(a[i].get<double>() - b[i].get<double>()) <= within->get<double>()
@@ -254,9 +255,9 @@ double selftest_ratio(const SelfTestCase& tested) {
   return low_quantile(frames) / low_quantile(works);
 }
 
-Json stored_selftest_results() {
+SelfTestJson stored_selftest_results() {
   const std::span<const std::uint8_t> text = detail::selftest_results();
-  return Json::parse(text.begin(), text.end());
+  return SelfTestJson::parse(text.begin(), text.end());
 }
 
 }  // namespace ocellus::app

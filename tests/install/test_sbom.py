@@ -9,7 +9,7 @@ import sys
 # Parts of the C and C++ implementation, and libraries that belong to GStreamer's interface.
 SYSTEM = ("ld-linux", "libc.so", "libm.so", "libstdc++", "libgcc_s", "libdl", "libpthread", "librt", "libatomic", "libocellus", "libgomp")
 NAMES = {"libhwy": "highway", "libfmt": "fmt", "libpng": "libpng", "libjpeg": "libjpeg", "libz.": "zlib", "libgst": "gstreamer", "libglib": "gstreamer",
-         "libgobject": "gstreamer", "libgio": "gstreamer", "libmpi": "mpi"}
+         "libgobject": "gstreamer", "libgio": "gstreamer", "libmpi": "mpi", "libopencv": "opencv"}
 
 readelf, sbom, *files = sys.argv[1:]
 with open(sbom, encoding="utf-8") as text:
