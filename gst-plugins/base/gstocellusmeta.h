@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/gstocellusbase.h"
@@ -39,6 +41,7 @@ struct SharedInfo : GstOcellusResultInfo {
   std::vector<GstOcellusField> field_table;
   std::vector<std::vector<const gchar*>> flag_names;
   std::vector<const gchar*> names;
+  std::deque<std::string> texts;  // of names that are not static
   mutable std::atomic<int> references{1};
 
   /// Sets the pointers to the tables, which must not change afterwards.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <string>
 
 #include "base/gstocellusmeta.h"
@@ -55,7 +56,9 @@ class Writer {
 // After bytes that are wrong, it is bad and all values are 0.
 class Reader {
  public:
-  explicit Reader(std::span<const guint8> bytes) : rest_(bytes) {}
+  /// Keeps the names that it reads in `texts`.
+  Reader(std::span<const guint8> bytes, std::deque<std::string>& texts)
+      : rest_(bytes), texts_(texts) {}
 
   bool good() const { return good_; }
   bool at_end() const { return rest_.empty(); }
@@ -89,10 +92,11 @@ class Reader {
     if (data == nullptr || !require(std::memchr(data, 0, length) == nullptr)) return {};
     return {reinterpret_cast<const gchar*>(data), length};
   }
-  const gchar* name() { return g_intern_string(text().c_str()); }
+  const gchar* name() { return texts_.emplace_back(text()).c_str(); }
 
  private:
   std::span<const guint8> rest_;
+  std::deque<std::string>& texts_;
   bool good_ = true;
 };
 
@@ -274,10 +278,10 @@ std::vector<guint8> to_bytes(const GstOcellusMeta& meta) {
 }
 
 bool from_bytes(std::span<const guint8> bytes, GstOcellusMeta& meta) {
-  Reader from(bytes);
-  if (!from.require(from.number<guint32>() == kMagic)) return false;
   auto* info = new SharedInfo();
   meta.info = info;
+  Reader from(bytes, info->texts);
+  from.require(from.number<guint32>() == kMagic);
   read_info(from, *info);
   const gchar* source = from.name();
   meta.flags = from.number<guint>();
@@ -290,7 +294,8 @@ bool from_bytes(std::span<const guint8> bytes, GstOcellusMeta& meta) {
   guint most = G_MAXUINT;
   for (const GstOcellusField& field : info->field_table)
     if (field.capacity > 1) most = std::min(most, field.capacity);
-  meta.n_items = from.number<guint>(0, info->record_bytes > 0 ? most : 0);
+  if (most == G_MAXUINT) most = info->record_bytes > 0 ? 1 : 0;
+  meta.n_items = from.number<guint>(0, most);
   if (const guint8* record = from.take(info->record_bytes))
     std::memcpy(meta.record, record, info->record_bytes);
   read_text(from, meta);
