@@ -481,4 +481,18 @@ inline std::string run_command(const std::string& command, int* status) {
   return output;
 }
 
+/// The value of a property as text.
+inline std::string property_text(GstElement* element, const char* property) {
+  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) == nullptr)
+    return std::string("there is no property ") + property;
+  GValue value = G_VALUE_INIT;
+  g_object_get_property(G_OBJECT(element), property, &value);
+  gchar* text =
+      G_VALUE_HOLDS_STRING(&value) ? g_value_dup_string(&value) : gst_value_serialize(&value);
+  const std::string copy = text;
+  g_free(text);
+  g_value_unset(&value);
+  return copy;
+}
+
 }  // namespace ocellus::gst_test

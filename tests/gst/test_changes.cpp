@@ -76,17 +76,6 @@ INSTANTIATE_TEST_SUITE_P(
                "fields"},
         Change{"ocelluscortex", "", "layout=tiles", "model=/no/such/model", "/no/such/model"}));
 
-std::string text_of(Harness& harness, const std::string& property) {
-  GValue value = G_VALUE_INIT;
-  g_object_get_property(G_OBJECT(harness.element()), property.c_str(), &value);
-  gchar* text =
-      G_VALUE_HOLDS_STRING(&value) ? g_value_dup_string(&value) : gst_value_serialize(&value);
-  const std::string copy = text;
-  g_free(text);
-  g_value_unset(&value);
-  return copy;
-}
-
 // Fails when an option has no effect before the element stops, when it takes effect on frames
 // before it, or when a frame is lost. The frames after the change have the results of an element
 // that begins with them and these options.
@@ -118,11 +107,11 @@ TEST_P(Changes, BadValuesAreRefused) {
   Harness harness(change.before, {}, change.factory);
   harness.start();
   const Results before = push(harness, 0, kBefore);
-  const std::string value = text_of(harness, property);
+  const std::string value = property_text(harness.element(), property.c_str());
   set_properties(harness.element(), bad);
   const std::string warning = harness.text_of(GST_MESSAGE_WARNING);
   EXPECT_NE(warning.find(change.says), std::string::npos) << warning;
-  EXPECT_EQ(text_of(harness, property), value);
+  EXPECT_EQ(property_text(harness.element(), property.c_str()), value);
   const Results after = push(harness, kBefore, kAfter);
   EXPECT_EQ(harness.count_messages(GST_MESSAGE_WARNING), 0);
   EXPECT_EQ(harness.last_error(), "");
@@ -142,13 +131,14 @@ TEST(Together, OptionsOfOneCallAreCheckedTogether) {
   EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("taps"), std::string::npos);
   g_object_set(harness.element(), "window", 5, "roi", "many", nullptr);
   EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("roi"), std::string::npos);
-  EXPECT_EQ(text_of(harness, "window"), "11") << "a part of a refused change remains";
+  EXPECT_EQ(property_text(harness.element(), "window"), "11")
+      << "a part of a refused change remains";
   Harness other("align=false", {});
   other.start();
   push(other, 0, kBefore);
   g_object_set(other.element(), "taps", "7x7x3", "method", 0, nullptr);
   EXPECT_EQ(other.count_messages(GST_MESSAGE_WARNING), 0);
-  EXPECT_EQ(text_of(other, "taps"), "7x7x3");
+  EXPECT_EQ(property_text(other.element(), "taps"), "7x7x3");
 }
 
 // Fails when the frames that are held back or in flight at a change are lost or change their order,
@@ -183,7 +173,7 @@ TEST(Learning, ElementsThatLearnKeepTheirOptions) {
   push(harness, 0, kBefore);
   set_properties(harness.element(), "learn=false");
   EXPECT_NE(harness.text_of(GST_MESSAGE_WARNING).find("learns"), std::string::npos);
-  EXPECT_EQ(text_of(harness, "learn"), "true");
+  EXPECT_EQ(property_text(harness.element(), "learn"), "true");
 }
 
 // Fails when a thread that sets options while frames flow loses frames, ends the stream, or leaves

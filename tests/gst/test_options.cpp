@@ -135,44 +135,31 @@ TEST_P(Table, EveryOptionIsAProperty) {
   gst_object_unref(element);
 }
 
-std::string text_of(GstElement* element, const char* property) {
-  if (g_object_class_find_property(G_OBJECT_GET_CLASS(element), property) == nullptr)
-    return std::string("there is no property ") + property;
-  GValue value = G_VALUE_INIT;
-  g_object_get_property(G_OBJECT(element), property, &value);
-  gchar* text =
-      G_VALUE_HOLDS_STRING(&value) ? g_value_dup_string(&value) : gst_value_serialize(&value);
-  const std::string copy = text;
-  g_free(text);
-  g_value_unset(&value);
-  return copy;
-}
-
 // Fails when a preset or a method changes an option that is set, or does not change one that is not
 // set. Also fails when a text option cannot be unset.
 TEST(Options, PresetsDetermineUnsetOptions) {
   GstElement* element = gst_element_factory_make("ocellusflow", nullptr);
   ASSERT_NE(element, nullptr);
   set_properties(element, "warps=3 preset=quality");
-  EXPECT_EQ(text_of(element, "levels"), "5");
-  EXPECT_EQ(text_of(element, "solver"), "variational");
-  EXPECT_EQ(text_of(element, "warps"), "3");
+  EXPECT_EQ(property_text(element, "levels"), "5");
+  EXPECT_EQ(property_text(element, "solver"), "variational");
+  EXPECT_EQ(property_text(element, "warps"), "3");
   set_properties(element, "preset=fast");
-  EXPECT_EQ(text_of(element, "levels"), "4");
-  EXPECT_EQ(text_of(element, "warps"), "3");
+  EXPECT_EQ(property_text(element, "levels"), "4");
+  EXPECT_EQ(property_text(element, "warps"), "3");
   gst_object_unref(element);
 
   element = gst_element_factory_make("ocellusflow", nullptr);
   set_properties(element, "method=kernels taps=5x5x3");
-  EXPECT_EQ(text_of(element, "window"), "15");
-  EXPECT_EQ(text_of(element, "window-weight"), "gaussian");
-  EXPECT_EQ(text_of(element, "taps"), "5x5x3");
+  EXPECT_EQ(property_text(element, "window"), "15");
+  EXPECT_EQ(property_text(element, "window-weight"), "gaussian");
+  EXPECT_EQ(property_text(element, "taps"), "5x5x3");
   g_object_set(element, "taps", nullptr, nullptr);
-  EXPECT_EQ(text_of(element, "taps"), "15x15x20");
+  EXPECT_EQ(property_text(element, "taps"), "15x15x20");
   // An invalid setting does not prevent reading the others.
   set_properties(element, "taps=many");
-  EXPECT_EQ(text_of(element, "taps"), "many");
-  EXPECT_EQ(text_of(element, "window"), "11");
+  EXPECT_EQ(property_text(element, "taps"), "many");
+  EXPECT_EQ(property_text(element, "window"), "11");
   gst_object_unref(element);
 }
 
@@ -185,10 +172,10 @@ TEST(Options, KernelsFromAFile) {
   harness.start();
   harness.push_frames(0, kernels.nt);
   EXPECT_GT(harness.drop_output(), 0);
-  EXPECT_EQ(text_of(harness.element(), "kernels"), OCELLUS_KERNEL_FILE);
-  EXPECT_EQ(text_of(harness.element(), "taps"), std::to_string(kernels.nx) + "x" +
-                                                    std::to_string(kernels.ny) + "x" +
-                                                    std::to_string(kernels.nt));
+  EXPECT_EQ(property_text(harness.element(), "kernels"), OCELLUS_KERNEL_FILE);
+  EXPECT_EQ(property_text(harness.element(), "taps"), std::to_string(kernels.nx) + "x" +
+                                                          std::to_string(kernels.ny) + "x" +
+                                                          std::to_string(kernels.nt));
   Pipeline pipeline(
       "videotestsrc ! ocellusflow method=kernels taps=9x9x9 kernels=" OCELLUS_KERNEL_FILE
       " ! fakesink");
@@ -335,11 +322,11 @@ TEST_F(Config, FileIsReadAtTheStart) {
           "sigma_space": 2.5, "window": 9, "depth": 4}})");
   Harness harness("align=false config=" + path, {});
   EXPECT_EQ(delay_of(harness), 2.0f);
-  EXPECT_EQ(text_of(harness.element(), "method"), "kernels");
-  EXPECT_EQ(text_of(harness.element(), "taps"), "9x9x5");
-  EXPECT_EQ(text_of(harness.element(), "sigma-space"), "2.5");
-  EXPECT_EQ(text_of(harness.element(), "window"), "9");
-  EXPECT_EQ(text_of(harness.element(), "config"), path);
+  EXPECT_EQ(property_text(harness.element(), "method"), "kernels");
+  EXPECT_EQ(property_text(harness.element(), "taps"), "9x9x5");
+  EXPECT_EQ(property_text(harness.element(), "sigma-space"), "2.5");
+  EXPECT_EQ(property_text(harness.element(), "window"), "9");
+  EXPECT_EQ(property_text(harness.element(), "config"), path);
 }
 
 // Fails when a property that is set does not take precedence over the file.
@@ -350,24 +337,24 @@ TEST_F(Config, PropertiesTakePrecedence) {
   write(R"({"method": "kernels", "taps": "9x9x5", "sigma-space": 2})");
   Harness harness("align=false taps=9x9x7 config=" + path, {});
   EXPECT_EQ(delay_of(harness), 3.0f);
-  EXPECT_EQ(text_of(harness.element(), "sigma-space"), "2");
+  EXPECT_EQ(property_text(harness.element(), "sigma-space"), "2");
 }
 
 // Fails when the file is read only once, or its options remain after the property is unset.
 TEST_F(Config, FileIsReadAtEveryStart) {
   const std::string path = write(R"({"preset": "quality"})");
   Harness harness("config=" + path, {});
-  EXPECT_EQ(text_of(harness.element(), "levels"), "5");
+  EXPECT_EQ(property_text(harness.element(), "levels"), "5");
   gst_element_set_state(harness.element(), GST_STATE_READY);
-  EXPECT_EQ(text_of(harness.element(), "levels"), "4");
+  EXPECT_EQ(property_text(harness.element(), "levels"), "4");
   write(R"({"window": 13})");
   gst_element_set_state(harness.element(), GST_STATE_PLAYING);
-  EXPECT_EQ(text_of(harness.element(), "window"), "13");
+  EXPECT_EQ(property_text(harness.element(), "window"), "13");
   gst_element_set_state(harness.element(), GST_STATE_READY);
   g_object_set(harness.element(), "config", nullptr, nullptr);
   gst_element_set_state(harness.element(), GST_STATE_PLAYING);
-  EXPECT_EQ(text_of(harness.element(), "window"), "11");
-  EXPECT_EQ(text_of(harness.element(), "config"), "");
+  EXPECT_EQ(property_text(harness.element(), "window"), "11");
+  EXPECT_EQ(property_text(harness.element(), "config"), "");
 }
 
 // Fails when an invalid file is accepted, or the message does not name the cause.
