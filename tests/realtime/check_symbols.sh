@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_symbols.sh <nm> <objdump> <object>...
-# Shows from the symbols of the library's objects that frames cannot allocate and that there are no exceptions and no RTTI.
+# Shows from the symbols of the library's objects that frames cannot allocate, that there are no exceptions and no RTTI, and that
+# no wait depends on the wall clock.
 # Exit status: 0 when it finds nothing, 1 when it finds and prints something, 2 when it cannot read the objects.
 set -u
 nm=$1
@@ -9,9 +10,10 @@ shift 2
 [ $# -gt 0 ] || { echo "no objects were given"; exit 2; }
 command -v "$nm" > /dev/null && command -v "$objdump" > /dev/null || { echo "$nm and $objdump are needed"; exit 2; }
 
-# Forbidden everywhere: exceptions, RTTI of the library's classes, ending the program, printing. With -fno-exceptions inline code
+# Forbidden everywhere: exceptions, RTTI of the library's classes, ending the program, printing, reading the wall clock or waiting
+# until a time of it. (pthread_cond_timedwait is not: the one condition variable that uses it has the monotonic clock.) With -fno-exceptions inline code
 # of the standard library still refers to std::__throw_system_error, which std::mutex calls for a broken mutex.
-forbidden='__cxa_throw|__cxa_allocate_exception|__cxa_begin_catch|__cxa_rethrow|__gxx_personality|_Unwind_|typeinfo for ocellus| abort$| exit$| _exit$|std::terminate| puts$| (__)?v?f?printf(_chk)?$| putchar$| fwrite$| stdout$| stderr$|std::cout|std::cerr'
+forbidden='__cxa_throw|__cxa_allocate_exception|__cxa_begin_catch|__cxa_rethrow|__gxx_personality|_Unwind_|typeinfo for ocellus| abort$| exit$| _exit$|std::terminate| puts$| (__)?v?f?printf(_chk)?$| putchar$| fwrite$| stdout$| stderr$|std::cout|std::cerr|system_clock| time$| gettimeofday$| sem_timedwait$| pthread_mutex_timedlock$'
 
 # Only these functions may allocate and free: creation, destruction, and the functions before them that read files or describe an
 # operator. Functions that run with a frame (submit, wait, reset, the parts of a job) have other names.

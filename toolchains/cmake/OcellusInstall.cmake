@@ -68,7 +68,7 @@ if(ocellus_type STREQUAL "SHARED_LIBRARY" AND NOT CMAKE_INSTALL_FULL_LIBDIR IN_L
     cmake_path(ABSOLUTE_PATH CMAKE_MATCH_2 BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX} NORMALIZE OUTPUT_VARIABLE folder)
     if(TARGET ${target})
       file(RELATIVE_PATH path ${folder} ${CMAKE_INSTALL_FULL_LIBDIR})
-      set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${path}")
+      set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "$ORIGIN/${path}")
     endif()
   endforeach()
 endif()
