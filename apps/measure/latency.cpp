@@ -162,7 +162,8 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const GpuMeter meter = gpu_meter(info);
   std::vector<std::string> names;
   for (const OperatorText& link : links) names.push_back(link.name);
-  LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
+  LatencyReport report{
+      o, std::move(names), plan, clip, meter, std::move(infos), named_files(plan.operators), {}};
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "apps/common/build_info.h"
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
 #include "apps/measure/machine.h"
@@ -154,10 +155,25 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
                        {"device", run.footprint.device}};
   json["gb_per_s_at_least"] = report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9;
   json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
+  json["machine_state"] = {{"start", run.at_start.json()}, {"end", run.at_end.json()}};
   json["page_faults"] = run.page_faults;
   json["steal_percent"] = or_null(run.steal_percent >= 0.0, run.steal_percent);
   json["ok"] = report.keeps_budget(run);
   return json;
+}
+
+std::string state_text(const MachineState& state) {
+  std::string clocks = "unknown clocks";
+  if (state.cpu_mhz) {
+    const auto [low, high] = *state.cpu_mhz;
+    clocks = low == high ? fmt::format("{:.0f} MHz", low)
+                         : fmt::format("{:.0f} to {:.0f} MHz", low, high);
+  }
+  return fmt::format("load {}, CPUs at {}, {}",
+                     state.load.empty() ? "unknown" : state.load.substr(0, state.load.find(' ')),
+                     clocks,
+                     state.celsius ? fmt::format("{:.0f} degrees Celsius", *state.celsius)
+                                   : std::string("temperature unknown"));
 }
 
 void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
@@ -233,7 +249,9 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
              report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9, run.page_faults);
   if (run.steal_percent >= 0.0)
     fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
-  fmt::print("\n  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
+  fmt::print("\n  machine at the start: {}; at the end: {}\n", state_text(run.at_start),
+             state_text(run.at_end));
+  fmt::print("  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
              static_cast<double>(run.footprint.host) * 1e-6,
              static_cast<double>(run.footprint.pinned) * 1e-6,
              static_cast<double>(run.footprint.device) * 1e-6);
@@ -269,6 +287,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   const LatencyResult& first = *report.runs.front();
   nlohmann::ordered_json json;
   json["version"] = version();
+  json["build"] = build_json();
   json["pipeline"] = report.operators;
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
@@ -298,6 +317,9 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["config"] = config_json(report.plan.operators.front());
   json["configs"] = nlohmann::ordered_json::array();
   for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
+  json["files"] = nlohmann::ordered_json::array();
+  for (const NamedFile& file : report.files)
+    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   json["delay_frames"] = first.delays.front();
   // The keys of the first run are repeated at the top level, so that a reader of a single run needs
   // no index.
@@ -316,6 +338,9 @@ void print_report(const LatencyReport& report) {
              counted(report.clip.frames.size(), "frame"), printable(report.clip.name),
              report.size().width, report.size().height, report.pace());
   fmt::print("{}; {}, {}\n", printable(summary_of(report)), info.device_name, cpu_text(info));
+  fmt::print("build: {}\n", build_line());
+  for (const NamedFile& file : report.files)
+    fmt::print("file: {}, SHA-256 {}\n", printable(file.path), file.sha256);
   fmt::print("machine: {}\n", machine_line());
   fmt::print("{}\n", conditions_line(report));
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/measure/latency_run.h"
+#include "apps/measure/named_files.h"
 
 namespace ocellus::app {
 
@@ -22,6 +23,7 @@ struct LatencyReport {
   const Clip& clip;
   const GpuMeter& meter;
   std::vector<OperatorInfo> infos;
+  std::vector<NamedFile> files;
   std::vector<std::unique_ptr<LatencyResult>> runs;
 
   bool with_budget() const { return plan.budget_ns.has_value(); }

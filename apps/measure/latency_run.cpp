@@ -178,6 +178,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     const MeasuringThread thread(plan.engine.realtime_priority);
     Progress progress(plan.title, plan.o.frames);
     r.date = utc_now();
+    r.at_start = MachineState::now();
     const StealMeter steal;
     const long faults = page_faults();
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
@@ -246,6 +247,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     r.steal_percent = steal.percent();
   }
   r.gpu = sampler.stop();
+  r.at_end = MachineState::now();
   r.latencies_ms.resize(static_cast<std::size_t>(r.measured));
   return result;
 }

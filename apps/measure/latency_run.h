@@ -12,6 +12,7 @@
 #include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/gpu_meter.h"
+#include "apps/measure/machine.h"
 #include "ocellus/latency_histogram.h"
 
 namespace ocellus::app {
@@ -127,6 +128,7 @@ struct LatencyResult {
   long page_faults = 0;
   double steal_percent = -1.0;  ///< negative if unknown
   std::string date;             ///< of the first frame, in UTC
+  MachineState at_start, at_end;
   GpuActivity gpu;
   EngineInfo engine;
 

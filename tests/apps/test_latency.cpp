@@ -179,7 +179,8 @@ TEST_F(Latency, JsonIsCompleteAndConsistent) {
   EXPECT_EQ(report["pace"], "camera");
   EXPECT_EQ(report["warm_up"], 7);
   for (const char* key :
-       {"cpu", "cpus", "governor", "virtual_machine", "realtime_kernel", "system"})
+       {"cpu", "cpus", "governor", "virtual_machine", "realtime_kernel", "system",
+        "memory_limit_bytes", "clock_source", "kernel_version", "kernel_command_line"})
     EXPECT_TRUE(report["machine"].contains(key)) << key;
 
   std::vector<std::string> memory = {"host"};
@@ -351,6 +352,119 @@ TEST_F(Latency, ReportsItsConditions) {
        {std::string(" on host ") + host.data(), "CPUs allowed: " + std::to_string(first) + ";",
         std::string("no real-time priority"), std::string("memory is locked"), date.substr(0, 10)})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+}
+
+// Example failure: a wrong constant or rotation, or a wrong length at the end of a block.
+TEST(Sha256, EqualsTheStandard) {
+  const auto of = [](const std::string& text, std::size_t piece) {
+    app::Sha256 hash;
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      hash.add(text.data() + at, std::min(piece, text.size() - at));
+    return hash.finish();
+  };
+  EXPECT_EQ(of("", 1), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(of("abc", 2), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 5),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(of(std::string(1'000'000, 'a'), 1000),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  // The length is in the same block or in one of its own.
+  const std::pair<std::size_t, const char*> ends[] = {
+      {55u, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"},
+      {63u, "75220b47218278e656f2013bb8f0c455a25eaf01e86c64924e9d48d89776d6f2"},
+      {64u, "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c"},
+      {65u, "9537c5fdf120482f7d58d25e9ed583f52c02b4e304ea814db1633ad565aed7e9"},
+  };
+  for (const auto& [size, sum] : ends) EXPECT_EQ(of(std::string(size, 'x'), 7), sum) << size;
+}
+
+// Example failure: a report does not tell which program and which model it is about, or has the
+// checksum of another file.
+TEST_F(Latency, ReportsBuildAndFiles) {
+  const TemporaryFolder folder;
+  const std::string filter = folder / "mine.ocellus";
+  ASSERT_EQ(run_program({"identify", "--psf", "gaussian:1.5", "-o", filter}).exit_code, 0);
+  const std::vector<std::string> run = {
+      "--pipeline",
+      "restore filter=" + filter + " ! cnn template=edge|erosion ! restore",
+      "--size",
+      "64x48",
+      "--back-to-back",
+      "--frames",
+      "5",
+      "--memory",
+      "host"};
+  const json report = latency(run);
+  for (const char* key : {"version", "commit", "compiler", "type", "flags"})
+    EXPECT_NE(report["build"][key], "") << key;
+  EXPECT_EQ(report["build"]["version"], report["version"]);
+  const std::string commit = report["build"]["commit"];
+  if (commit != "unknown") {
+    EXPECT_EQ(commit.substr(0, 40).find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_EQ(commit.substr(std::min<std::size_t>(40, commit.size())),
+              commit.ends_with("-dirty") ? "-dirty" : "");
+  }
+  EXPECT_EQ(report["build"]["flags"].get<std::string>().find("prefix-map"), std::string::npos);
+  EXPECT_NE(report["build"]["flags"].get<std::string>().find("-fno-exceptions"), std::string::npos);
+  ASSERT_EQ(report["files"].size(), 1u) << report["files"] << " what is of the library is no file";
+  const std::string bytes = bytes_of(filter);
+  app::Sha256 hash;
+  hash.add(bytes.data(), bytes.size());
+  const std::string sum = hash.finish();
+  EXPECT_EQ(report["files"][0]["path"], filter);
+  EXPECT_EQ(report["files"][0]["bytes"], bytes.size());
+  EXPECT_EQ(report["files"][0]["sha256"], sum);
+
+  std::vector<std::string> line = {"latency", "--backend", backend()};
+  line.insert(line.end(), run.begin(), run.end());
+  const ChildResult text = run_program(line);
+  for (const std::string& part : {"commit " + commit.substr(0, 7), "SHA-256 " + sum,
+                                  std::string("machine at the start: load ")})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+}
+
+// Example failure: kilohertz are reported as megahertz, the limit of one group hides the smaller
+// one above it, no limit is a huge one, or a fact that the system does not report ends the program.
+TEST(Machine, ReadsTheKernelsFiles) {
+  const TemporaryFolder root;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    const std::filesystem::path file(root / path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
+  };
+  const json nothing = app::MachineState::now(root.path()).json();
+  EXPECT_EQ(nothing, (json{{"load", nullptr}, {"cpu_mhz", nullptr}, {"celsius", nullptr}}));
+  json machine = app::machine_json(root.path());
+  for (const char* key : {"memory_limit_bytes", "clock_source", "kernel_command_line"})
+    EXPECT_TRUE(machine[key].is_null()) << key;
+
+  write("proc/loadavg", "0.53 0.61 0.70 2/143 12346");
+  write("proc/cmdline", "quiet isolcpus=2,3");
+  write("proc/cpuinfo", "processor : 0\ncpu MHz\t\t: 2596.122\ncpu MHz\t\t: 1800.5");
+  write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
+  write("sys/class/thermal/thermal_zone0/temp", "41500");
+  write("sys/class/thermal/thermal_zone1/temp", "63000");
+  write("proc/self/cgroup", "4:cpu,memory:/docker/1f\n0::/a/b");
+  json state = app::MachineState::now(root.path()).json();
+  EXPECT_EQ(state["load"], "0.53 0.61 0.70");
+  EXPECT_EQ(state["cpu_mhz"], (json{1800.5, 2596.122}));
+  EXPECT_EQ(state["celsius"], 63.0);
+  write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["cpu_mhz"], (json{2400.0, 2400.0}));
+
+  EXPECT_FALSE(app::memory_limit(root.path()));
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
+  write("sys/fs/cgroup/a/b/memory.max", "max");
+  EXPECT_EQ(app::memory_limit(root.path()), 0u);
+  EXPECT_EQ(app::machine_json(root.path())["memory_limit_bytes"], "none");
+  write("sys/fs/cgroup/a/memory.max", "1000000");
+  write("sys/fs/cgroup/a/b/memory.max", "3000000");
+  EXPECT_EQ(app::memory_limit(root.path()), 1'000'000u);
+  write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "500000");
+  machine = app::machine_json(root.path());
+  EXPECT_EQ(machine["memory_limit_bytes"], 500'000);
+  EXPECT_EQ(machine["clock_source"], "tsc");
+  EXPECT_EQ(machine["kernel_command_line"], "quiet isolcpus=2,3");
 }
 
 // Example failure: the flag does not reach the engine, or the report does not name it.
@@ -713,7 +827,7 @@ struct StalledReport {
   app::LatencyPlan plan{command};
   app::Clip clip;
   GpuMeter meter{""};
-  app::LatencyReport report{command, {"flow"}, plan, clip, meter, {OperatorInfo{}}, {}};
+  app::LatencyReport report{command, {"flow"}, plan, clip, meter, {OperatorInfo{}}, {}, {}};
 };
 
 // Example failure: frames that took longer than the histogram resolves are printed as percentiles

@@ -17,7 +17,7 @@
 namespace ocellus::test {
 namespace {
 
-enum class Kind { kNumber, kNumberOrNull, kText, kTextOrNull, kBool };
+enum class Kind { kNumber, kNumberOrNull, kText, kTextOrNull, kBool, kAny };
 
 struct Volatile {
   const char* key;
@@ -82,6 +82,12 @@ constexpr Volatile kVolatile[] = {
     {"quota", Kind::kNumberOrNull},
     {"cpu_quota", Kind::kNumberOrNull},
     {"cpu_affinity", Kind::kText},
+    {"memory_limit_bytes", Kind::kAny},
+    {"clock_source", Kind::kTextOrNull},
+    {"kernel_version", Kind::kText},
+    {"kernel_command_line", Kind::kTextOrNull},
+    {"machine_state", Kind::kAny},
+    {"build", Kind::kText},
     {"workers", Kind::kNumber, "devices"},
     {"governor", Kind::kTextOrNull},
     {"virtual_machine", Kind::kBool},
@@ -117,7 +123,7 @@ constexpr Replacement kReplacements[] = {
      "$1$2 <numbers>"},
     {R"(^measured .* on host [^;]*; CPUs allowed: [^;]*;)",
      "measured <text> on host <text>; CPUs allowed: <text>;"},
-    {R"(^(machine:|CPU|SIMD|workers|CPUs) .*)", "$1 <text>"},
+    {R"(^(machine:|build:|  machine at the start:|CPU|SIMD|workers|CPUs) .*)", "$1 <text>"},
     {R"(^.*, governor .*)", "<text>"},
     {R"(^ocellus \d+\.\d+\.\d+)", "ocellus <text>"},
     // The table of `bench devices`.
@@ -140,6 +146,8 @@ const char* name_of(Kind kind) {
       return "<text or null>";
     case Kind::kBool:
       return "<boolean>";
+    case Kind::kAny:
+      return "<any>";
   }
   return "";
 }
@@ -156,6 +164,8 @@ bool is_of(const Json& value, Kind kind) {
       return value.is_string() || value.is_null();
     case Kind::kBool:
       return value.is_boolean();
+    case Kind::kAny:
+      return !value.is_object();
   }
   return false;
 }
