@@ -61,6 +61,43 @@ nlohmann::ordered_json bounds_json(const LatencyHistogram& h) {
   return json;
 }
 
+/// The buckets that hold a frame. Those beyond the histogram are in no bucket.
+nlohmann::ordered_json buckets_json(const LatencyHistogram& h) {
+  nlohmann::ordered_json upper = nlohmann::ordered_json::array();
+  nlohmann::ordered_json count = nlohmann::ordered_json::array();
+  for (int bucket = 0; bucket < LatencyHistogram::bucket_count(); ++bucket) {
+    if (h.bucket_value(bucket) == 0) continue;
+    upper.push_back(LatencyHistogram::bucket_upper_ns(bucket));
+    count.push_back(h.bucket_value(bucket));
+  }
+  return {{"upper_ns", std::move(upper)}, {"count", std::move(count)}};
+}
+
+nlohmann::ordered_json worst_frames_json(const WorstFrames& worst) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const FrameTimes& frame : worst.frames()) {
+    json.push_back({{"frame", frame.frame},
+                    {"due_ms", ms(frame.due)},
+                    {"latency_ms", ms(frame.latency)},
+                    {"wake_ms", ms(frame.wake)},
+                    {"work_ms", ms(frame.work)},
+                    {"queue_ms", ms(frame.queue)},
+                    {"copy_ms", ms(frame.copy)},
+                    {"compute_ms", ms(frame.compute)}});
+  }
+  return json;
+}
+
+void print_worst_frames(const WorstFrames& worst) {
+  fmt::print("  {:<16}{:>11}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "worst frames, ms", "due at",
+             "latency", "delay", "work", "queue", "copy", "compute");
+  for (const FrameTimes& frame : worst.frames()) {
+    fmt::print("    frame {:<8}{:>11.3f}{:>11.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}\n",
+               frame.frame, ms(frame.due), ms(frame.latency), ms(frame.wake), ms(frame.work),
+               ms(frame.queue), ms(frame.copy), ms(frame.compute));
+  }
+}
+
 void print_bounds(const LatencyHistogram& h) {
   std::vector<std::string> texts;
   for (const double percent : kShownPercents) {
@@ -130,10 +167,13 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
   json["misses"] = or_null(report.with_budget(), run.misses);
   if (report.plan.reading) json["frames_read_correctly"] = run.read_correctly;
+  json["stopped_at_miss"] = run.stopped_at_miss;
   json["longest_burst"] = run.longest_burst;
   json["late_starts"] = run.late_starts;
   json["latency_ms"] = histogram_json(run.latency);
   json["latency_bounds_ms"] = bounds_json(run.latency);
+  json["latency_histogram"] = buckets_json(run.latency);
+  json["worst_frames"] = worst_frames_json(run.worst);
   json["wake_ms"] = histogram_json(run.wake);
   json["work_ms"] = histogram_json(run.work);
   json["queue_ms"] = histogram_json(run.queue);
@@ -144,7 +184,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
                        {"spread", ms(run.intervals.spread_ns())}};
   json["operators"] = nlohmann::ordered_json::array();
   for (std::size_t op = 0; op < run.operators.size(); ++op) {
-    json["operators"].push_back({{"operator", report.operators[op]},
+    json["operators"].push_back({{"operator", report.plan.names[op]},
                                  {"work_ms", histogram_json(*run.operators[op])},
                                  {"delay_frames", run.delays[op]},
                                  {"least_bytes", report.infos[op].least_bytes},
@@ -215,7 +255,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("work", run.work);
   if (run.operators.size() > 1) {
     for (std::size_t op = 0; op < run.operators.size(); ++op)
-      print_histogram(fmt::format("  operator {}: {}", op + 1, report.operators[op]),
+      print_histogram(fmt::format("  operator {}: {}", op + 1, report.plan.names[op]),
                       *run.operators[op]);
   }
   print_histogram("  queue", run.queue);
@@ -223,6 +263,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("  compute", run.compute);
   print_unknown_percentiles(run.measured);
   print_bounds(run.latency);
+  print_worst_frames(run.worst);
   fmt::print(
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
@@ -288,7 +329,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   nlohmann::ordered_json json;
   json["version"] = version();
   json["build"] = build_json();
-  json["pipeline"] = report.operators;
+  json["pipeline"] = report.plan.names;
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
@@ -322,10 +363,11 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
     json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   json["delay_frames"] = first.delays.front();
   // The keys of the first run are repeated at the top level, so that a reader of a single run needs
-  // no index.
+  // no index. The long ones are not.
   json["runs"] = nlohmann::ordered_json::array();
   for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
-  const nlohmann::ordered_json copy = json["runs"].front();
+  nlohmann::ordered_json copy = json["runs"].front();
+  for (const char* key : {"latency_histogram", "worst_frames"}) copy.erase(key);
   json.update(copy);
   json["ok"] = good;
   return json;
@@ -352,7 +394,7 @@ void print_report(const LatencyReport& report) {
 void plot_report(const LatencyReport& report) {
   const EngineInfo& info = report.runs.front()->engine;
   LatencyPlot plot;
-  plot.title = fmt::format("ocellus latency: {} on {}x{} {}", report.o.pipeline,
+  plot.title = fmt::format("Latency of {}, {}x{} pixels, {}", report.o.pipeline,
                            report.size().width, report.size().height, report.pace());
   std::vector<std::string> misses;
   for (const auto& run : report.runs)

@@ -18,7 +18,6 @@ namespace ocellus::app {
 /// All data for the report.
 struct LatencyReport {
   const LatencyCommand& o;
-  std::vector<std::string> operators;  ///< their names, in the order of the pipeline
   const LatencyPlan& plan;
   const Clip& clip;
   const GpuMeter& meter;
@@ -51,7 +50,8 @@ struct LatencyReport {
   }
   /// Whether the frames that are missing after an interruption decide about the budget.
   bool undecided(const LatencyResult& run) const {
-    return run.due() < o.frames && static_cast<double>(run.misses) <= allowed_misses(o.frames);
+    return !run.stopped_at_miss && run.due() < o.frames &&
+           static_cast<double>(run.misses) <= allowed_misses(o.frames);
   }
   bool good(std::size_t wanted) const {
     return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {
