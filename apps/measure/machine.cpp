@@ -185,13 +185,19 @@ MachineState MachineState::now(const std::string& root) {
         add(state.cpu_mhz, *mhz);
     }
   }
-  std::error_code error;
-  for (std::filesystem::directory_iterator zone(root + "/sys/class/thermal", error), end;
-       !error && zone != end; zone.increment(error)) {
-    const auto thousandths = number_of<long>(first_line(zone->path().string() + "/temp"));
-    if (thousandths)
-      state.celsius =
-          std::max(state.celsius.value_or(-273.0), static_cast<double>(*thousandths) * 1e-3);
+  // The processors of some PCs have no zone, but a sensor of one of these names.
+  const std::set<std::string> sensors = {"coretemp", "k10temp", "zenpower"};
+  for (const char* folder : {"/sys/class/thermal", "/sys/class/hwmon"}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(root + folder, error), end;
+         !error && entry != end; entry.increment(error)) {
+      const std::string path = entry->path().string();
+      const bool sensor = sensors.count(first_line(path + "/name")) > 0;
+      if (const auto value =
+              number_of<long>(first_line(path + (sensor ? "/temp1_input" : "/temp"))))
+        state.celsius =
+            std::max(state.celsius.value_or(-273.0), static_cast<double>(*value) * 1e-3);
+    }
   }
   return state;
 }

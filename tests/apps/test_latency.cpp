@@ -280,6 +280,7 @@ TEST(Bound, RanksAreThoseOfTheBinomialDistribution) {
 
 // Example failure: the file lacks frames, has other times than the report, or is there after an
 // error; the bound is below the percentile.
+// Promises: PRG-005.
 TEST_F(Latency, SamplesGiveTheReportedPercentiles) {
   const TemporaryFolder folder;
   const std::string csv = folder / "samples.csv";
@@ -316,6 +317,7 @@ TEST_F(Latency, SamplesGiveTheReportedPercentiles) {
 
 // Example failure: a frame is missing among the worst, is there twice, is out of order, or has the
 // times of another frame; the histogram lacks frames, or has other bounds.
+// Promises: PRG-005.
 TEST_F(Latency, WorstFramesAndHistogramAreThoseOfTheSamples) {
   const TemporaryFolder folder;
   const std::string csv = folder / "samples.csv";
@@ -369,6 +371,7 @@ TEST_F(Latency, WorstFramesAndHistogramAreThoseOfTheSamples) {
 
 // Example failure: a report does not say when, where and under which conditions it was measured, or
 // says what the command line asked for and not what holds.
+// Promises: PRG-006.
 TEST_F(Latency, ReportsItsConditions) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
@@ -435,6 +438,7 @@ TEST(Sha256, EqualsTheStandard) {
 
 // Example failure: a report does not tell which program and which model it is about, or has the
 // checksum of another file.
+// Promises: PRG-006.
 TEST_F(Latency, ReportsBuildAndFiles) {
   const TemporaryFolder folder;
   const std::string filter = folder / "mine.ocellus";
@@ -504,6 +508,12 @@ TEST(Machine, ReadsTheKernelsFiles) {
   EXPECT_EQ(state["load"], "0.53 0.61 0.70");
   EXPECT_EQ(state["cpu_mhz"], (json{1800.5, 2596.122}));
   EXPECT_EQ(state["celsius"], 63.0);
+  write("sys/class/hwmon/hwmon0/name", "nvme");
+  write("sys/class/hwmon/hwmon0/temp1_input", "80000");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["celsius"], 63.0);
+  write("sys/class/hwmon/hwmon1/name", "k10temp");
+  write("sys/class/hwmon/hwmon1/temp1_input", "71250");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["celsius"], 71.25);
   write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000");
   EXPECT_EQ(app::MachineState::now(root.path()).json()["cpu_mhz"], (json{2400.0, 2400.0}));
 
@@ -610,6 +620,7 @@ TEST_F(Latency, AStallLeavesNoBacklogWithNewest) {
 
 // Example failure: the run goes on after a miss, or the trace lacks the late frame, its parts or
 // the frames before it, has frames of longer ago, or parts of other times.
+// Promises: PRG-008.
 TEST_F(Latency, StopsAtTheFirstMissWithATrace) {
   const TemporaryFolder folder;
   const std::string path = folder / "trace.json";
@@ -770,6 +781,7 @@ TEST_F(Latency, ReportsCanBeCompared) {
 
 // Example failure: a planted slow-down passes, the other percentile or another run is compared, or
 // reports about different work are.
+// Promises: PRG-007.
 TEST_F(Latency, RatiosOfReportsAreTested) {
   const TemporaryFolder folder;
   json first =
