@@ -21,6 +21,25 @@ std::int64_t as_signed(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
 }
 
+nlohmann::ordered_json build_json() {
+  const BuildInfo info = build_info();
+  return {{"version", info.version},
+          {"commit", info.commit},
+          {"compiler", info.compiler},
+          {"type", info.type},
+          {"flags", info.flags}};
+}
+
+/// "ocellus 0.1.0, commit 0123456789ab, GNU 12.2.0, Release".
+std::string build_line() {
+  const BuildInfo info = build_info();
+  // Twelve digits name a commit. What follows the 40 remains.
+  std::string commit = info.commit;
+  if (commit.size() >= 40) commit.erase(12, 28);
+  return fmt::format("ocellus {}, commit {}, {}, {}", info.version, commit, info.compiler,
+                     info.type);
+}
+
 /// The percentiles of a report.
 constexpr double kShownPercents[] = {50.0, 90.0, 99.0, 99.9};
 
