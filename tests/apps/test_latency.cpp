@@ -369,6 +369,30 @@ TEST_F(Latency, WorstFramesAndHistogramAreThoseOfTheSamples) {
   EXPECT_EQ(lines, 4u) << text.out;
 }
 
+// Example failure: each of thousands of buckets is a line, or a text is changed.
+TEST(Json, AnArrayOfNumbersIsOneLine) {
+  testing::internal::CaptureStdout();
+  app::print_json({{"a", {1, 2.5, nullptr}},
+                   {"b \\\" [\n 1,  2]", {"[ 1,  2 ]", "\\"}},
+                   {"c", {{3, 4}, json::array(), {{"d", {5}}}}}});
+  std::fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), R"({
+  "a": [1, 2.5, null],
+  "b \\\" [\n 1,  2]": [
+    "[ 1,  2 ]",
+    "\\"
+  ],
+  "c": [
+    [3, 4],
+    [],
+    {
+      "d": [5]
+    }
+  ]
+}
+)");
+}
+
 // Example failure: a report does not say when, where and under which conditions it was measured, or
 // says what the command line asked for and not what holds.
 // Promises: PRG-006.
