@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +16,8 @@
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/input_file.h"
+#include "apps/io/output_file.h"
+#include "apps/measure/junit.h"
 #include "apps/measure/svg_plot.h"
 #include "bench/bench_command.h"
 #include "bench/bench_report.h"
@@ -30,6 +35,9 @@ constexpr std::pair<double, const char*> kPercentiles[] = {{50.0, "/latency_ms/p
 struct Options {
   std::vector<std::string> files;
   std::string plot;
+  std::optional<double> max_ratio;
+  double percentile = 99.0;
+  std::string junit;
   bool json = false;
 };
 
@@ -131,6 +139,82 @@ std::optional<double> ratio(const ReportRow& row, const ReportRow& first) {
   return *own / *other;
 }
 
+/// Whether the options that both operators have are the same. A later version may have more.
+bool same_options(const Report& a, const Report& b) {
+  if (!a.is_object() || !b.is_object()) return a == b;
+  for (const auto& [name, value] : a.items())
+    if (b.contains(name) && b[name] != value) return false;
+  return true;
+}
+
+/// Throws InputError unless the reports are about the same work.
+void check_same_work(const ReportFile& first, const ReportFile& other) {
+  const auto refuse = [&](const char* what, const std::string& a, const std::string& b) {
+    throw InputError(
+        fmt::format("{} and {} cannot be compared with --max-ratio: they differ in {} ({} and {})",
+                    first.name, other.name, what, a, b));
+  };
+  for (const char* member : {"/pipeline", "/size", "/pace", "/fps", "/newest", "/backend"}) {
+    const std::string a = member_text(first.json, member);
+    const std::string b = member_text(other.json, member);
+    if (a != b) refuse(member + 1, a, b);
+  }
+  const Report a = first.json.value("configs", Report::array());
+  const Report b = other.json.value("configs", Report::array());
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), same_options))
+    refuse("configs", shown_json(a), shown_json(b));
+}
+
+/// Adds to each run behind the first report its ratio to the run of the first report with the same
+/// memory. Returns the results in the form of write_junit.
+Json check_ratios(const Options& o, const std::vector<ReportFile>& reports,
+                  const std::vector<ReportRow>& rows, Json& json) {
+  const std::string name = fmt::format("p{:g}", o.percentile);
+  const auto* const known =
+      std::find_if(std::begin(kPercentiles), std::end(kPercentiles),
+                   [&](const auto& one) { return one.first == o.percentile; });
+  const auto value_of = [&](const ReportRow& row) -> std::optional<double> {
+    if (!percentile_is_known(row.frames, o.percentile)) {
+      throw InputError(fmt::format("{}: {} do not tell {}, which needs {}", row.name,
+                                   counted(row.frames, "frame"), name,
+                                   std::llround(100.0 / (100.0 - o.percentile))));
+    }
+    return row.percentile(o.percentile, known->second);
+  };
+  json["percentile"] = o.percentile;
+  json["max_ratio"] = *o.max_ratio;
+  Json tests = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ReportRow& row = rows[i];
+    if (row.report == 0) continue;
+    check_same_work(reports.front(), reports[row.report]);
+    const auto first = std::find_if(rows.begin(), rows.end(), [&](const ReportRow& other) {
+      return other.report == 0 &&
+             member_text(*other.run, "/memory") == member_text(*row.run, "/memory");
+    });
+    if (first == rows.end())
+      throw InputError(fmt::format("{}: {} has no run in this memory", row.name, reports[0].name));
+    const std::optional<double> limit = value_of(*first);
+    if (!limit || *limit <= 0.0)
+      throw InputError(fmt::format("{}: its {} is no time to compare with", first->name, name));
+    const std::optional<double> value = value_of(row);
+    // A time beyond the histogram is far beyond each limit.
+    const bool good = value && *value <= *limit * *o.max_ratio;
+    const std::string note = fmt::format(
+        "{} {} ms, {} the {:.3f} ms of {}", name,
+        value ? fmt::format("{:.3f}", *value) : kBeyondHistogram,
+        value ? fmt::format("{:.3f} times", *value / *limit) : "far above", *limit, first->name);
+    json["runs"][i]["ratio"] = value ? Json(*value / *limit) : Json(nullptr);
+    json["runs"][i]["ok"] = good;
+    tests.push_back({{"name", fmt::format("latency.{}", row.name)},
+                     {"fails_when", fmt::format("the ratio is above {:g}", *o.max_ratio)},
+                     {"result", good ? "passed" : "failed"},
+                     {"ms", value.value_or(kHighestMs)},
+                     {"note", note}});
+  }
+  return tests;
+}
+
 void plot(const Options& o, const std::vector<ReportFile>& reports,
           const std::vector<ReportRow>& rows) {
   constexpr std::size_t kMost = 5;
@@ -159,6 +243,8 @@ int compare_latency(const Options& o) {
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
   std::vector<ReportFile> reports;
+  if (!o.junit.empty()) require_writable(o.junit);
+  check_distinct_outputs({{"--plot", o.plot}, {"--junit", o.junit}});
   for (const std::string& path : o.files) reports.push_back(read_report(path));
   const std::vector<ReportRow> rows = rows_of(reports);
   const std::vector<std::string> different = differences(reports);
@@ -177,9 +263,15 @@ int compare_latency(const Options& o) {
     one["p50_ratio"] = of_first ? Json(*of_first) : nullptr;
     json["runs"].push_back(std::move(one));
   }
+  Json tests = Json::array();
+  if (o.max_ratio) tests = check_ratios(o, reports, rows, json);
+  const bool good = std::all_of(tests.begin(), tests.end(),
+                                [](const Json& test) { return test["result"] == "passed"; });
+  if (o.max_ratio) json["ok"] = good;
+  if (!o.junit.empty()) write_junit(o.junit, "ocellus compare latency", tests);
   if (o.json) {
     print_json(json);
-    return kDone;
+    return good ? kDone : kAnswerIsNo;
   }
   for (const ReportFile& report : reports) {
     fmt::print("{}: {} at {}, {}, {}; {}, host {}, {}\n", printable(report.name, kMostOfValue),
@@ -212,8 +304,15 @@ int compare_latency(const Options& o) {
     row["misses"] = member_text(*rows[i].run, "/misses");
     print_row(columns, row);
   }
-  if (!o.plot.empty()) fmt::print("written: {}\n", printable(o.plot));
-  return kDone;
+  for (const Json& test : tests) {
+    const auto name = test["name"].get<std::string>();
+    fmt::print("{:<7} {}: {}\n", test["result"].get<std::string>(),
+               printable(name.substr(name.find('.') + 1), kMostOfValue),
+               printable(test["note"].get<std::string>()));
+  }
+  for (const std::string& path : {o.plot, o.junit})
+    if (!path.empty()) fmt::print("written: {}\n", printable(path));
+  return good ? kDone : kAnswerIsNo;
 }
 
 }  // namespace
@@ -225,13 +324,27 @@ void add_compare_latency_command(CLI::App& program, int& exit_code) {
   command->footer(
       "Each run is a row. The ratio is that of the medians to the first row. A percentile that "
       "too\n"
-      "few frames tell is -.");
+      "few frames tell is -. With --max-ratio, the exit code is 1 if a run of a later report has "
+      "a\n"
+      "larger ratio to that of the first report with the same memory, and 2 if the reports cannot\n"
+      "be compared: they are about other operators, options, sizes or rates.");
   const auto o = std::make_shared<Options>();
   command->add_option("REPORTS", o->files, "Two or more files")->required()->expected(2, 100);
   command->add_option("--plot", o->plot, "Write a plot of the percentiles (.svg), of up to 5 runs");
+  command
+      ->add_option(
+          "--max-ratio", o->max_ratio,
+          "Exit with code 1 if a percentile is more than this times that of the first report")
+      ->check(finite_range(0.001, 1000.0));
+  add_value(*command, "--percentile", o->percentile, "The percentile of --max-ratio")
+      ->check(CLI::IsMember({50.0, 90.0, 99.0, 99.9}));
+  command->add_option("--junit", o->junit,
+                      "File for the results of --max-ratio in the form of JUnit");
   add_json_option(*command, o->json);
   command->callback([command, o, &exit_code] {
-    check_options(*command, {});
+    check_options(*command, {{!o->max_ratio,
+                              {"--percentile", "--junit"},
+                              "it belongs to --max-ratio, without which nothing is tested"}});
     exit_code = compare_latency(*o);
   });
 }

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "apps/common/common.h"
-#include "apps/io/output_file.h"
+#include "apps/io/chrome_trace.h"
 
 namespace ocellus::app {
 namespace {
@@ -96,37 +96,20 @@ nlohmann::ordered_json ranks_json(std::span<const ClusterRankReport> reports) {
 
 void write_trace(const std::string& path, std::span<const ClusterEvent> events,
                  std::span<const ClusterRankReport> reports) {
-  auto list = nlohmann::ordered_json::array();
+  ChromeTrace trace;
   int rank = 0;
   for (const ClusterRankReport& report : reports) {
-    list.push_back({{"ph", "M"},
-                    {"name", "process_name"},
-                    {"pid", rank},
-                    {"args", {{"name", fmt::format("rank {} on {}", rank, report.host)}}}});
-    for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
-      list.push_back({{"ph", "M"},
-                      {"name", "thread_name"},
-                      {"pid", rank},
-                      {"tid", stage},
-                      {"args", {{"name", kStageNames[stage]}}}});
-    }
+    trace.name_process(rank, fmt::format("rank {} on {}", rank, report.host));
+    for (std::size_t stage = 0; stage < kStageNames.size(); ++stage)
+      trace.name_thread(rank, stage, kStageNames[stage]);
     ++rank;
   }
   for (const ClusterEvent& event : events) {
     const auto stage = static_cast<std::size_t>(event.stage);
-    list.push_back({{"ph", "X"},
-                    {"name", fmt::format("frame {}", event.frame)},
-                    {"cat", kStageNames.at(stage)},
-                    {"pid", event.rank},
-                    {"tid", stage},
-                    {"ts", static_cast<double>(event.begin_ns) * 1e-3},
-                    {"dur", static_cast<double>(event.end_ns - event.begin_ns) * 1e-3}});
+    trace.add_span(event.rank, stage, kStageNames.at(stage), fmt::format("frame {}", event.frame),
+                   event.begin_ns, event.end_ns);
   }
-  const std::string text =
-      nlohmann::ordered_json{{"displayTimeUnit", "ms"}, {"traceEvents", list}}.dump();
-  OutputFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
+  trace.write(path);
 }
 
 }  // namespace ocellus::app

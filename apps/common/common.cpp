@@ -83,8 +83,32 @@ void check_options(const CLI::App& command, const std::vector<UnusedOptions>& ru
   }
 }
 
+/// Indented JSON with each array of numbers on one line. A histogram has thousands of them.
+static std::string with_arrays_on_lines(std::string_view json) {
+  std::string out;
+  bool in_string = false;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    out += json[at];
+    if (json[at] == '\\') {  // only in a string
+      out += json[++at];
+    } else if (json[at] == '"') {
+      in_string = !in_string;
+    } else if (json[at] == '[' && !in_string) {
+      const std::size_t end = json.find_first_of("[]{}\"", at + 1);
+      if (json[end] != ']') continue;
+      for (++at; at < end; ++at) {
+        if (json[at] == '\n' || json[at] == ' ') continue;
+        out += json[at];
+        if (json[at] == ',') out += ' ';
+      }
+      out += ']';
+    }
+  }
+  return out;
+}
+
 void print_json(const nlohmann::ordered_json& object) {
-  const std::string text = json_text(object) + "\n";
+  const std::string text = with_arrays_on_lines(json_text(object)) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 

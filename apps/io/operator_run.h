@@ -118,6 +118,7 @@ class OperatorRun {
   RunningOperator& op(std::size_t index = 0) { return *operators_[index]; }
   const RunningOperator& op(std::size_t index = 0) const { return *operators_[index]; }
   const EngineInfo& engine() const { return engine_.info(); }
+  Engine& engine_handle() { return engine_; }
   const Footprint& footprint() const { return footprint_; }
 
  private:

@@ -18,6 +18,7 @@
 #include "apps/measure/clip.h"
 #include "apps/measure/latency_report.h"
 #include "apps/measure/machine.h"
+#include "apps/measure/miss_trace.h"
 #include "apps/neocognitron/recognition_report.h"
 
 namespace ocellus::app {
@@ -103,7 +104,8 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const std::vector<OperatorText> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
-  check_distinct_outputs({{"--plot", o.plot}, {"--samples", o.samples}});
+  check_distinct_outputs(
+      {{"--plot", o.plot}, {"--samples", o.samples}, {"--break-on-miss", o.break_on_miss}});
   std::string input = o.input;
   if (input.empty()) {
     const ImageSize size = parse_size(o.size.empty() ? "640x480" : o.size, "--size");
@@ -141,6 +143,7 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const GrayImage& first = clip.frames.front();
   std::vector<OperatorInfo> infos;
   for (const OperatorText& link : links) {
+    plan.names.push_back(link.name);
     OperatorConfig& config = plan.operators.emplace_back(link.config);
     config.set_input(first.size, first.format);
     try {
@@ -159,17 +162,29 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   std::optional<SampleFile> samples;
   if (!o.samples.empty()) plan.samples = &samples.emplace(o.samples);
 
+  std::optional<MissTrace> trace;
+  if (!o.break_on_miss.empty()) {
+    if (!plan.budget_ns)
+      throw InputError("--break-on-miss needs a budget: give --budget-ms, or no --back-to-back");
+    require_writable(o.break_on_miss);
+    plan.trace = &trace.emplace(o.break_on_miss);
+  }
+
   const GpuMeter meter = gpu_meter(info);
-  std::vector<std::string> names;
-  for (const OperatorText& link : links) names.push_back(link.name);
-  LatencyReport report{o, std::move(names), plan, clip, meter, std::move(infos), {}};
+  LatencyReport report{o, plan, clip, meter, std::move(infos), named_files(plan.operators), {}};
   {
     const StopsEarly stops_early;
     for (const MemorySpace space : spaces) {
       plan.title = fmt::format("{} {}, {} memory", o.pipeline, report.pace(), memory_name(space));
       auto run = measure_latency(plan, space, meter);
       const std::int64_t due = run->due();
+      const bool missed = run->stopped_at_miss;
       if (run->measured > 0) report.runs.push_back(std::move(run));
+      if (missed) {
+        tell(fmt::format("ocellus: stopped at frame {}, which missed its deadline; written: {}\n",
+                         due - 1, printable(o.break_on_miss)));
+        break;
+      }
       if (due == o.frames) continue;
       tell(fmt::format("ocellus: interrupted after {} of {} frames{}{}\n", due, o.frames,
                        spaces.size() > 1 ? fmt::format(" in {} memory", memory_name(space)) : "",
@@ -245,6 +260,10 @@ void add_latency_command(CLI::App& program, int& exit_code) {
       "Write a plot of the latency's distribution and of the latency over time (.svg)");
   command->add_option("--samples", o->samples,
                       "Write the times of each measured frame in ns (CSV, with a header)");
+  command->add_option("--break-on-miss", o->break_on_miss,
+                      "Stop at the first missed deadline and write what all threads did in the "
+                      "second before it (JSON for Perfetto); also a note to the kernel's "
+                      "trace_marker where it may be written");
   add_value(
       *command, "--memory", o->memory,
       "Memory of frames and results: host, pinned, device (the last two need CUDA), several of "
@@ -279,7 +298,10 @@ void add_latency_command(CLI::App& program, int& exit_code) {
           {"--size"},
           "it sets the size of the synthetic scene, and --input has its own size"},
          {o->input.empty(), {kSourceTimeout}, "it applies to a video or a camera given by --input"},
-         {o->back_to_back, {"--fps", "--newest"}, "--back-to-back has no frame rate"}});
+         {o->back_to_back, {"--fps", "--newest"}, "--back-to-back has no frame rate"},
+         {o->newest,
+          {"--break-on-miss"},
+          "with --newest a late frame is dropped and the run goes on"}});
     exit_code = run_latency(*command, *o);
   });
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "apps/common/build_info.h"
 #include "apps/common/common.h"
 #include "apps/common/printable.h"
 #include "apps/measure/machine.h"
@@ -18,6 +19,25 @@ double ms(std::int64_t ns) {
 
 std::int64_t as_signed(std::uint64_t count) {
   return static_cast<std::int64_t>(count);
+}
+
+nlohmann::ordered_json build_json() {
+  const BuildInfo info = build_info();
+  return {{"version", info.version},
+          {"commit", info.commit},
+          {"compiler", info.compiler},
+          {"type", info.type},
+          {"flags", info.flags}};
+}
+
+/// "ocellus 0.1.0, commit 0123456789ab, GNU 12.2.0, Release".
+std::string build_line() {
+  const BuildInfo info = build_info();
+  // Twelve digits name a commit. What follows the 40 remains.
+  std::string commit = info.commit;
+  if (commit.size() >= 40) commit.erase(12, 28);
+  return fmt::format("ocellus {}, commit {}, {}, {}", info.version, commit, info.compiler,
+                     info.type);
 }
 
 /// The percentiles of a report.
@@ -58,6 +78,43 @@ nlohmann::ordered_json bounds_json(const LatencyHistogram& h) {
     json[percentile_name(percent)] = {{"at_most", bound_json(h, percent)},
                                       {"frames_needed", frames_for_bound(percent)}};
   return json;
+}
+
+/// The buckets that hold a frame. Those beyond the histogram are in no bucket.
+nlohmann::ordered_json buckets_json(const LatencyHistogram& h) {
+  nlohmann::ordered_json upper = nlohmann::ordered_json::array();
+  nlohmann::ordered_json count = nlohmann::ordered_json::array();
+  for (int bucket = 0; bucket < LatencyHistogram::bucket_count(); ++bucket) {
+    if (h.bucket_value(bucket) == 0) continue;
+    upper.push_back(LatencyHistogram::bucket_upper_ns(bucket));
+    count.push_back(h.bucket_value(bucket));
+  }
+  return {{"upper_ns", std::move(upper)}, {"count", std::move(count)}};
+}
+
+nlohmann::ordered_json worst_frames_json(const WorstFrames& worst) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const FrameTimes& frame : worst.frames()) {
+    json.push_back({{"frame", frame.frame},
+                    {"due_ms", ms(frame.due)},
+                    {"latency_ms", ms(frame.latency)},
+                    {"wake_ms", ms(frame.wake)},
+                    {"work_ms", ms(frame.work)},
+                    {"queue_ms", ms(frame.queue)},
+                    {"copy_ms", ms(frame.copy)},
+                    {"compute_ms", ms(frame.compute)}});
+  }
+  return json;
+}
+
+void print_worst_frames(const WorstFrames& worst) {
+  fmt::print("  {:<16}{:>11}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "worst frames, ms", "due at",
+             "latency", "delay", "work", "queue", "copy", "compute");
+  for (const FrameTimes& frame : worst.frames()) {
+    fmt::print("    frame {:<8}{:>11.3f}{:>11.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}\n",
+               frame.frame, ms(frame.due), ms(frame.latency), ms(frame.wake), ms(frame.work),
+               ms(frame.queue), ms(frame.copy), ms(frame.compute));
+  }
 }
 
 void print_bounds(const LatencyHistogram& h) {
@@ -129,10 +186,13 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
   json["frames_per_s"] = LatencyReport::frames_per_s(run);
   json["misses"] = or_null(report.with_budget(), run.misses);
   if (report.plan.reading) json["frames_read_correctly"] = run.read_correctly;
+  json["stopped_at_miss"] = run.stopped_at_miss;
   json["longest_burst"] = run.longest_burst;
   json["late_starts"] = run.late_starts;
   json["latency_ms"] = histogram_json(run.latency);
   json["latency_bounds_ms"] = bounds_json(run.latency);
+  json["latency_histogram"] = buckets_json(run.latency);
+  json["worst_frames"] = worst_frames_json(run.worst);
   json["wake_ms"] = histogram_json(run.wake);
   json["work_ms"] = histogram_json(run.work);
   json["queue_ms"] = histogram_json(run.queue);
@@ -143,7 +203,7 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
                        {"spread", ms(run.intervals.spread_ns())}};
   json["operators"] = nlohmann::ordered_json::array();
   for (std::size_t op = 0; op < run.operators.size(); ++op) {
-    json["operators"].push_back({{"operator", report.operators[op]},
+    json["operators"].push_back({{"operator", report.plan.names[op]},
                                  {"work_ms", histogram_json(*run.operators[op])},
                                  {"delay_frames", run.delays[op]},
                                  {"least_bytes", report.infos[op].least_bytes},
@@ -154,10 +214,25 @@ nlohmann::ordered_json run_json(const LatencyReport& report, const LatencyResult
                        {"device", run.footprint.device}};
   json["gb_per_s_at_least"] = report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9;
   json["gpu_activity"] = activity_json(report.meter, run.gpu, run.measured);
+  json["machine_state"] = {{"start", run.at_start.json()}, {"end", run.at_end.json()}};
   json["page_faults"] = run.page_faults;
   json["steal_percent"] = or_null(run.steal_percent >= 0.0, run.steal_percent);
   json["ok"] = report.keeps_budget(run);
   return json;
+}
+
+std::string state_text(const MachineState& state) {
+  std::string clocks = "unknown clocks";
+  if (state.cpu_mhz) {
+    const auto [low, high] = *state.cpu_mhz;
+    clocks = low == high ? fmt::format("{:.0f} MHz", low)
+                         : fmt::format("{:.0f} to {:.0f} MHz", low, high);
+  }
+  return fmt::format("load {}, CPUs at {}, {}",
+                     state.load.empty() ? "unknown" : state.load.substr(0, state.load.find(' ')),
+                     clocks,
+                     state.celsius ? fmt::format("{:.0f} degrees Celsius", *state.celsius)
+                                   : std::string("temperature unknown"));
 }
 
 void print_gpu_activity(const GpuMeter& meter, const LatencyResult& run) {
@@ -199,7 +274,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("work", run.work);
   if (run.operators.size() > 1) {
     for (std::size_t op = 0; op < run.operators.size(); ++op)
-      print_histogram(fmt::format("  operator {}: {}", op + 1, report.operators[op]),
+      print_histogram(fmt::format("  operator {}: {}", op + 1, report.plan.names[op]),
                       *run.operators[op]);
   }
   print_histogram("  queue", run.queue);
@@ -207,6 +282,7 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
   print_histogram("  compute", run.compute);
   print_unknown_percentiles(run.measured);
   print_bounds(run.latency);
+  print_worst_frames(run.worst);
   fmt::print(
       "  jitter {:.3f} ms (standard deviation of the interval between results); longest minus "
       "shortest interval {:.3f} ms\n",
@@ -233,7 +309,9 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
              report.least_bytes() * LatencyReport::frames_per_s(run) * 1e-9, run.page_faults);
   if (run.steal_percent >= 0.0)
     fmt::print("; {:.2f} % of the CPU time stolen by other guests", run.steal_percent);
-  fmt::print("\n  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
+  fmt::print("\n  machine at the start: {}; at the end: {}\n", state_text(run.at_start),
+             state_text(run.at_end));
+  fmt::print("  memory used: {:.1f} MB host, {:.1f} MB pinned, {:.1f} MB device\n",
              static_cast<double>(run.footprint.host) * 1e-6,
              static_cast<double>(run.footprint.pinned) * 1e-6,
              static_cast<double>(run.footprint.device) * 1e-6);
@@ -269,7 +347,8 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   const LatencyResult& first = *report.runs.front();
   nlohmann::ordered_json json;
   json["version"] = version();
-  json["pipeline"] = report.operators;
+  json["build"] = build_json();
+  json["pipeline"] = report.plan.names;
   json["input"] = report.clip.name;
   json["input_frames"] = report.clip.frames.size();
   json["size"] = {report.size().width, report.size().height};
@@ -298,12 +377,16 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   json["config"] = config_json(report.plan.operators.front());
   json["configs"] = nlohmann::ordered_json::array();
   for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
+  json["files"] = nlohmann::ordered_json::array();
+  for (const NamedFile& file : report.files)
+    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
   json["delay_frames"] = first.delays.front();
   // The keys of the first run are repeated at the top level, so that a reader of a single run needs
-  // no index.
+  // no index. The long ones are not.
   json["runs"] = nlohmann::ordered_json::array();
   for (const auto& run : report.runs) json["runs"].push_back(run_json(report, *run));
-  const nlohmann::ordered_json copy = json["runs"].front();
+  nlohmann::ordered_json copy = json["runs"].front();
+  for (const char* key : {"latency_histogram", "worst_frames"}) copy.erase(key);
   json.update(copy);
   json["ok"] = good;
   return json;
@@ -316,6 +399,9 @@ void print_report(const LatencyReport& report) {
              counted(report.clip.frames.size(), "frame"), printable(report.clip.name),
              report.size().width, report.size().height, report.pace());
   fmt::print("{}; {}, {}\n", printable(summary_of(report)), info.device_name, cpu_text(info));
+  fmt::print("build: {}\n", build_line());
+  for (const NamedFile& file : report.files)
+    fmt::print("file: {}, SHA-256 {}\n", printable(file.path), file.sha256);
   fmt::print("machine: {}\n", machine_line());
   fmt::print("{}\n", conditions_line(report));
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));
@@ -327,7 +413,7 @@ void print_report(const LatencyReport& report) {
 void plot_report(const LatencyReport& report) {
   const EngineInfo& info = report.runs.front()->engine;
   LatencyPlot plot;
-  plot.title = fmt::format("ocellus latency: {} on {}x{} {}", report.o.pipeline,
+  plot.title = fmt::format("Latency of {}, {}x{} pixels, {}", report.o.pipeline,
                            report.size().width, report.size().height, report.pace());
   std::vector<std::string> misses;
   for (const auto& run : report.runs)

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "apps/measure/latency_run.h"
+#include "apps/measure/named_files.h"
 
 namespace ocellus::app {
 
 /// All data for the report.
 struct LatencyReport {
   const LatencyCommand& o;
-  std::vector<std::string> operators;  ///< their names, in the order of the pipeline
   const LatencyPlan& plan;
   const Clip& clip;
   const GpuMeter& meter;
   std::vector<OperatorInfo> infos;
+  std::vector<NamedFile> files;
   std::vector<std::unique_ptr<LatencyResult>> runs;
 
   bool with_budget() const { return plan.budget_ns.has_value(); }
@@ -49,7 +50,8 @@ struct LatencyReport {
   }
   /// Whether the frames that are missing after an interruption decide about the budget.
   bool undecided(const LatencyResult& run) const {
-    return run.due() < o.frames && static_cast<double>(run.misses) <= allowed_misses(o.frames);
+    return !run.stopped_at_miss && run.due() < o.frames &&
+           static_cast<double>(run.misses) <= allowed_misses(o.frames);
   }
   bool good(std::size_t wanted) const {
     return runs.size() == wanted && std::all_of(runs.begin(), runs.end(), [this](const auto& run) {

@@ -17,6 +17,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/io/frames.h"
 #include "apps/measure/machine.h"
+#include "apps/measure/miss_trace.h"
 
 namespace ocellus::app {
 namespace {
@@ -83,12 +84,20 @@ SampleFile::SampleFile(const std::string& path) : buffer_(std::size_t{1} << 18),
   file_.write(kHeader.data(), kHeader.size());
 }
 
-void SampleFile::add(const char* memory, const Row& row) {
+void SampleFile::add(const char* memory, const FrameTimes& row) {
   char line[8 * 21 + 16];  // eight numbers of 64 bits, commas and the name
   const char* const end =
       fmt::format_to(line, "{},{},{},{},{},{},{},{},{}\n", memory, row.frame, row.due, row.latency,
                      row.wake, row.work, row.queue, row.copy, row.compute);
   file_.write(line, static_cast<std::size_t>(end - line));
+}
+
+void WorstFrames::add(const FrameTimes& frame) {
+  if (count_ == kMost && frame.latency <= frames_.back().latency) return;
+  std::size_t at = std::min(count_, kMost - 1);
+  for (; at > 0 && frames_[at - 1].latency < frame.latency; --at) frames_[at] = frames_[at - 1];
+  frames_[at] = frame;
+  count_ = std::min(count_ + 1, kMost);
 }
 
 const char* memory_name(MemorySpace space) {
@@ -129,10 +138,12 @@ static std::optional<FrameInfo> step(OperatorRun& chain, std::size_t op, std::si
 }
 
 /// Runs all operators on a frame and records the work of each. `now` is the time before, and then
-/// after them. Returns the sums of their times, or nothing if a signal ended the frame early.
+/// after them. `frame`: its number in the trace. Returns the sums of their times, or nothing if a
+/// signal ended the frame early.
 static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t index,
                                               std::int64_t number, std::int64_t due,
-                                              LatencyResult& r, std::int64_t& now) {
+                                              LatencyResult& r, std::int64_t& now, MissTrace* trace,
+                                              std::int64_t frame) {
   FrameInfo times;
   for (std::size_t op = 0; op < chain.size(); ++op) {
     const std::optional<FrameInfo> done = step(chain, op, index, number, due);
@@ -143,6 +154,7 @@ static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t in
     const std::int64_t begin = now;
     now = now_ns();
     r.operators[op]->record(now - begin);
+    if (trace != nullptr) trace->add(op, frame, begin, now, *done);
   }
   return times;
 }
@@ -178,12 +190,15 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     const MeasuringThread thread(plan.engine.realtime_priority);
     Progress progress(plan.title, plan.o.frames);
     r.date = utc_now();
+    r.at_start = MachineState::now();
     const StealMeter steal;
     const long faults = page_faults();
+    if (plan.trace != nullptr) plan.trace->start(chain.engine_handle());
     const std::int64_t start = now_ns() + (paced ? 10'000'000 : 0);
     std::int64_t end = start;
     std::int64_t ready = start;  // back to back: the next frame is due
-    for (std::int64_t i = 0; i < plan.o.frames && stop_signal() == 0; ++i, ++number) {
+    for (std::int64_t i = 0; i < plan.o.frames && stop_signal() == 0 && !r.stopped_at_miss;
+         ++i, ++number) {
       // The latency counts from the moment when the frame is due, including any wait for the frame
       // before. Back to back, a frame is due when the one before is done.
       const auto due_of = [&](std::int64_t frame) {
@@ -213,7 +228,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       }
       const std::int64_t begin = paced ? now_ns() : due;
       std::int64_t now = begin;
-      const std::optional<FrameInfo> times = run_operators(chain, index(), number, due, r, now);
+      const std::optional<FrameInfo> times =
+          run_operators(chain, index(), number, due, r, now, plan.trace, i);
       if (!times) break;
       if (r.measured > 0) r.intervals.add(now - end);
       end = now;
@@ -224,9 +240,17 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       r.copy.record(times->copy_ns);
       r.compute.record(times->compute_ns);
       r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
+      const FrameTimes row = {i,           due - start,     end - due,      begin - due,
+                              end - begin, times->queue_ns, times->copy_ns, times->compute_ns};
+      r.worst.add(row);
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;
         r.longest_burst = std::max(r.longest_burst, ++burst);
+        if (plan.trace != nullptr) {
+          plan.trace->mark(row, *plan.budget_ns);
+          plan.trace->write(row, start, number, plan.names);
+          r.stopped_at_miss = true;
+        }
       } else {
         burst = 0;
       }
@@ -236,16 +260,17 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       progress.update(r.due());
       ready = end;
       if (plan.samples != nullptr) {
-        plan.samples->add(memory_name(space), {i, due - start, end - due, begin - due, end - begin,
-                                               times->queue_ns, times->copy_ns, times->compute_ns});
+        plan.samples->add(memory_name(space), row);
         ready = now_ns();  // the writing is no part of a frame's latency
       }
     }
+    if (plan.trace != nullptr && !r.stopped_at_miss) plan.trace->stop();
     r.seconds = static_cast<double>(end - start) * 1e-9;
     r.page_faults = page_faults() - faults;
     r.steal_percent = steal.percent();
   }
   r.gpu = sampler.stop();
+  r.at_end = MachineState::now();
   r.latencies_ms.resize(static_cast<std::size_t>(r.measured));
   return result;
 }

@@ -1,9 +1,12 @@
 // Runs a chain of operators at a camera's frame rate or back to back, and measures every frame.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
 #include "apps/measure/gpu_meter.h"
+#include "apps/measure/machine.h"
 #include "ocellus/latency_histogram.h"
 
 namespace ocellus::app {
@@ -42,14 +46,31 @@ struct ExpectedReading {
   bool matches(const void* record, std::size_t frame) const;
 };
 
+/// The times of a measured frame in ns.
+struct FrameTimes {
+  std::int64_t frame = 0;  ///< its number, from 0
+  std::int64_t due = 0;    ///< since the start
+  std::int64_t latency = 0, wake = 0, work = 0, queue = 0, copy = 0, compute = 0;
+};
+
+/// The frames of the longest latency, the longest first. The earlier one of two that are equal.
+class WorstFrames {
+ public:
+  static constexpr std::size_t kMost = 10;
+
+  void add(const FrameTimes& frame);
+  std::span<const FrameTimes> frames() const { return std::span(frames_).first(count_); }
+
+ private:
+  std::array<FrameTimes, kMost> frames_;
+  std::size_t count_ = 0;
+};
+
 /// The times of each measured frame as CSV. All memory that it needs is taken at its creation.
 class SampleFile {
  public:
-  struct Row {
-    std::int64_t frame, due, latency, wake, work, queue, copy, compute;
-  };
   explicit SampleFile(const std::string& path);
-  void add(const char* memory, const Row& row);
+  void add(const char* memory, const FrameTimes& row);
   void commit() { file_.commit(); }
 
  private:
@@ -69,6 +90,7 @@ struct LatencyCommand {
   SourceOptions source;
   std::string plot;
   std::string samples;
+  std::string break_on_miss;
   std::string size;
   double fps = 30.0;
   bool back_to_back = false;
@@ -90,16 +112,20 @@ struct LatencyCommand {
   double rate() const { return back_to_back ? 0.0 : fps; }
 };
 
+class MissTrace;
+
 /// What to run and to measure.
 struct LatencyPlan {
   const LatencyCommand& o;
   EngineConfig engine{};
+  std::vector<std::string> names{};  ///< of the operators
   std::vector<OperatorConfig> operators{};
   const std::vector<GrayImage>* frames = nullptr;  ///< replayed forwards and backwards
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
   SampleFile* samples = nullptr;  ///< null: not asked for
+  MissTrace* trace = nullptr;     ///< null: the run goes on after a miss
 };
 
 /// The measurements with frames and results in one kind of memory.
@@ -118,15 +144,18 @@ struct LatencyResult {
   std::vector<float> delays;                                 ///< of each operator, in frames
   Intervals intervals;
   std::vector<float> latencies_ms;  ///< in frame order
+  WorstFrames worst;
   double seconds = 0.0;             ///< from the time of the first frame to the last result
   std::int64_t misses = 0;          ///< frames whose result was late or that were dropped
   std::int64_t read_correctly = 0;  ///< frames; 0 without LatencyPlan::reading
+  bool stopped_at_miss = false;     ///< LatencyPlan::trace
   std::int64_t longest_burst = 0;
   std::int64_t late_starts = 0;  ///< frames that were due before the one before was done
   Footprint footprint;
   long page_faults = 0;
   double steal_percent = -1.0;  ///< negative if unknown
   std::string date;             ///< of the first frame, in UTC
+  MachineState at_start, at_end;
   GpuActivity gpu;
   EngineInfo engine;
 

@@ -6,11 +6,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include "apps/common/common.h"
@@ -55,6 +58,23 @@ std::string cpu_governor() {
     if (file >> name) names.insert(name);
   }
   return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// The first line of a file; "" if it cannot be read.
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+/// A text, or null if the system does not report it.
+nlohmann::ordered_json known_text(const std::string& text) {
+  return or_null(!text.empty(), text);
+}
+
+std::string clock_source(const std::string& root) {
+  return first_line(root + "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 }
 
 /// Whether the CPUs belong to a hypervisor, which may give their time to other guests.
@@ -142,28 +162,113 @@ std::string cuda_version(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-nlohmann::ordered_json machine_json() {
+MachineState MachineState::now(const std::string& root) {
+  MachineState state;
+  std::istringstream loads(first_line(root + "/proc/loadavg"));
+  std::string one, five, fifteen;
+  if (loads >> one >> five >> fifteen) state.load = fmt::format("{} {} {}", one, five, fifteen);
+  const auto add = [](std::optional<std::pair<double, double>>& range, double value) {
+    if (!range) range = {value, value};
+    range = {std::min(range->first, value), std::max(range->second, value)};
+  };
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    const std::string file =
+        fmt::format("{}/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", root, cpu);
+    if (const auto khz = number_of<long>(first_line(file)))
+      add(state.cpu_mhz, static_cast<double>(*khz) * 1e-3);
+  }
+  if (!state.cpu_mhz) {
+    std::ifstream cpus(root + "/proc/cpuinfo");
+    for (std::string line; std::getline(cpus, line);) {
+      if (line.rfind("cpu MHz", 0) != 0) continue;
+      if (const auto mhz = number_of<double>(line.substr(line.find(':') + 2)))
+        add(state.cpu_mhz, *mhz);
+    }
+  }
+  // The processors of some PCs have no zone, but a sensor of one of these names.
+  const std::set<std::string> sensors = {"coretemp", "k10temp", "zenpower"};
+  for (const char* folder : {"/sys/class/thermal", "/sys/class/hwmon"}) {
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(root + folder, error), end;
+         !error && entry != end; entry.increment(error)) {
+      const std::string path = entry->path().string();
+      const bool sensor = sensors.count(first_line(path + "/name")) > 0;
+      if (const auto value =
+              number_of<long>(first_line(path + (sensor ? "/temp1_input" : "/temp"))))
+        state.celsius =
+            std::max(state.celsius.value_or(-273.0), static_cast<double>(*value) * 1e-3);
+    }
+  }
+  return state;
+}
+
+nlohmann::ordered_json MachineState::json() const {
+  return {{"load", known_text(load)},
+          {"cpu_mhz", cpu_mhz ? nlohmann::ordered_json{cpu_mhz->first, cpu_mhz->second}
+                              : nlohmann::ordered_json()},
+          {"celsius", or_null(celsius)}};
+}
+
+std::optional<std::uint64_t> memory_limit(const std::string& root) {
+  // Version 1 of the control groups has a number near 2^63 for no limit.
+  constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;
+  std::optional<std::uint64_t> least;
+  std::ifstream groups(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "4:memory:/docker/1f"
+    const std::size_t name = line.find(':') + 1;
+    const std::size_t end = line.find(':', name);
+    if (name == 0 || end == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(name, end - name) + ",";
+    const bool unified = controllers == ",,";
+    if (!unified && controllers.find(",memory,") == std::string::npos) continue;
+    const std::string mount = root + (unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
+    const char* const file = unified ? "/memory.max" : "/memory.limit_in_bytes";
+    // The group and those above it. A container may show its own group as the whole hierarchy.
+    for (std::string group = line.substr(end + 1);; group.erase(group.rfind('/'))) {
+      const std::string text = first_line(mount + group + file);
+      const auto limit = text == "max" ? kNoLimit : number_of<std::uint64_t>(text);
+      if (limit) least = std::min(least.value_or(kNoLimit), *limit);
+      if (group.find('/') == std::string::npos) break;
+    }
+  }
+  return least == kNoLimit ? 0 : least;
+}
+
+nlohmann::ordered_json machine_json(const std::string& root) {
   const std::string governor = cpu_governor();
   const UsableCpus cpus = usable_cpus();
+  const std::optional<std::uint64_t> memory = memory_limit(root);
+  utsname names{};
+  uname(&names);
   return {{"cpu", cpu_name()},
           {"cpus", sysconf(_SC_NPROCESSORS_ONLN)},
           {"usable_cpus", cpus.count},
           {"cpu_quota", or_null(cpus.quota > 0.0, cpus.quota)},
-          {"governor", or_null(!governor.empty(), governor)},
+          {"memory_limit_bytes", memory == 0 ? nlohmann::ordered_json("none") : or_null(memory)},
+          {"governor", known_text(governor)},
+          {"clock_source", known_text(clock_source(root))},
           {"virtual_machine", is_virtual_machine()},
           {"realtime_kernel", is_realtime_kernel()},
-          {"system", system_name()}};
+          {"system", system_name()},
+          {"kernel_version", names.version},
+          {"kernel_command_line", known_text(first_line(root + "/proc/cmdline"))}};
 }
 
 std::string machine_line() {
   const std::string governor = cpu_governor();
+  const std::string clock = clock_source("");
   const UsableCpus cpus = usable_cpus();
+  const std::optional<std::uint64_t> memory = memory_limit();
   return fmt::format(
-      "{}, {}{}{}, {}; {}{}", cpu_name(), counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
+      "{}, {}{}{}{}, {}; {}{}, clock source {}", cpu_name(),
+      counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),
       is_virtual_machine() ? " of a virtual machine" : "",
       cpus.quota > 0.0 ? fmt::format(", of which a control group grants {:.3g}", cpus.quota) : "",
+      memory.value_or(0) > 0
+          ? fmt::format(", memory limit {:.0f} MB", static_cast<double>(*memory) * 1e-6)
+          : "",
       governor.empty() ? "governor unknown (no cpufreq)" : "governor " + governor, system_name(),
-      is_realtime_kernel() ? ", real-time kernel" : "");
+      is_realtime_kernel() ? ", real-time kernel" : "", clock.empty() ? "unknown" : clock);
 }
 
 GpuMeter gpu_meter(const EngineInfo& info) {

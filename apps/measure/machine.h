@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "apps/measure/gpu_meter.h"
 #include "ocellus/engine.h"
@@ -34,8 +36,22 @@ std::string allowed_cpus();
 /// For example "13.0" for 13000.
 std::string cuda_version(int number);
 
+/// What changes while the machine runs. `root` precedes the paths of all files, for tests.
+struct MachineState {
+  std::string load;                                  ///< "0.53 0.61 0.70", of 1, 5 and 15 minutes
+  std::optional<std::pair<double, double>> cpu_mhz;  ///< the slowest and the fastest CPU
+  std::optional<double> celsius;  ///< of the warmest zone of the processor or the board
+
+  static MachineState now(const std::string& root = "");
+  nlohmann::ordered_json json() const;  ///< null for what the system does not report
+};
+
+/// The least memory limit of the control groups of the process in bytes. 0: no limit. Nothing if
+/// the system does not report it.
+std::optional<std::uint64_t> memory_limit(const std::string& root = "");
+
 /// The properties of the CPUs and the system that affect measurements, as JSON and in one line.
-nlohmann::ordered_json machine_json();
+nlohmann::ordered_json machine_json(const std::string& root = "");
 std::string machine_line();
 /// The meter of an engine's device.
 GpuMeter gpu_meter(const EngineInfo& info);

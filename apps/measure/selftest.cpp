@@ -24,6 +24,7 @@
 #include "apps/io/input_file.h"
 #include "apps/io/output_file.h"
 #include "apps/io/video.h"
+#include "apps/measure/junit.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/selftest_cases.h"
 #include "ocellus/cpus.h"
@@ -327,45 +328,6 @@ TestedResult run_selftest(const SelfTest& test) {
   return result;
 }
 
-std::string xml_text(const std::string& text) {
-  std::string made;
-  for (const char c : printable(text)) {
-    const std::string_view special = "&<>\"";
-    const char* const names[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
-    const std::size_t at = special.find(c);
-    if (at == std::string_view::npos)
-      made += c;
-    else
-      made += names[at];
-  }
-  return made;
-}
-
-void write_junit(const std::string& path, const SelfTestJson& report) {
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"ocellus "
-      "selftest\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
-      report["tests"].size(), report["failed"].dump(), report["skipped"].dump());
-  for (const SelfTestJson& test : report["tests"]) {
-    const auto name = test["name"].get<std::string>();
-    const auto result = test["result"].get<std::string>();
-    const std::string note = xml_text(test["note"].get<std::string>());
-    text += fmt::format("<testcase classname=\"{}\" name=\"{}\" time=\"{:.6f}\">",
-                        name.substr(0, name.find('.')), name, test["ms"].get<double>() * 1e-3);
-    if (result == "failed") {
-      text += fmt::format("<failure message=\"{}\">fails when {}</failure>", note,
-                          xml_text(test["fails_when"].get<std::string>()));
-    } else if (result == "skipped") {
-      text += fmt::format("<skipped message=\"{}\"/>", note);
-    }
-    text += "</testcase>\n";
-  }
-  text += "</testsuite>\n</testsuites>\n";
-  OutputFile file(path);
-  file.write(text.data(), text.size());
-  file.commit();
-}
-
 int run_selftests(const SelfTestCommand& o) {
   const std::vector<SelfTestCase> cases = selftest_cases();
   if (!o.write_results.empty()) {
@@ -417,7 +379,7 @@ int run_selftests(const SelfTestCommand& o) {
     fmt::print("{} passed, {} failed, {} skipped\n", report["passed"].dump(),
                report["failed"].dump(), report["skipped"].dump());
   }
-  if (!o.junit.empty()) write_junit(o.junit, report);
+  if (!o.junit.empty()) write_junit(o.junit, "ocellus selftest", report["tests"]);
   return report["failed"] == 0 ? kDone : kAnswerIsNo;
 }
 

@@ -27,7 +27,8 @@ std::string distribution_frame(const Axis& x, const Axis& y) {
   for (double share = 1.0; share >= y.low * 0.9999; share /= 10.0)
     y_ticks.emplace_back(share, share >= 0.01 ? fmt::format("{:g} %", 100.0 * share)
                                               : fmt::format("{:.3g} %", 100.0 * share));
-  return frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms", "Share of frames slower than");
+  return frame_of(x, y, ticks_of(x, 6), y_ticks, "latency, ms (logarithmic axis)",
+                  "Share of frames that take longer than a latency");
 }
 
 std::string distribution(const LatencySeries& series, const char* color, bool labels, const Axis& x,
@@ -74,7 +75,9 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
     if (!labels || py - last_label < 14.0) continue;
     last_label = py;
     const bool right = px < x.to - 110.0;
-    out += text_at(px + (right ? 9.0 : -9.0), py + 4.0, right ? "start" : "end", kInk, 11,
+    // Right of a mark the curve is at its height or below. The bottom has the axis.
+    const double label_y = right ? py - 5.0 : std::min(py + 4.0, y.from - 5.0);
+    out += text_at(px + (right ? 9.0 : -9.0), label_y, right ? "start" : "end", kInk, 11,
                    fmt::format("p{:g}  {}", percent, shown(ms, " ms")),
                    " stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\"");
   }
@@ -84,7 +87,9 @@ std::string distribution(const LatencySeries& series, const char* color, bool la
 std::string over_time_frame(const Axis& x, const Axis& y) {
   std::vector<std::pair<double, std::string>> y_ticks;
   for (const double tick : ticks_of(y, 6)) y_ticks.emplace_back(tick, fmt::format("{:g}", tick));
-  return frame_of(x, y, ticks_of(x, 6), y_ticks, "time, s", "Latency of each frame, ms");
+  return frame_of(
+      x, y, ticks_of(x, 6), y_ticks, "time since the start, s",
+      y.logarithmic ? "Latency of each frame, ms (logarithmic axis)" : "Latency of each frame, ms");
 }
 
 std::string over_time(const LatencySeries& series, const char* line, const char* fill,
@@ -143,7 +148,10 @@ void write_latency_svg(const std::string& path, const LatencyPlot& plot) {
       std::pow(10.0, std::floor(std::log10(1.0 / static_cast<double>(count))));
   const Axis ccdf_y{smallest_share, 1.0, true, kBottom, kTop};
   const Axis time_x{0.0, seconds, false, 540.0, 925.0};
-  const Axis time_y{0.0, top * 1.08, false, kBottom, kTop};
+  // Where some frames take many times as long as others, equal steps would show the longest only.
+  constexpr double kWide = 10.0;
+  const Axis time_y = top > kWide * least ? Axis{ccdf_x.low, top * 1.25, true, kBottom, kTop}
+                                          : Axis{0.0, top * 1.08, false, kBottom, kTop};
 
   std::string svg = header(plot.title, plot.subtitle, plot.machine);
   svg += distribution_frame(ccdf_x, ccdf_y);

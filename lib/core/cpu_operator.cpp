@@ -76,6 +76,7 @@ Expected<void> CpuOperator::start(EngineState& engine) noexcept {
     *frame.bad_step = {&CpuOperator::run_bad, &frame, 0};
     if (put_luma_steps() > 0) frame.bad_step[1] = {&CpuOperator::run_put_luma, &frame, 0};
     frame.job.priority = priority_;
+    frame.job.name = info_.name;
     frame.job.steps = steps_[i];
     frame.job.step_count = static_cast<int>(luma_steps() + put_luma_steps()) + count + 1;
     // What an operator has learned must not hold a part of a frame.
@@ -109,6 +110,7 @@ Expected<void> CpuOperator::submit(int slot, const Frame& in, const OperatorOutp
   clear_record(frame);
   frame.bad.store(false, std::memory_order_relaxed);
   frame.bad_step->parts = 0;
+  frame.job.sequence = in.sequence;
   engine_->scheduler().submit(frame.job);
   return {};
 }

@@ -175,4 +175,11 @@ MemoryUse EngineState::memory_use() const noexcept {
 }
 
 }  // namespace detail
+
+std::uint64_t record_trace(Engine& engine, std::span<TraceEvent> events) noexcept {
+  detail::EngineState& state = detail::EngineAccess::state(engine);
+  // In a child, the mutex may still be locked by a thread of the parent.
+  return state.is_child() ? 0 : state.scheduler().trace(events);
+}
+
 }  // namespace ocellus

@@ -249,11 +249,22 @@ bool Scheduler::run_one_part(int worker) noexcept {
   const int part = job.next_part_++;
   // Not set when the job becomes the head: it still waits until a thread has woken up.
   if (job.started_ns_ == 0) job.started_ns_ = now_ns();
+  const bool traces = !trace_.empty();
+  TraceEvent event;
+  if (traces) event = {job.name, job.sequence, job.step_, part, worker, now_ns(), 0};
   mutex_.unlock();
   step.run(step.context, part, worker);
+  if (traces) event.end_ns = now_ns();
   mutex_.lock();
+  if (traces && !trace_.empty()) trace_[traced_++ % trace_.size()] = event;
   if (--job.open_parts_ == 0) advance();
   return true;
+}
+
+std::uint64_t Scheduler::trace(std::span<TraceEvent> events) noexcept {
+  const Lock lock(mutex_);
+  trace_ = events;
+  return std::exchange(traced_, 0);
 }
 
 int Scheduler::take_worker() noexcept {

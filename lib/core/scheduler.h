@@ -9,12 +9,14 @@
 #include <atomic>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/priority_mutex.h"
 #include "ocellus/deadline.h"
 #include "ocellus/engine.h"
 #include "ocellus/status.h"
 #include "ocellus/ticket.h"
+#include "ocellus/trace.h"
 
 namespace ocellus::detail {
 
@@ -39,6 +41,8 @@ class Job {
   /// the contents of later steps, including `parts`, because each step is read when it begins.
   const JobStep* steps = nullptr;
   int step_count = 0;
+  const char* name = "";       ///< static storage; for traces, as the next one
+  std::uint64_t sequence = 0;  ///< of the frame
   /// See OperatorPriority. Another job may run between two steps. Jobs of one operator have the
   /// same priority, so that they run one after the other.
   OperatorPriority priority = OperatorPriority::kNormal;
@@ -120,6 +124,9 @@ class Scheduler {
   /// done, and not withdrawn or idle.
   bool cancel(Job& job) noexcept;
 
+  /// record_trace of an engine.
+  std::uint64_t trace(std::span<TraceEvent> events) noexcept;
+
   int workers() const noexcept { return workers_; }
 
  private:
@@ -177,6 +184,8 @@ class Scheduler {
   Job* tail_ = nullptr;
   Job* current_ = nullptr;          // whose parts are being distributed
   std::uint64_t free_workers_ = 0;  // bit i set: worker number i is free
+  std::span<TraceEvent> trace_;     // empty: nothing is recorded
+  std::uint64_t traced_ = 0;        // events
   bool stop_ = false;
   bool abandoned_ = false;
   bool workers_only_ = false;

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -25,6 +26,7 @@
 #include "apps/measure/latency_report.h"
 #include "apps/measure/latency_run.h"
 #include "apps/measure/machine.h"
+#include "apps/measure/miss_trace.h"
 #include "apps/measure/svg_plot.h"
 #include "apps/measure/svg_shapes.h"
 #include "child_process.h"
@@ -179,7 +181,8 @@ TEST_F(Latency, JsonIsCompleteAndConsistent) {
   EXPECT_EQ(report["pace"], "camera");
   EXPECT_EQ(report["warm_up"], 7);
   for (const char* key :
-       {"cpu", "cpus", "governor", "virtual_machine", "realtime_kernel", "system"})
+       {"cpu", "cpus", "governor", "virtual_machine", "realtime_kernel", "system",
+        "memory_limit_bytes", "clock_source", "kernel_version", "kernel_command_line"})
     EXPECT_TRUE(report["machine"].contains(key)) << key;
 
   std::vector<std::string> memory = {"host"};
@@ -277,6 +280,7 @@ TEST(Bound, RanksAreThoseOfTheBinomialDistribution) {
 
 // Example failure: the file lacks frames, has other times than the report, or is there after an
 // error; the bound is below the percentile.
+// Promises: PRG-005.
 TEST_F(Latency, SamplesGiveTheReportedPercentiles) {
   const TemporaryFolder folder;
   const std::string csv = folder / "samples.csv";
@@ -311,8 +315,87 @@ TEST_F(Latency, SamplesGiveTheReportedPercentiles) {
   EXPECT_EQ(failed.exit_code, 2);
 }
 
+// Example failure: a frame is missing among the worst, is there twice, is out of order, or has the
+// times of another frame; the histogram lacks frames, or has other bounds.
+// Promises: PRG-005.
+TEST_F(Latency, WorstFramesAndHistogramAreThoseOfTheSamples) {
+  const TemporaryFolder folder;
+  const std::string csv = folder / "samples.csv";
+  const json report = latency({"--size", "32x32", "--back-to-back", "--memory", "host", "--frames",
+                               "300", "--samples", csv});
+  std::ifstream file(csv);
+  std::string line;
+  std::getline(file, line);
+  std::vector<std::vector<std::int64_t>> rows;
+  while (std::getline(file, line)) {
+    std::vector<std::int64_t>& row = rows.emplace_back();
+    for (std::size_t at = line.find(','); at != std::string::npos; at = line.find(',', at + 1))
+      row.push_back(std::stoll(line.substr(at + 1)));
+  }
+  ASSERT_EQ(rows.size(), 300u);
+  const json& run = report["runs"][0];
+  std::int64_t sum = 0;
+  const json& histogram = run["latency_histogram"];
+  ASSERT_EQ(histogram["upper_ns"].size(), histogram["count"].size());
+  for (std::size_t i = 0; i < histogram["count"].size(); ++i) {
+    sum += histogram["count"][i].get<std::int64_t>();
+    const std::int64_t upper = histogram["upper_ns"][i];
+    std::size_t passed = 0;
+    for (const auto& row : rows) passed += row[2] <= upper;
+    ASSERT_EQ(passed, static_cast<std::size_t>(sum)) << upper;
+    if (sum >= 150 && sum - histogram["count"][i].get<std::int64_t>() < 150) {
+      EXPECT_DOUBLE_EQ(run["latency_ms"]["p50"].get<double>(), static_cast<double>(upper) * 1e-6);
+    }
+  }
+  EXPECT_EQ(sum, 300);
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a[2] > b[2]; });
+  ASSERT_EQ(run["worst_frames"].size(), 10u);
+  for (std::size_t i = 0; i < 10; ++i) {
+    const json& frame = run["worst_frames"][i];
+    EXPECT_EQ(frame["frame"], rows[i][0]);
+    const char* const keys[] = {"due_ms",   "latency_ms", "wake_ms",   "work_ms",
+                                "queue_ms", "copy_ms",    "compute_ms"};
+    for (std::size_t k = 0; k < std::size(keys); ++k)
+      EXPECT_DOUBLE_EQ(frame[keys[k]].get<double>(), static_cast<double>(rows[i][k + 1]) * 1e-6);
+  }
+  EXPECT_FALSE(report.contains("latency_histogram")) << "it would be in the file twice";
+  const ChildResult text = run_program({"latency", "--backend", backend(), "--size", "32x32",
+                                        "--back-to-back", "--memory", "host", "--frames", "4"});
+  std::size_t lines = 0;
+  for (std::size_t at = text.out.find("\n    frame "); at != std::string::npos;
+       at = text.out.find("\n    frame ", at + 1))
+    ++lines;
+  EXPECT_EQ(lines, 4u) << text.out;
+}
+
+// Example failure: each of thousands of buckets is a line, or a text is changed.
+TEST(Json, AnArrayOfNumbersIsOneLine) {
+  testing::internal::CaptureStdout();
+  app::print_json({{"a", {1, 2.5, nullptr}},
+                   {"b \\\" [\n 1,  2]", {"[ 1,  2 ]", "\\"}},
+                   {"c", {{3, 4}, json::array(), {{"d", {5}}}}}});
+  std::fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), R"({
+  "a": [1, 2.5, null],
+  "b \\\" [\n 1,  2]": [
+    "[ 1,  2 ]",
+    "\\"
+  ],
+  "c": [
+    [3, 4],
+    [],
+    {
+      "d": [5]
+    }
+  ]
+}
+)");
+}
+
 // Example failure: a report does not say when, where and under which conditions it was measured, or
 // says what the command line asked for and not what holds.
+// Promises: PRG-006.
 TEST_F(Latency, ReportsItsConditions) {
   cpu_set_t before;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
@@ -351,6 +434,126 @@ TEST_F(Latency, ReportsItsConditions) {
        {std::string(" on host ") + host.data(), "CPUs allowed: " + std::to_string(first) + ";",
         std::string("no real-time priority"), std::string("memory is locked"), date.substr(0, 10)})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+}
+
+// Example failure: a wrong constant or rotation, or a wrong length at the end of a block.
+TEST(Sha256, EqualsTheStandard) {
+  const auto of = [](const std::string& text, std::size_t piece) {
+    app::Sha256 hash;
+    for (std::size_t at = 0; at < text.size(); at += piece)
+      hash.add(text.data() + at, std::min(piece, text.size() - at));
+    return hash.finish();
+  };
+  EXPECT_EQ(of("", 1), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(of("abc", 2), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 5),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(of(std::string(1'000'000, 'a'), 1000),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  // The length is in the same block or in one of its own.
+  const std::pair<std::size_t, const char*> ends[] = {
+      {55u, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"},
+      {63u, "75220b47218278e656f2013bb8f0c455a25eaf01e86c64924e9d48d89776d6f2"},
+      {64u, "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c"},
+      {65u, "9537c5fdf120482f7d58d25e9ed583f52c02b4e304ea814db1633ad565aed7e9"},
+  };
+  for (const auto& [size, sum] : ends) EXPECT_EQ(of(std::string(size, 'x'), 7), sum) << size;
+}
+
+// Example failure: a report does not tell which program and which model it is about, or has the
+// checksum of another file.
+// Promises: PRG-006.
+TEST_F(Latency, ReportsBuildAndFiles) {
+  const TemporaryFolder folder;
+  const std::string filter = folder / "mine.ocellus";
+  ASSERT_EQ(run_program({"identify", "--psf", "gaussian:1.5", "-o", filter}).exit_code, 0);
+  const std::vector<std::string> run = {
+      "--pipeline",
+      "restore filter=" + filter + " ! cnn template=edge|erosion ! restore",
+      "--size",
+      "64x48",
+      "--back-to-back",
+      "--frames",
+      "5",
+      "--memory",
+      "host"};
+  const json report = latency(run);
+  for (const char* key : {"version", "commit", "compiler", "type", "flags"})
+    EXPECT_NE(report["build"][key], "") << key;
+  EXPECT_EQ(report["build"]["version"], report["version"]);
+  const std::string commit = report["build"]["commit"];
+  if (commit != "unknown") {
+    EXPECT_EQ(commit.substr(0, 40).find_first_not_of("0123456789abcdef"), std::string::npos);
+    EXPECT_EQ(commit.substr(std::min<std::size_t>(40, commit.size())),
+              commit.ends_with("-dirty") ? "-dirty" : "");
+  }
+  EXPECT_EQ(report["build"]["flags"].get<std::string>().find("prefix-map"), std::string::npos);
+  EXPECT_NE(report["build"]["flags"].get<std::string>().find("-fno-exceptions"), std::string::npos);
+  ASSERT_EQ(report["files"].size(), 1u) << report["files"] << " what is of the library is no file";
+  const std::string bytes = bytes_of(filter);
+  app::Sha256 hash;
+  hash.add(bytes.data(), bytes.size());
+  const std::string sum = hash.finish();
+  EXPECT_EQ(report["files"][0]["path"], filter);
+  EXPECT_EQ(report["files"][0]["bytes"], bytes.size());
+  EXPECT_EQ(report["files"][0]["sha256"], sum);
+
+  std::vector<std::string> line = {"latency", "--backend", backend()};
+  line.insert(line.end(), run.begin(), run.end());
+  const ChildResult text = run_program(line);
+  for (const std::string& part : {"commit " + commit.substr(0, 7), "SHA-256 " + sum,
+                                  std::string("machine at the start: load ")})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
+}
+
+// Example failure: kilohertz are reported as megahertz, the limit of one group hides the smaller
+// one above it, no limit is a huge one, or a fact that the system does not report ends the program.
+TEST(Machine, ReadsTheKernelsFiles) {
+  const TemporaryFolder root;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    const std::filesystem::path file(root / path);
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text << '\n';
+  };
+  const json nothing = app::MachineState::now(root.path()).json();
+  EXPECT_EQ(nothing, (json{{"load", nullptr}, {"cpu_mhz", nullptr}, {"celsius", nullptr}}));
+  json machine = app::machine_json(root.path());
+  for (const char* key : {"memory_limit_bytes", "clock_source", "kernel_command_line"})
+    EXPECT_TRUE(machine[key].is_null()) << key;
+
+  write("proc/loadavg", "0.53 0.61 0.70 2/143 12346");
+  write("proc/cmdline", "quiet isolcpus=2,3");
+  write("proc/cpuinfo", "processor : 0\ncpu MHz\t\t: 2596.122\ncpu MHz\t\t: 1800.5");
+  write("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc");
+  write("sys/class/thermal/thermal_zone0/temp", "41500");
+  write("sys/class/thermal/thermal_zone1/temp", "63000");
+  write("proc/self/cgroup", "4:cpu,memory:/docker/1f\n0::/a/b");
+  json state = app::MachineState::now(root.path()).json();
+  EXPECT_EQ(state["load"], "0.53 0.61 0.70");
+  EXPECT_EQ(state["cpu_mhz"], (json{1800.5, 2596.122}));
+  EXPECT_EQ(state["celsius"], 63.0);
+  write("sys/class/hwmon/hwmon0/name", "nvme");
+  write("sys/class/hwmon/hwmon0/temp1_input", "80000");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["celsius"], 63.0);
+  write("sys/class/hwmon/hwmon1/name", "k10temp");
+  write("sys/class/hwmon/hwmon1/temp1_input", "71250");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["celsius"], 71.25);
+  write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000");
+  EXPECT_EQ(app::MachineState::now(root.path()).json()["cpu_mhz"], (json{2400.0, 2400.0}));
+
+  EXPECT_FALSE(app::memory_limit(root.path()));
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
+  write("sys/fs/cgroup/a/b/memory.max", "max");
+  EXPECT_EQ(app::memory_limit(root.path()), 0u);
+  EXPECT_EQ(app::machine_json(root.path())["memory_limit_bytes"], "none");
+  write("sys/fs/cgroup/a/memory.max", "1000000");
+  write("sys/fs/cgroup/a/b/memory.max", "3000000");
+  EXPECT_EQ(app::memory_limit(root.path()), 1'000'000u);
+  write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "500000");
+  machine = app::machine_json(root.path());
+  EXPECT_EQ(machine["memory_limit_bytes"], 500'000);
+  EXPECT_EQ(machine["clock_source"], "tsc");
+  EXPECT_EQ(machine["kernel_command_line"], "quiet isolcpus=2,3");
 }
 
 // Example failure: the flag does not reach the engine, or the report does not name it.
@@ -439,6 +642,126 @@ TEST_F(Latency, AStallLeavesNoBacklogWithNewest) {
   }
 }
 
+// Example failure: the run goes on after a miss, or the trace lacks the late frame, its parts or
+// the frames before it, has frames of longer ago, or parts of other times.
+// Promises: PRG-008.
+TEST_F(Latency, StopsAtTheFirstMissWithATrace) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "trace.json";
+  RunningProgram program({"latency",
+                          "--backend",
+                          backend(),
+                          "--json",
+                          "--size",
+                          "64x48",
+                          "--fps",
+                          "200",
+                          "--frames",
+                          "2000",
+                          "--memory",
+                          "host",
+                          "--threads",
+                          "2",
+                          "--warm-up",
+                          "3",
+                          "--budget-ms",
+                          "500",
+                          "--budget-percentile",
+                          "50",
+                          "--break-on-miss",
+                          path});
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  program.send(SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  program.send(SIGCONT);
+  const ChildResult result = program.wait();
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  const json report = json::parse(result.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << result.out << result.err;
+  EXPECT_EQ(report["stopped_at_miss"], true);
+  EXPECT_EQ(report["misses"], 1);
+  const json& worst = report["runs"][0]["worst_frames"][0];
+  const std::int64_t missed = worst["frame"];
+  EXPECT_EQ(report["frames"], missed + 1);
+  EXPECT_NE(result.err.find("stopped at frame " + std::to_string(missed) + ", which missed"),
+            std::string::npos)
+      << result.err;
+
+  const json trace = json::parse(bytes_of(path), nullptr, false);
+  ASSERT_TRUE(trace.is_object());
+  double due = 0.0;
+  double end = 0.0;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "i") continue;
+    const std::string name = event["name"];
+    (name == "frame " + std::to_string(missed) + " is due" ? due : end) = event["ts"];
+  }
+  EXPECT_NEAR(end - due, 1e3 * worst["latency_ms"].get<double>(), 1.0);
+  std::map<std::int64_t, std::pair<double, double>> frames;  // by the measuring thread
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const double begin = event["ts"];
+    EXPECT_GE(begin + event["dur"].get<double>(), end - 1e6 - 1.0);
+    EXPECT_LE(begin + event["dur"].get<double>(), end + 1.0);
+    if (event["tid"] != 0) continue;
+    EXPECT_EQ(event["name"], "flow");
+    frames[event["args"]["frame"]] = {begin, begin + event["dur"].get<double>()};
+  }
+  ASSERT_EQ(frames.count(missed), 1u);
+  EXPECT_GT(frames.size(), 10u) << "the frames before are missing";
+  std::map<std::int64_t, int> parts;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["tid"] == 0) continue;
+    const std::int64_t frame = event["args"]["frame"];
+    ++parts[frame];
+    if (frames.count(frame) == 0) continue;  // of the second before
+    EXPECT_GE(event["ts"], frames[frame].first - 1.0);
+    EXPECT_LE(event["ts"].get<double>() + event["dur"].get<double>(), frames[frame].second + 1.0);
+  }
+  if (backend() == "cpu") {
+    EXPECT_GT(parts[missed], 1);
+    EXPECT_EQ(parts[missed], parts[missed - 1]) << "a frame of this size has the same parts";
+  }
+
+  const std::string none = folder / "none.json";
+  EXPECT_EQ(latency({"--size", "32x32", "--frames", "5", "--memory", "host", "--budget-ms", "9999",
+                     "--break-on-miss", none})["stopped_at_miss"],
+            false);
+  EXPECT_FALSE(std::filesystem::exists(none));
+  const ChildResult refused =
+      run_program({"latency", "--backend", backend(), "--back-to-back", "--break-on-miss", none});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--break-on-miss needs a budget"), std::string::npos) << refused.err;
+}
+
+// Example failure: the kernel's trace does not tell which frame was late.
+TEST(MissTrace, WritesANoteToTheKernelsTrace) {
+  const TemporaryFolder folder;
+  const std::string marker = folder / "trace_marker";
+  std::ofstream{marker};
+  app::MissTrace trace(folder / "trace.json", marker.c_str());
+  app::LatencyCommand command;
+  command.back_to_back = true;
+  command.frames = 5;
+  app::LatencyPlan plan{command};
+  plan.engine.backend.choice = BackendChoice::kCpu;
+  plan.names.emplace_back("halftone");
+  plan.operators.emplace_back(*find_operator("halftone"));
+  const std::vector<app::GrayImage> frames(1, {{32, 32}, PixelFormat::kGray8});
+  plan.operators[0].set_input({32, 32}, PixelFormat::kGray8);
+  plan.frames = &frames;
+  plan.budget_ns = 1;
+  plan.trace = &trace;
+  const auto result = app::measure_latency(plan, MemorySpace::kHost, GpuMeter(""));
+  EXPECT_EQ(result->measured, 1);
+  EXPECT_EQ(bytes_of(marker), "ocellus: frame 0 took " +
+                                  std::to_string(result->worst.frames()[0].latency) +
+                                  " ns, its budget is 1 ns\n");
+  EXPECT_NE(bytes_of(folder / "trace.json").find("\"halftone, step 0\""), std::string::npos);
+  // Where there is no such file, nothing is missing but the note.
+  const app::MissTrace without(folder / "trace.json", (folder / "none/x").c_str());
+}
+
 // Example failure: a figure is that of another report, a difference of the conditions is not named,
 // or a file that is no report is accepted.
 TEST_F(Latency, ReportsCanBeCompared) {
@@ -478,6 +801,76 @@ TEST_F(Latency, ReportsCanBeCompared) {
     EXPECT_EQ(refused.exit_code, 2) << bad << refused.out;
     EXPECT_NE(refused.err.find("bad.json"), std::string::npos) << bad << refused.err;
   }
+}
+
+// Example failure: a planted slow-down passes, the other percentile or another run is compared, or
+// reports about different work are.
+// Promises: PRG-007.
+TEST_F(Latency, RatiosOfReportsAreTested) {
+  const TemporaryFolder folder;
+  json first =
+      latency({"--size", "32x32", "--frames", "100", "--back-to-back", "--memory", "host"});
+  first["runs"][0]["latency_ms"]["p50"] = 1.0;
+  first["runs"][0]["latency_ms"]["p90"] = 1.5;
+  first["runs"][0]["latency_ms"]["p99"] = 2.0;
+  const auto write = [&](const char* name, const json& report) {
+    std::ofstream(folder / name) << report;
+    return folder / name;
+  };
+  const std::string a = write("a.json", first);
+  json second = first;
+  second["runs"][0]["latency_ms"]["p99"] = 2.5;
+  second["configs"][0]["an_option_of_a_later_version"] = 7;
+  const std::string b = write("b.json", second);
+  const std::string junit = folder / "junit.xml";
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compare", "latency"});
+    return run_program(more);
+  };
+  const ChildResult bad = run({a, b, "--max-ratio", "1.2", "--junit", junit});
+  EXPECT_EQ(bad.exit_code, 1) << bad.err;
+  const std::string line =
+      "failed  b.json, host: p99 2.500 ms, 1.250 times the 2.000 ms of a.json, host";
+  EXPECT_NE(bad.out.find(line), std::string::npos) << bad.out;
+  const std::string xml = bytes_of(junit);
+  for (const char* part :
+       {"<testsuite name=\"ocellus compare latency\" tests=\"1\" failures=\"1\" skipped=\"0\">",
+        "name=\"latency.b.json, host\"", "<failure message=\"p99 2.500 ms, 1.250 times"})
+    EXPECT_NE(xml.find(part), std::string::npos) << part << " is not in " << xml;
+  const ChildResult good = run({a, b, "--max-ratio", "1.3", "--junit", junit, "--json"});
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  const json told = json::parse(good.out, nullptr, false);
+  EXPECT_EQ(told["ok"], true);
+  EXPECT_FALSE(told["runs"][0].contains("ratio"));
+  EXPECT_DOUBLE_EQ(told["runs"][1]["ratio"].get<double>(), 1.25);
+  EXPECT_EQ(bytes_of(junit).find("<failure"), std::string::npos);
+  EXPECT_EQ(run({a, b, "--max-ratio", "1.01", "--percentile", "90"}).exit_code, 0);
+  second["runs"][0]["latency_ms"]["p99"] = "> 17.2 s";
+  EXPECT_EQ(run({a, write("b.json", second), "--max-ratio", "1000"}).exit_code, 1);
+
+  const auto refuse = [&](const json& report, const std::vector<std::string>& more,
+                          const std::string& says) {
+    std::vector<std::string> all = {a, write("c.json", report), "--max-ratio", "1.2"};
+    all.insert(all.end(), more.begin(), more.end());
+    const ChildResult refused = run(all);
+    EXPECT_EQ(refused.exit_code, 2) << says << refused.out;
+    EXPECT_NE(refused.err.find(says), std::string::npos) << refused.err;
+  };
+  const auto with = [&](const char* member, const json& value) {
+    json changed = first;
+    changed[json::json_pointer(member)] = value;
+    return changed;
+  };
+  refuse(with("/size", {64, 48}), {}, "they differ in size ([32,32] and [64,48])");
+  refuse(with("/pipeline", {"halftone"}), {}, "they differ in pipeline");
+  refuse(with("/pace", "camera"), {}, "they differ in pace");
+  refuse(with("/configs/0/window", 13), {}, "they differ in configs");
+  refuse(with("/configs", 7), {}, "they differ in configs");
+  refuse(with("/runs/0/memory", "pinned"), {}, "a.json has no run in this memory");
+  refuse(first, {"--percentile", "99.9"}, "100 frames do not tell p99.9, which needs 1000");
+  const ChildResult alone = run({a, b, "--junit", junit});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_NE(alone.err.find("--max-ratio"), std::string::npos) << alone.err;
 }
 
 // Example failure: the plot of a chain names one operator, a number has an exponent, or a label
@@ -690,9 +1083,46 @@ TEST(Plot, NamesSeveralSeriesAndDrawsNoMissingBudget) {
   EXPECT_EQ(text.find("inf"), std::string::npos);
 }
 
+// Example failure: where one frame takes a hundred times as long as the others, the plot shows
+// nothing of these; where all are alike, the axis exaggerates; a heading does not tell which it is.
+TEST(Plot, AWideRangeHasALogarithmicAxis) {
+  const TemporaryFolder folder;
+  const auto plotted = [&](double longest_ms) {
+    LatencyHistogram histogram;
+    std::vector<float> values;
+    for (int i = 0; i < 200; ++i) {
+      const double value = i == 70 ? longest_ms : 1.0 + 0.001 * i;
+      values.push_back(static_cast<float>(value));
+      histogram.record(std::llround(value * 1e6));
+    }
+    app::LatencyPlot plot;
+    plot.title = "Latency";
+    plot.series.push_back({"host memory", &histogram, &values, 100.0});
+    app::write_latency_svg(folder / "l.svg", plot);
+    return bytes_of(folder / "l.svg");
+  };
+  // The height of the tick of this name in the right panel, or 0.
+  const auto height = [](const std::string& svg, const std::string& tick) {
+    const std::size_t panel = svg.find(">Latency of each frame, ms");
+    const std::size_t at = svg.find(">" + tick + "</text>", svg.find("text-anchor=\"end\"", panel));
+    return at == std::string::npos ? 0.0 : std::stod(svg.substr(svg.rfind(" y=\"", at) + 4));
+  };
+  const std::string wide = plotted(150.0);
+  EXPECT_NE(wide.find(">Latency of each frame, ms (logarithmic axis)<"), std::string::npos);
+  EXPECT_GT(height(wide, "1"), 0.0);
+  EXPECT_NEAR(height(wide, "1") - height(wide, "10"), height(wide, "10") - height(wide, "100"),
+              0.15);
+  const std::string narrow = plotted(2.0);
+  EXPECT_NE(narrow.find(">Latency of each frame, ms<"), std::string::npos);
+  EXPECT_NEAR(height(narrow, "0") - height(narrow, "1"), height(narrow, "1") - height(narrow, "2"),
+              0.15);
+  EXPECT_NE(narrow.find(">Share of frames that take longer than a latency<"), std::string::npos);
+}
+
 /// A report of a machine that stood still for most frames.
 struct StalledReport {
   StalledReport() {
+    plan.names.emplace_back("flow");
     plan.operators.emplace_back(*find_operator("flow"));
     command.frames = 1000;
     clip.frames.emplace_back(ImageSize{64, 48}, PixelFormat::kGray8);
@@ -713,7 +1143,7 @@ struct StalledReport {
   app::LatencyPlan plan{command};
   app::Clip clip;
   GpuMeter meter{""};
-  app::LatencyReport report{command, {"flow"}, plan, clip, meter, {OperatorInfo{}}, {}};
+  app::LatencyReport report{command, plan, clip, meter, {OperatorInfo{}}, {}, {}};
 };
 
 // Example failure: frames that took longer than the histogram resolves are printed as percentiles

@@ -69,6 +69,55 @@ TEST_P(SchedulerWorkers, EveryPartRunsOnce) {
   }
 }
 
+// Fails when a trace lacks a part, names another step, worker or frame, overlaps on a worker,
+// writes beyond its memory, or goes on after its end.
+TEST_P(SchedulerWorkers, ATraceHasTheLastParts) {
+  const auto scheduler = start(GetParam());
+  TestJob job;
+  job->name = "an operator";
+  for (const int parts : {3, 0, 5})
+    job.stage(parts, [](int, int) { spin_for(std::chrono::microseconds(20)); });
+  const auto run = [&](std::uint64_t sequence) {
+    job->sequence = sequence;
+    scheduler->submit(job);
+    ASSERT_EQ(scheduler->wait(job, Deadline::never()), Status::kOk);
+  };
+  run(0);
+  std::vector<TraceEvent> events(11);
+  const std::int64_t begin = now_ns();
+  EXPECT_EQ(scheduler->trace(std::span(events).first(10)), 0u);
+  for (const std::uint64_t sequence : {1, 2, 3}) run(sequence);
+  EXPECT_EQ(scheduler->trace({}), 24u);
+  EXPECT_STREQ(events.back().operator_name, "") << "it is behind the memory";
+  events.pop_back();
+  // Events 14 to 23: number 20 is at the beginning.
+  std::rotate(events.begin(), events.begin() + 4, events.end());
+  std::set<std::string> seen;
+  for (const TraceEvent& event : events) {
+    EXPECT_STREQ(event.operator_name, "an operator");
+    EXPECT_LE(begin, event.begin_ns);
+    EXPECT_LE(event.begin_ns + 20'000, event.end_ns);
+    EXPECT_LT(event.worker, GetParam());
+    EXPECT_LT(event.part, event.step == 0 ? 3 : 5);
+    EXPECT_TRUE(event.step == 0 || event.step == 2) << event.step;
+    EXPECT_TRUE(seen.insert(std::to_string(event.sequence) + " " + std::to_string(event.step) +
+                            " " + std::to_string(event.part))
+                    .second);
+    for (const TraceEvent& other : events) {
+      if (&other == &event || other.worker != event.worker) continue;
+      EXPECT_TRUE(other.end_ns <= event.begin_ns || event.end_ns <= other.begin_ns);
+    }
+  }
+  // The last frame as a whole, and two parts of the one before.
+  EXPECT_EQ(std::count_if(events.begin(), events.end(),
+                          [](const TraceEvent& event) { return event.sequence == 3; }),
+            8);
+  const TraceEvent first = events[0];
+  run(4);
+  EXPECT_EQ(events[0].sequence, first.sequence);
+  EXPECT_EQ(scheduler->trace({}), 0u);
+}
+
 // Fails when a part of a step begins before all parts of the step before have ended.
 TEST_P(SchedulerWorkers, AStepEndsBeforeTheNextBegins) {
   const auto scheduler = start(GetParam());

@@ -17,7 +17,7 @@
 namespace ocellus::test {
 namespace {
 
-enum class Kind { kNumber, kNumberOrNull, kText, kTextOrNull, kBool };
+enum class Kind { kNumber, kNumberOrNull, kText, kTextOrNull, kBool, kAny };
 
 struct Volatile {
   const char* key;
@@ -26,8 +26,8 @@ struct Volatile {
   const char* cases = "";
 };
 
-/// The only keys whose values are not compared. If the value is an object, the numbers in it are
-/// replaced and its keys are compared.
+/// The only keys whose values are not compared. If the value is an object or an array, the
+/// numbers in it are replaced, and its keys and its length are compared.
 constexpr Volatile kVolatile[] = {
     // Times and rates.
     {"ms", Kind::kNumber},
@@ -41,6 +41,8 @@ constexpr Volatile kVolatile[] = {
     {"queue_ms", Kind::kNumber},
     {"copy_ms", Kind::kNumber},
     {"jitter_ms", Kind::kNumber},
+    {"worst_frames", Kind::kNumber},
+    {"latency_histogram", Kind::kAny},
     {"batch_median_ms", Kind::kNumber},
     {"ms_per_image", Kind::kNumber},
     {"seconds", Kind::kNumber},
@@ -82,6 +84,12 @@ constexpr Volatile kVolatile[] = {
     {"quota", Kind::kNumberOrNull},
     {"cpu_quota", Kind::kNumberOrNull},
     {"cpu_affinity", Kind::kText},
+    {"memory_limit_bytes", Kind::kAny},
+    {"clock_source", Kind::kTextOrNull},
+    {"kernel_version", Kind::kText},
+    {"kernel_command_line", Kind::kTextOrNull},
+    {"machine_state", Kind::kAny},
+    {"build", Kind::kText},
     {"workers", Kind::kNumber, "devices"},
     {"governor", Kind::kTextOrNull},
     {"virtual_machine", Kind::kBool},
@@ -112,12 +120,13 @@ constexpr Replacement kReplacements[] = {
     {R"(\d+\.\d+ % of the CPU time)", "<number> % of the CPU time"},
     {R"((cpu with \d+ threads?) \(\w+\))", "$1 (<text>)"},
     {R"(; [^;]*(, \d+ threads?) \(\w+\))", "; <text>$1 (<text>)"},
-    // The table of `latency`.
+    // The tables of `latency`.
+    {R"(^    frame \d+ +\d[. 0-9]*$)", "    frame <numbers>"},
     {R"(^( *)(latency|delay of the start|work|queue|copy|compute) +\d[-. 0-9]*$)",
      "$1$2 <numbers>"},
     {R"(^measured .* on host [^;]*; CPUs allowed: [^;]*;)",
      "measured <text> on host <text>; CPUs allowed: <text>;"},
-    {R"(^(machine:|CPU|SIMD|workers|CPUs) .*)", "$1 <text>"},
+    {R"(^(machine:|build:|  machine at the start:|CPU|SIMD|workers|CPUs) .*)", "$1 <text>"},
     {R"(^.*, governor .*)", "<text>"},
     {R"(^ocellus \d+\.\d+\.\d+)", "ocellus <text>"},
     // The table of `bench devices`.
@@ -140,6 +149,8 @@ const char* name_of(Kind kind) {
       return "<text or null>";
     case Kind::kBool:
       return "<boolean>";
+    case Kind::kAny:
+      return "<any>";
   }
   return "";
 }
@@ -156,6 +167,8 @@ bool is_of(const Json& value, Kind kind) {
       return value.is_string() || value.is_null();
     case Kind::kBool:
       return value.is_boolean();
+    case Kind::kAny:
+      return !value.is_object();
   }
   return false;
 }
@@ -169,6 +182,11 @@ const Volatile* find_volatile(const std::string& key, const std::string& case_na
 /// A value of another type remains, so that the comparison fails.
 Json masked(const Json& value, Kind kind, const std::string& case_name) {
   if (is_of(value, kind)) return name_of(kind);
+  if (value.is_array()) {
+    Json array = Json::array();
+    for (const Json& member : value) array.push_back(masked(member, kind, case_name));
+    return array;
+  }
   if (!value.is_object()) return value;
   Json object = Json::object();
   for (const auto& [key, member] : value.items()) {
