@@ -132,7 +132,8 @@ static std::optional<FrameInfo> step(OperatorRun& chain, std::size_t op, std::si
 /// after them. Returns the sums of their times, or nothing if a signal ended the frame early.
 static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t index,
                                               std::int64_t number, std::int64_t due,
-                                              LatencyResult& r, std::int64_t& now) {
+                                              const LatencyPlan& plan, LatencyResult& r,
+                                              std::int64_t& now) {
   FrameInfo times;
   for (std::size_t op = 0; op < chain.size(); ++op) {
     const std::optional<FrameInfo> done = step(chain, op, index, number, due);
@@ -143,6 +144,7 @@ static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t in
     const std::int64_t begin = now;
     now = now_ns();
     r.operators[op]->record(now - begin);
+    if (!plan.metrics.empty()) plan.metrics[op]->record(now - begin, *done);
   }
   return times;
 }
@@ -169,6 +171,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     for (std::size_t op = 0; op < chain.size() && step(chain, op, index(), number, 0); ++op) {
     }
   }
+
+  if (plan.monitor != nullptr) plan.monitor->ready();
 
   const bool paced = plan.o.rate() > 0.0;
   const double period_ns = paced ? 1e9 / plan.o.rate() : 0.0;
@@ -213,7 +217,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       }
       const std::int64_t begin = paced ? now_ns() : due;
       std::int64_t now = begin;
-      const std::optional<FrameInfo> times = run_operators(chain, index(), number, due, r, now);
+      const std::optional<FrameInfo> times =
+          run_operators(chain, index(), number, due, plan, r, now);
       if (!times) break;
       if (r.measured > 0) r.intervals.add(now - end);
       end = now;
@@ -233,6 +238,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       if (plan.reading && plan.reading->matches(chain.op(plan.reading->op).record(), index()))
         ++r.read_correctly;
       ++r.measured;
+      if (plan.monitor != nullptr) plan.monitor->frame_done(r.due(), r.dropped, r.misses);
       progress.update(r.due());
       ready = end;
       if (plan.samples != nullptr) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/common/operator_options.h"
+#include "apps/io/monitor.h"
 #include "apps/io/operator_run.h"
 #include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
@@ -99,7 +100,9 @@ struct LatencyPlan {
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
-  SampleFile* samples = nullptr;  ///< null: not asked for
+  SampleFile* samples = nullptr;            ///< null: not asked for
+  Monitor* monitor = nullptr;               ///< null: none
+  std::vector<OperatorMetrics*> metrics{};  ///< of each operator, or none
 };
 
 /// The measurements with frames and results in one kind of memory.

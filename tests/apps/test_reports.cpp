@@ -191,7 +191,7 @@ void remove_times(json& report) {
   for (auto at = report.begin(); at != report.end();) {
     const std::string& name = at.key();
     const bool time = name.size() > 3 && name.compare(name.size() - 3, 3, "_ms") == 0;
-    at = time || name == "ms" ? report.erase(at) : std::next(at);
+    at = time || name == "ms" || name == "wall_clock_ns" ? report.erase(at) : std::next(at);
   }
 }
 
