@@ -100,9 +100,9 @@ Descriptor listen_tcp(HostPort& at, std::string& reason) {
   });
 }
 
-bool send_all(int socket, std::string_view bytes) {
+bool send_all(int to, std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t sent = send(to, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(sent));

@@ -61,6 +61,6 @@ Descriptor connect_tcp(const HostPort& to, std::string& reason);
 Descriptor listen_tcp(HostPort& at, std::string& reason);
 
 /// Sends all bytes, without SIGPIPE. False after an error, whose reason is in `errno`.
-bool send_all(int socket, std::string_view bytes);
+bool send_all(int to, std::string_view bytes);
 
 }  // namespace ocellus::app
