@@ -7,13 +7,26 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/common/json_sink.h"
 #include "apps/common/json_text.h"
 #include "apps/common/printable.h"
 
 namespace ocellus::app {
 
 void add_json_option(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON object on stdout instead of text");
+  CLI::Option* const printed =
+      command.add_flag("--json", json, "Print one JSON object on stdout instead of text");
+  command
+      .add_option_function<std::string>(
+          "--json-to",
+          [&json](const std::string& target) {
+            json = true;
+            set_json_target(target);
+          },
+          "Send lines of JSON to TARGET instead of text to stdout: a file to which they are "
+          "appended, a pipe, unix:PATH, tcp:HOST:PORT, or - for stdout")
+      ->type_name("TARGET")
+      ->excludes(printed);
 }
 
 void add_json_lines_option(CLI::App& command, CommonOptions& options) {
@@ -21,6 +34,14 @@ void add_json_lines_option(CLI::App& command, CommonOptions& options) {
       .add_flag("--json-lines", options.json_lines,
                 "Print one JSON object per frame, each on a line, and a last one about all frames")
       ->excludes("--json");
+}
+
+void add_metrics_option(CLI::App& command, CommonOptions& options) {
+  command
+      .add_option("--metrics", options.metrics,
+                  "Publish counts and latencies for Prometheus: a PORT of 127.0.0.1, HOST:PORT, or "
+                  "a file that is replaced every second")
+      ->type_name("FILE|PORT");
 }
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -108,8 +129,19 @@ static std::string with_arrays_on_lines(std::string_view json) {
 }
 
 void print_json(const nlohmann::ordered_json& object) {
+  if (JsonSink* const sink = json_sink()) {
+    nlohmann::ordered_json line = object;
+    line["wall_clock_ns"] = wall_clock_ns();
+    return sink->write(line);
+  }
   const std::string text = with_arrays_on_lines(json_text(object)) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+std::int64_t wall_clock_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 std::string cpu_text(const EngineInfo& engine) {

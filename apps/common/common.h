@@ -48,6 +48,7 @@ struct CommonOptions {
   TableOptions engine{EngineConfig::options()};
   bool json = false;
   bool json_lines = false;  ///< of commands with FRAMES
+  std::string metrics;      ///< of commands that run for long; empty: not published
 };
 
 /// Adds an option whose help shows its default.
@@ -56,9 +57,12 @@ CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std:
   return command.add_option(name, value, help)->capture_default_str();
 }
 void add_common_options(CLI::App& command, CommonOptions& options);
+/// Adds --json and --json-to, which also sets `json`.
 void add_json_option(CLI::App& command, bool& json);
 /// Adds --json-lines, for a command whose report has frames.
 void add_json_lines_option(CLI::App& command, CommonOptions& options);
+/// Adds --metrics, for a command that runs for long.
+void add_metrics_option(CLI::App& command, CommonOptions& options);
 
 /// The engine's configuration with its memory not yet set. Throws InputError on a bad backend or
 /// thread count.
@@ -90,8 +94,12 @@ struct UnusedOptions {
 /// Every subcommand calls it first.
 void check_options(const CLI::App& command, const std::vector<UnusedOptions>& rules);
 
-/// Prints one indented JSON object and a newline on stdout.
+/// Prints one indented JSON object and a newline on stdout. With --json-to, a line goes there
+/// instead, which has the time, too. Throws InputError.
 void print_json(const nlohmann::ordered_json& object);
+
+/// The time in nanoseconds since 1970 (UTC), for "wall_clock_ns".
+std::int64_t wall_clock_ns();
 
 /// For example "2 threads (AVX2)". Where a device computes, the SIMD target alone: "AVX2".
 std::string cpu_text(const EngineInfo& engine);

@@ -114,7 +114,7 @@ CLI::App& add_patch_command(CLI::App& program, int& exit_code, const char* name,
           {"--limit", kSourceTimeout, "--layout", "--tile-width", "--tile-height"},
           "each image of --images is one patch"},
          {with_images,
-          {"--devices", "--json-lines"},
+          {"--devices", "--json-lines", "--metrics"},
           "with --images, one device computes, and there is one report"},
          {!with_images, {"--labels", "--batch"}, "they are those of --images"},
          {!config.learn, {"--save-model"}, "without --learn, the model does not change"}});

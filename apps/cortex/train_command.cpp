@@ -12,6 +12,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/printable.h"
 #include "apps/common/rounding.h"
 #include "apps/cortex/level_text.h"
@@ -152,6 +153,7 @@ void run_train(const TrainCortexOptions& options) {
   LabeledImages images = read_labeled_images(options);
   const LabeledImages validation = split_validation(images, options.validation, training.seed);
   require_writable(options.out);
+  json_sink();  // a bad target is an error before the learning
   if (!options.picture.empty()) require_writable(options.picture);
 
   TrainingWatch watch;

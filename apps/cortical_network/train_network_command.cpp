@@ -12,6 +12,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/printable.h"
 #include "apps/cortex/level_text.h"
 #include "apps/cortical_network/real_devices.h"
@@ -235,6 +236,7 @@ void run_train_network(const TrainNetworkOptions& o) {
                                  images.width, images.height));
   }
   require_writable_model(o.out);
+  json_sink();  // a bad target is an error before the learning
   const CorticalNetworkConfig config = config_of(o, images);
   const std::unique_ptr<PlacedRun> placed = placed_run(o, config);
   std::optional<CorticalNetwork> on_cpu;

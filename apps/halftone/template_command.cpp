@@ -138,8 +138,10 @@ void add_template_command(CLI::App& program, int& exit_code) {
   const auto what = std::make_shared<std::string>();
   show->add_option("TEMPLATE", *what, "Name, chain (\"erosion | edge\") or FILE.ocellus")
       ->required();
-  show->add_flag("--json")->description("Has no effect: the output is always JSON");
-  show->callback([show, what, done] {
+  const auto always = std::make_shared<bool>();
+  add_json_option(*show, *always);
+  show->get_option("--json")->description("Has no effect: the output is always JSON");
+  show->callback([show, what, always, done] {
     check_options(*show, {});
     run_show(*what);
     done();

@@ -10,9 +10,11 @@
 
 #include "apps/common/device_list.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/json_text.h"
 #include "apps/common/printable.h"
 #include "apps/common/record_text.h"
+#include "apps/io/output_file.h"
 
 namespace ocellus::app {
 namespace {
@@ -40,6 +42,12 @@ std::string members_of(const nlohmann::ordered_json& object) {
 
 // ---- RunReport
 
+RunReport::RunReport(const CommonOptions& common)
+    : sink_(json_sink()),
+      form_(sink_ != nullptr || common.json_lines ? Form::kJsonLines
+            : common.json                         ? Form::kJson
+                                                  : Form::kText) {}
+
 void RunReport::begin(nlohmann::ordered_json head) {
   if (form_ == Form::kJsonLines) head_ = std::move(head);
   if (form_ != Form::kJson) return;
@@ -52,9 +60,16 @@ void RunReport::frame(const nlohmann::ordered_json& frame) {
   if (form_ == Form::kJson)
     print((first_ ? "\n    " : ",\n    ") + indented(json_text(frame), 2));
   else
-    print(json_line(frame) + "\n");
+    line(frame);
   first_ = false;
   flush();
+}
+
+void RunReport::line(const nlohmann::ordered_json& object) {
+  if (sink_ != nullptr)
+    sink_->write(object);
+  else
+    print(json_line(object) + "\n");
 }
 
 void RunReport::end(const nlohmann::ordered_json& totals) {
@@ -63,7 +78,7 @@ void RunReport::end(const nlohmann::ordered_json& totals) {
     print((first_ ? "]" : "\n  ]") + (members.empty() ? "" : ",\n" + members) + "\n}\n");
   } else {
     head_.update(totals);
-    print(json_line(head_) + "\n");
+    line(head_);
   }
   flush();
 }
@@ -90,17 +105,24 @@ FrameJob::FrameJob(const FrameCommand& command, const std::vector<std::string>& 
                    bool videos)
     : command_(command),
       input_(command.frames),
+      monitor_(command.common.metrics, input_.source().name()),
       output_(command.frames, extensions, input_.source().fps(), videos),
       engines_(engine_configs(command.common)),
       config_(command.options.description()),
-      report_(command.common) {}
+      report_(command.common) {
+  check_distinct_outputs({{"-o", command.frames.output},
+                          {"--json-to", json_target()},
+                          {"--metrics", command.common.metrics}});
+}
 
 int FrameJob::run() {
   // After a signal, a video of the frames so far is still finished.
   const StopsEarly stops_early;
   try {
     process();
+    monitor_.stopping();
   } catch (const std::exception& failed) {
+    monitor_.stopping();
     if (frames() == 0) throw;
     try {
       finish();
@@ -125,7 +147,11 @@ void FrameJob::start(InputFrame& first) {
   adapt(config_);
   run_ = std::make_unique<FrameRun>(engines_, config_);
   config_ = run_->config();
+  for (int device = 0; device < run_->devices(); ++device)
+    metrics_.push_back(&monitor_.add_operator(config_.description().name, run_->device(device),
+                                              input_.source().name()));
   begin(first);
+  monitor_.ready();
 }
 
 void FrameJob::process() {
@@ -142,9 +168,26 @@ void FrameJob::process() {
   run_->process(
       std::move(frame), next, [this](const InputFrame& read) { return parts(read); },
       [&](const ProcessedFrame& work) {
+        record_metrics(work);
         take(work);
+        monitor_.frame_done(input_.read(), input_.source().dropped());
         progress.update(input_.read());
       });
+}
+
+void FrameJob::record_metrics(const ProcessedFrame& work) {
+  const auto latency_ns = std::llround(work.ms * 1e6);
+  for (const ProcessedFrame::Result& result : work.results)
+    metrics_[static_cast<std::size_t>(result.done.engine)]->record(latency_ns, result.done.info);
+}
+
+nlohmann::ordered_json FrameJob::times_json(const InputFrame& frame) {
+  const auto or_null = [](bool known, std::int64_t ns) {
+    return known ? nlohmann::ordered_json(ns) : nlohmann::ordered_json(nullptr);
+  };
+  return {{"pts_ns", or_null(frame.timed || frame.running_ns, frame.timestamp_ns)},
+          {"running_time_ns", or_null(frame.running_ns.has_value(), frame.running_ns.value_or(0))},
+          {"wall_clock_ns", frame.wall_clock_ns}};
 }
 
 void FrameJob::report(const ProcessedFrame& work, const InputFrame& described) {
@@ -161,6 +204,8 @@ void FrameJob::report(const ProcessedFrame& work, const InputFrame& described) {
   if (begins) first_ = described.number;
   if (!report_.is_text()) {
     json["frame"] = described.number;
+    times_of_last_ = times_json(described);
+    json.update(times_of_last_);
     json.update(record_json(info, last_.data()));
   }
   add_frame(work, json);
@@ -222,6 +267,7 @@ void FrameJob::print_end() {
     json["p99_ms"] = times_.percentile(99.0);
     run_->add_to(json);
     add_totals(json);
+    json.update(times_of_last_);
     return report_.end(json);
   }
   print_dropped(input_);
@@ -239,6 +285,7 @@ void add_job_options(CLI::App& command, FrameCommand& options) {
   options.options.add_to(command);
   add_common_options(command, options.common);
   add_json_lines_option(command, options.common);
+  add_metrics_option(command, options.common);
   add_devices_option(command, options.common);
 }
 

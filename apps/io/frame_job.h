@@ -13,22 +13,23 @@
 #include "apps/common/operator_options.h"
 #include "apps/io/frame_output.h"
 #include "apps/io/frame_run.h"
+#include "apps/io/monitor.h"
 
 namespace ocellus::app {
+
+class JsonSink;
 
 /// Writes the report of a run on standard output, each frame at once. It keeps no frame, so a run
 /// may last for ever.
 ///
 /// --json: one object, whose member "frames" grows while frames come. Members about all frames
 /// stand behind it. If the run fails, the end of the object is missing. --json-lines: an
-/// object for each frame on a line of its own, and a last one with all other members. Text is
-/// printed by the command itself.
+/// object for each frame on a line of its own, and a last one with all other members. --json-to:
+/// these lines in another place. Text is printed by the command itself.
 class RunReport {
  public:
-  explicit RunReport(const CommonOptions& common)
-      : form_(common.json         ? Form::kJson
-              : common.json_lines ? Form::kJsonLines
-                                  : Form::kText) {}
+  /// Throws InputError if the place of --json-to cannot be opened.
+  explicit RunReport(const CommonOptions& common);
 
   bool is_text() const { return form_ == Form::kText; }
 
@@ -44,6 +45,9 @@ class RunReport {
  private:
   enum class Form { kText, kJson, kJsonLines };
 
+  void line(const nlohmann::ordered_json& object);
+
+  JsonSink* sink_;  ///< null: standard output
   Form form_;
   bool first_ = true;
   nlohmann::ordered_json head_;
@@ -147,18 +151,24 @@ class FrameJob {
  private:
   nlohmann::ordered_json head() const;
   void print_end();
+  /// The times of a frame for the report.
+  static nlohmann::ordered_json times_json(const InputFrame& frame);
+  void record_metrics(const ProcessedFrame& work);
 
   const FrameCommand& command_;
   FrameInput input_;
+  Monitor monitor_;
   FrameOutput output_;
   std::vector<EngineConfig> engines_;
   OperatorConfig config_;
   GrayRange range_;
   std::unique_ptr<FrameRun> run_;
+  std::vector<OperatorMetrics*> metrics_;  ///< of each device
   RunReport report_;
   FrameTimes times_;
   long first_ = 0;
   std::vector<std::uint64_t> last_;
+  nlohmann::ordered_json times_of_last_;
 };
 
 /// Adds the options that such a command has, but those of frames.

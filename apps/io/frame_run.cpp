@@ -26,11 +26,6 @@ OperatorGroup make_group(const std::vector<EngineConfig>& engines, const Operato
   return std::move(*made);
 }
 
-std::string device_name(const EngineInfo& info) {
-  return info.backend == BackendKind::kCpu ? std::string("cpu")
-                                           : fmt::format("cuda:{}", info.device);
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> ProcessedFrame::Result::bytes() const {
@@ -67,6 +62,10 @@ std::size_t FrameRun::host_bytes() const {
   for (int number = 0; number < group_.engine_count(); ++number)
     bytes += group_.engine(number).memory_use().capacity.host;
   return bytes;
+}
+
+std::string FrameRun::device(int number) const {
+  return device_name(group_.engine(number).info());
 }
 
 void FrameRun::save_model(const std::string& path) {
@@ -146,6 +145,7 @@ bool FrameRun::take_result(Deadline deadline) {
   const Expected<GroupResult> result = group_.wait(0, deadline);
   if (!result && result.error().status == Status::kDeadlineMissed) return false;
   const GroupResult done = take(result, config_.description().name);
+  slot.work.results[slot.ended].done = done;
   slot.work.compute_ns += done.info.compute_ns;
   slot.work.flags |= done.info.flags;
   slot.work.ms = std::chrono::duration<double, std::milli>(Clock::now() - slot.begin).count();
@@ -162,9 +162,9 @@ bool FrameRun::has_done() const {
 void FrameRun::add_to(nlohmann::ordered_json& json) const {
   if (!several()) return;
   json["devices"] = nlohmann::ordered_json::array();
-  for (int number = 0; number < group_.engine_count(); ++number) {
-    json["devices"].push_back({{"name", device_name(group_.engine(number).info())},
-                               {"frames", parts_of_engine_[static_cast<std::size_t>(number)]}});
+  for (int number = 0; number < devices(); ++number) {
+    json["devices"].push_back(
+        {{"name", device(number)}, {"frames", parts_of_engine_[static_cast<std::size_t>(number)]}});
   }
   json["frames_per_s"] = frames_per_s();
 }
@@ -172,7 +172,7 @@ void FrameRun::add_to(nlohmann::ordered_json& json) const {
 std::string FrameRun::rate_text(double median) const {
   if (!several()) return fmt::format("{:.0f} frames/s", 1000.0 / median);
   return fmt::format("{:.0f} frames/s with reading and writing, on {} devices", frames_per_s(),
-                     group_.engine_count());
+                     devices());
 }
 
 }  // namespace ocellus::app

@@ -23,6 +23,7 @@ struct ProcessedFrame {
     std::vector<char> planes;           ///< the memory of `output`
     std::vector<std::uint64_t> record;  ///< the operator's, if it has one
     OperatorOutput output;
+    GroupResult done;  ///< times and device
 
     /// The bytes of the first plane, without padding.
     std::vector<std::uint8_t> bytes() const;
@@ -71,10 +72,13 @@ class FrameRun {
   const OperatorConfig& config() const { return config_; }
   /// Ordinary memory of the operators on all devices.
   std::size_t host_bytes() const;
+  int devices() const { return group_.engine_count(); }
+  /// "cpu" or "cuda:0".
+  std::string device(int number) const;
   /// Writes what the operator has learned. Throws InputError.
   void save_model(const std::string& path);
 
-  bool several() const { return group_.engine_count() > 1; }
+  bool several() const { return devices() > 1; }
   /// Adds "devices" and "frames_per_s" to a report if there are several devices.
   void add_to(nlohmann::ordered_json& json) const;
   /// The end of a line about times. `median`: of ProcessedFrame::ms.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "apps/common/common.h"
 #include "apps/common/input_error.h"
 #include "apps/common/interrupt.h"
 #include "apps/io/frames.h"
@@ -16,6 +17,7 @@ const char* format_name(PixelFormat format) {
 bool FrameSource::next(InputFrame& frame) {
   frame.interlaced = false;
   frame.timestamp_ns = 0;
+  frame.running_ns.reset();
   frame.color.clear();
   frame.chroma_u.clear();
   frame.chroma_v.clear();
@@ -24,6 +26,7 @@ bool FrameSource::next(InputFrame& frame) {
       throw InputError(fmt::format("{}: contains no frame", name_));
     return false;
   }
+  frame.wall_clock_ns = wall_clock_ns();
   if (frame.interlaced) {
     throw InputError(fmt::format(
         "{}: frame {} is interlaced: its two fields are of different times; deinterlace the video "

@@ -333,6 +333,7 @@ class Y4mStream : public StreamFrames {
     frame.range = range_;
     frame.timed = true;
     frame.timestamp_ns = nearest_nanoseconds(static_cast<double>(number_) / fps());
+    frame.running_ns = frame.timestamp_ns;
   }
 
   void take_plane(ImageSize size, std::vector<std::uint8_t>& to) {

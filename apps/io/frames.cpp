@@ -84,6 +84,7 @@ class SyntheticFrames : public FrameSource {
     frame.number = position_++;
     frame.timestamp_ns =
         static_cast<std::int64_t>(1e9 / scene_.fps() * static_cast<double>(frame.number));
+    frame.running_ns = frame.timestamp_ns;
     return true;
   }
 

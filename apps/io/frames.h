@@ -39,8 +39,12 @@ struct InputFrame {
   GrayRange range;  ///< the values of `image` for black and white: 16 and 235 in most videos
   long number = 0;  ///< the number in the pattern; otherwise counted from 0
   std::int64_t timestamp_ns = 0;
-  bool timed = false;        ///< whether the source gave the timestamp, as a video does
-  bool interlaced = false;   ///< whether its even and odd rows are of different times
+  bool timed = false;  ///< whether the source gave the timestamp, as a video does
+  /// The frame's time since the start of its source: GStreamer's running time. Nothing for a source
+  /// without times.
+  std::optional<std::int64_t> running_ns;
+  std::int64_t wall_clock_ns = 0;  ///< when the frame was read
+  bool interlaced = false;         ///< whether its even and odd rows are of different times
   std::string text;          ///< the characters in the frame if the source knows them, or empty
   std::vector<Rect> fields;  ///< in which they are, or empty: anywhere
 };

@@ -41,6 +41,11 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
+std::string device_name(const EngineInfo& info) {
+  return info.backend == BackendKind::kCpu ? std::string("cpu")
+                                           : fmt::format("cuda:{}", info.device);
+}
+
 OperatorInfo info_of(const OperatorConfig& config) {
   return take_of(config.info(), config);
 }

@@ -17,6 +17,9 @@
 
 namespace ocellus::app {
 
+/// "cpu" or "cuda:0".
+std::string device_name(const EngineInfo& info);
+
 /// The operator's info. Throws InputError with the library's reason, which names the option by its
 /// flag.
 OperatorInfo info_of(const OperatorConfig& config);

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "apps/common/common.h"
 #include "apps/common/interrupt.h"
 #include "apps/common/printable.h"
 #include "apps/io/idx_file.h"
@@ -29,7 +30,7 @@ void add_training_outputs(CLI::App& command, TrainingFiles& files) {
   command.add_option("--note", files.note,
                      "Origin of the model, for readers, at most 255 characters");
   command.add_option("-o,--output", files.out, "Model file (*.ocellus) to write");
-  command.add_flag("--json", files.json, "Print one JSON object on stdout instead of text");
+  add_json_option(command, files.json);
 }
 
 void add_training_threads(CLI::App& command, int& threads) {

@@ -217,7 +217,11 @@ class GstSource : public FrameSource {
     frame.range = gray_range(info);
     frame.number = number_++;
     frame.timed = GST_BUFFER_PTS_IS_VALID(buffer);
-    if (frame.timed) frame.timestamp_ns = static_cast<std::int64_t>(GST_BUFFER_PTS(buffer));
+    if (!frame.timed) return true;
+    frame.timestamp_ns = static_cast<std::int64_t>(GST_BUFFER_PTS(buffer));
+    const guint64 running = gst_segment_to_running_time(gst_sample_get_segment(sample.get()),
+                                                        GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    if (running != GST_CLOCK_TIME_NONE) frame.running_ns = static_cast<std::int64_t>(running);
     return true;
   }
 

@@ -10,6 +10,7 @@
 
 #include "apps/common/common.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/operator_options.h"
 #include "apps/common/operator_text.h"
 #include "apps/common/printable.h"
@@ -104,8 +105,11 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   const std::vector<OperatorText> links = parse_chain(o.pipeline, o.flow);
   if (!o.plot.empty() && file_extension(o.plot) != ".svg")
     throw InputError(fmt::format("--plot is '{}'; it must end in .svg", o.plot));
-  check_distinct_outputs(
-      {{"--plot", o.plot}, {"--samples", o.samples}, {"--break-on-miss", o.break_on_miss}});
+  check_distinct_outputs({{"--plot", o.plot},
+                          {"--samples", o.samples},
+                          {"--break-on-miss", o.break_on_miss},
+                          {"--json-to", json_target()},
+                          {"--metrics", o.common.metrics}});
   std::string input = o.input;
   if (input.empty()) {
     const ImageSize size = parse_size(o.size.empty() ? "640x480" : o.size, "--size");
@@ -159,6 +163,12 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
   else if (!o.back_to_back)
     plan.budget_ns = std::llround(1e9 / o.fps);
 
+  Monitor monitor(o.common.metrics, input);
+  plan.monitor = &monitor;
+  for (std::size_t op = 0; op < links.size(); ++op)
+    plan.metrics.push_back(
+        &monitor.add_operator(links[op].name, device_name(info), links[op].text));
+  json_sink();  // a bad target is an error before the measurement
   std::optional<SampleFile> samples;
   if (!o.samples.empty()) plan.samples = &samples.emplace(o.samples);
 
@@ -192,6 +202,7 @@ int run_latency(const CLI::App& command, const LatencyCommand& o) {
                                             : "; there is nothing to report"));
       break;
     }
+    monitor.stopping();
   }
   if (report.runs.empty()) return kAnswerIsNo;
   if (samples) samples->commit();
@@ -291,6 +302,7 @@ void add_latency_command(CLI::App& program, int& exit_code) {
   command->add_flag("--lock-memory", o->lock_memory, "Lock the engine's memory with mlock");
   o->flow.add_to(*command);
   add_common_options(*command, o->common);
+  add_metrics_option(*command, o->common);
   command->callback([command, o, &exit_code] {
     check_options(
         *command,

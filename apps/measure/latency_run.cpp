@@ -142,8 +142,8 @@ static std::optional<FrameInfo> step(OperatorRun& chain, std::size_t op, std::si
 /// signal ended the frame early.
 static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t index,
                                               std::int64_t number, std::int64_t due,
-                                              LatencyResult& r, std::int64_t& now, MissTrace* trace,
-                                              std::int64_t frame) {
+                                              const LatencyPlan& plan, std::int64_t frame,
+                                              LatencyResult& r, std::int64_t& now) {
   FrameInfo times;
   for (std::size_t op = 0; op < chain.size(); ++op) {
     const std::optional<FrameInfo> done = step(chain, op, index, number, due);
@@ -154,7 +154,8 @@ static std::optional<FrameInfo> run_operators(OperatorRun& chain, std::size_t in
     const std::int64_t begin = now;
     now = now_ns();
     r.operators[op]->record(now - begin);
-    if (trace != nullptr) trace->add(op, frame, begin, now, *done);
+    if (plan.trace != nullptr) plan.trace->add(op, frame, begin, now, *done);
+    if (!plan.metrics.empty()) plan.metrics[op]->record(now - begin, *done);
   }
   return times;
 }
@@ -181,6 +182,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
     for (std::size_t op = 0; op < chain.size() && step(chain, op, index(), number, 0); ++op) {
     }
   }
+
+  if (plan.monitor != nullptr) plan.monitor->ready();
 
   const bool paced = plan.o.rate() > 0.0;
   const double period_ns = paced ? 1e9 / plan.o.rate() : 0.0;
@@ -229,7 +232,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       const std::int64_t begin = paced ? now_ns() : due;
       std::int64_t now = begin;
       const std::optional<FrameInfo> times =
-          run_operators(chain, index(), number, due, r, now, plan.trace, i);
+          run_operators(chain, index(), number, due, plan, i, r, now);
       if (!times) break;
       if (r.measured > 0) r.intervals.add(now - end);
       end = now;
@@ -257,6 +260,7 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       if (plan.reading && plan.reading->matches(chain.op(plan.reading->op).record(), index()))
         ++r.read_correctly;
       ++r.measured;
+      if (plan.monitor != nullptr) plan.monitor->frame_done(r.due(), r.dropped, r.misses);
       progress.update(r.due());
       ready = end;
       if (plan.samples != nullptr) {

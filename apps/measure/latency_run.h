@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/common/operator_options.h"
+#include "apps/io/monitor.h"
 #include "apps/io/operator_run.h"
 #include "apps/io/output_file.h"
 #include "apps/measure/clip.h"
@@ -124,8 +125,10 @@ struct LatencyPlan {
   std::string title{};                             ///< label of the progress bar
   std::optional<std::int64_t> budget_ns{};
   std::optional<ExpectedReading> reading{};
-  SampleFile* samples = nullptr;  ///< null: not asked for
-  MissTrace* trace = nullptr;     ///< null: the run goes on after a miss
+  SampleFile* samples = nullptr;            ///< null: not asked for
+  MissTrace* trace = nullptr;               ///< null: the run goes on after a miss
+  Monitor* monitor = nullptr;               ///< null: none
+  std::vector<OperatorMetrics*> metrics{};  ///< of each operator, or none
 };
 
 /// The measurements with frames and results in one kind of memory.

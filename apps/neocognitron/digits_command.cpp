@@ -211,7 +211,7 @@ void add_digits_command(CLI::App& program, int& exit_code) {
            "--find-fields", "--tile-width", "--tile-height", "--min-height", "--max-height"},
           "--images has images of one character each"},
          {with_images,
-          {"--devices", "--json-lines"},
+          {"--devices", "--json-lines", "--metrics"},
           "with --images, one device computes, and there is one report"},
          {!with_images, {"--labels", "--mistakes"}, "they are those of --images"},
          {with_images && o->labels.empty(),

@@ -18,6 +18,7 @@
 #include "apps/common/common.h"
 #include "apps/common/input_guard.h"
 #include "apps/common/interrupt.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/printable.h"
 #include "apps/io/image_io.h"
 #include "apps/io/input_file.h"
@@ -362,6 +363,7 @@ void run_train(const TrainOptions& options) {
     training.resume = &state;
   }
   require_writable(options.out);
+  json_sink();  // a bad target is an error before the learning
   if (!options.checkpoint.empty()) require_writable(options.checkpoint);
 
   TrainingWatch watch;

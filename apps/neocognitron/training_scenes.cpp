@@ -8,7 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "apps/common/input_error.h"
+#include "apps/common/common.h"
 #include "apps/common/rounding.h"
 #include "apps/io/digit_scene.h"
 #include "apps/io/scene_random.h"

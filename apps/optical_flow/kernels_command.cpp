@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/json_sink.h"
 #include "apps/common/json_text.h"
 #include "apps/common/operator_options.h"
 #include "apps/common/printable.h"
@@ -226,8 +227,7 @@ void run_decompose(const CLI::App& command, const DecomposeOptions& options) {
     Json root = {{"file", options.out}, {"form", form_word(to.form)}, {"terms", to.terms}};
     for (const Errors& e : errors)
       root["convolutions"].push_back({{"mean_error", e.mean()}, {"largest_error", e.largest}});
-    std::cout << json_text(root) << '\n';
-    return;
+    return print_json(root);
   }
   for (std::size_t c = 0; c < errors.size(); ++c) {
     fmt::print("  convolution {}  relative error {:.3g}", c, errors[c].mean());
@@ -311,6 +311,7 @@ void show_kernel_bank(const std::string& path, bool json, std::ostream& to) {
       root["convolutions"].push_back(
           {{"sum", {s.smallest_sum, s.largest_sum}}, {"largest_tap", s.largest_tap}});
     }
+    if (json_sink() != nullptr) return print_json(root);
     to << json_text(root) << '\n';
     return;
   }

@@ -316,18 +316,18 @@ void add_identify_command(CLI::App& program, int& exit_code) {
                       "Print what a filter file, or a filter of the library, holds; write nothing");
   command->add_flag("--blur", options->blur,
                     "With --psf: write the filter that blurs, to make test pictures");
-  command->add_flag("--json", options->json, "Print one JSON object on stdout instead of text");
+  add_json_option(*command, options->json);
   command->callback([command, options, &exit_code] {
     check_options(*command, {{!options->show.empty(),
                               {"--degraded", "--sharp", "--fragment", "--psf", "--noise", "--edge",
                                "--support", "--largest-root", "--max-response", "--max-shift",
                                "--keep-shift", "--output", "--blur"},
                               "--show only prints"}});
-    check_options(*command,
-                  {{options->blur,
-                    {"--degraded", "--sharp", "--fragment", "--noise", "--edge", "--support",
-                     "--largest-root", "--max-response", "--max-shift", "--keep-shift", "--json"},
-                    "--blur takes its filter from --psf alone"}});
+    check_options(*command, {{options->blur,
+                              {"--degraded", "--sharp", "--fragment", "--noise", "--edge",
+                               "--support", "--largest-root", "--max-response", "--max-shift",
+                               "--keep-shift", "--json", "--json-to"},
+                              "--blur takes its filter from --psf alone"}});
     if (!options->show.empty()) {
       run_show(*options);
     } else if (options->blur) {

@@ -112,7 +112,13 @@ void Stream::post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble propor
   gst_element_post_message(GST_ELEMENT(element_), message);
 }
 
-void Stream::post_frame(GstBuffer* buffer, GstClockTime arrival_to_result) {
+// Nanoseconds since 1970.
+static guint64 wall_clock_of(Clock::time_point time) {
+  return static_cast<guint64>(g_get_real_time()) * 1000 - nanoseconds(Clock::now() - time);
+}
+
+void Stream::post_frame(GstBuffer* buffer, Clock::time_point arrival,
+                        GstClockTime arrival_to_result) {
   GstOcellusBaseClass* klass = GST_OCELLUS_BASE_GET_CLASS(element_);
   const auto settings = state.get<FrameSettings>(state.properties);
   const GstOcellusMeta* meta = gst_ocellus_meta_of(buffer);
@@ -124,7 +130,8 @@ void Stream::post_frame(GstBuffer* buffer, GstClockTime arrival_to_result) {
   GstStructure* structure = gst_structure_new(
       klass->message_name, "timestamp", G_TYPE_UINT64, pts, "stream-time", G_TYPE_UINT64,
       times.stream, "running-time", G_TYPE_UINT64, times.running, "duration", G_TYPE_UINT64,
-      GST_BUFFER_DURATION(buffer), "latency", G_TYPE_UINT64, arrival_to_result, nullptr);
+      GST_BUFFER_DURATION(buffer), "wall-clock", G_TYPE_UINT64, wall_clock_of(arrival), "latency",
+      G_TYPE_UINT64, arrival_to_result, nullptr);
   results_.describe(meta, structure);
   if (klass->describe != nullptr) klass->describe(element_, buffer, structure);
   gst_element_post_message(GST_ELEMENT(element_),

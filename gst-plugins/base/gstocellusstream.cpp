@@ -142,7 +142,7 @@ GstFlowReturn Stream::deliver(const FrameSettings& settings, const FrameTask& ta
   GstBuffer* buffer = wrap_output(std::move(picture), result);
   if (buffer == nullptr) return GST_FLOW_ERROR;
   ready_.push_back(buffer);
-  if (result != nullptr) post_frame(buffer, nanoseconds(elapsed));
+  if (result != nullptr) post_frame(buffer, task.arrival, nanoseconds(elapsed));
   return GST_FLOW_OK;
 }
 
@@ -328,7 +328,7 @@ void Stream::finish_before_event() {
 GstFlowReturn Stream::push_oldest_held(const GstOcellusResult* result, Clock::time_point begin) {
   GstBuffer* buffer = wrap_output(take_oldest_held(), result);
   if (buffer == nullptr) return GST_FLOW_ERROR;
-  if (result != nullptr) post_frame(buffer, nanoseconds(Clock::now() - begin));
+  if (result != nullptr) post_frame(buffer, begin, nanoseconds(Clock::now() - begin));
   return gst_pad_push(GST_BASE_TRANSFORM_SRC_PAD(element_), buffer);
 }
 

@@ -127,7 +127,7 @@ class Stream {
   void post_qos(GstBuffer* buffer, GstClockTimeDiff jitter, gdouble proportion);
   /// Posts the element message of a frame with a result, if the property `post-messages` or
   /// `messages` asks for it.
-  void post_frame(GstBuffer* buffer, GstClockTime arrival_to_result);
+  void post_frame(GstBuffer* buffer, Clock::time_point arrival, GstClockTime arrival_to_result);
 
   GstOcellusBase* element_;
   VideoCaps caps_;

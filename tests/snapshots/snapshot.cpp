@@ -64,6 +64,8 @@ constexpr Volatile kVolatile[] = {
     {"gflops", Kind::kNumber, "bench"},
     {"gb_per_s_at_least", Kind::kNumber},
     {"date", Kind::kText},
+    {"wall_clock_ns", Kind::kNumber},
+    {"wall-clock", Kind::kNumber, "ocellus"},
     {"latency", Kind::kNumber, "ocellus"},
     {"compute-time", Kind::kNumber, "ocellus"},
     {"p50", Kind::kNumber, "ocellus"},
