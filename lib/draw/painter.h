@@ -150,6 +150,9 @@ class Painter {
   OverlayImage image_;
 };
 
+/// Width and height of a line of text, without the gap after it.
+ImageSize text_size(std::string_view text, int scale) noexcept;
+
 /// Draws text as draw_text does, with a dark outline.
 void outlined_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,
                    const OverlayImage& image) noexcept;
