@@ -504,8 +504,12 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
   {
     const GstOcellusLock lock(object);
     if (const MemberProperty* found = member_property(id)) {
+      const bool drew = state.properties.draw;
       std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
                  found->member);
+      // The operator may have to compute more.
+      if (state.properties.draw != drew && GST_OCELLUS_BASE_GET_CLASS(object)->adapt != nullptr)
+        state.renew_options();
     } else if (id == PROP_CONFIG) {
       state.options.set_file(g_value_get_string(value));
     } else {
