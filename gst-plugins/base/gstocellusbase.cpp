@@ -34,10 +34,10 @@ static_assert(kMaxImageSide == 16384, "the pad templates say 16384");
 #else
 #define OCELLUS_CUDA_CAPS ""
 #endif
-#define OCELLUS_CAPS                                                                     \
-  OCELLUS_CUDA_CAPS                                                                      \
-  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, " OCELLUS_RGB \
-  " }, " OCELLUS_SIZES
+#define OCELLUS_CAPS                                                              \
+  OCELLUS_CUDA_CAPS                                                               \
+  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, P010_10LE, YUY2, " \
+  "UYVY, " OCELLUS_RGB " }, " OCELLUS_SIZES
 
 enum {
   PROP_0,

@@ -188,6 +188,7 @@ class GuardedImage {
     const auto row_bytes = [&] {
       switch (format) {
         case OverlayImage::Format::kGray16:
+        case OverlayImage::Format::kP010:
           return 2 * size.width;
         case OverlayImage::Format::kYuy2:
         case OverlayImage::Format::kUyvy:
@@ -208,6 +209,7 @@ class GuardedImage {
       add_plane(half_width, half_height);
     }
     if (format == OverlayImage::Format::kNv12) add_plane(2 * half_width, half_height);
+    if (format == OverlayImage::Format::kP010) add_plane(4 * half_width, half_height);
     for (std::size_t p = 0; p < planes_.size(); ++p) {
       image_.planes[p] = planes_[p].bytes.data() + kMargin * planes_[p].stride;
       image_.strides[p] = planes_[p].stride;
@@ -264,9 +266,9 @@ class GuardedImage {
 
 constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
-    OverlayImage::Format::kNv12,  OverlayImage::Format::kYuy2,   OverlayImage::Format::kUyvy,
-    OverlayImage::Format::kBgr,   OverlayImage::Format::kRgb,    OverlayImage::Format::kBgrx,
-    OverlayImage::Format::kRgbx};
+    OverlayImage::Format::kNv12,  OverlayImage::Format::kP010,   OverlayImage::Format::kYuy2,
+    OverlayImage::Format::kUyvy,  OverlayImage::Format::kBgr,    OverlayImage::Format::kRgb,
+    OverlayImage::Format::kBgrx,  OverlayImage::Format::kRgbx};
 
 MovingObjectsRecord objects_in(std::initializer_list<Rect> boxes) {
   MovingObjectsRecord record;
