@@ -215,7 +215,7 @@ class Results(unittest.TestCase):
         text = repr(ocellus.digits(frame))
         self.assertRegex(text, r"^Result\(scores=float32\[\d+, \d+\] .*, count=0, .*text=''\)$")
         text = repr(ocellus.apply("restore", frame))
-        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7, text='')")
+        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7)")
         nothing = ocellus.flow(frame, frame, confidence_threshold=1e30)
         self.assertIn(f"u=float32[{HEIGHT}, {WIDTH}] without a value", repr(nothing))
         self.assertEqual(repr(ocellus.Result()), "Result()")

@@ -29,7 +29,8 @@ def apply(name: str, *images: ArrayLike, color: Optional[str] = None, **options:
     with Operator(name, (width, height), dtype=arrays[0].dtype, color=color, **options) as op:
         for array in arrays:
             result = op(array if isinstance(array, CudaArray) else np.ascontiguousarray(array))
-        result.text = op.text(result)
+        if op.info.class_names:
+            result.text = op.text(result)
         if result._has_items and isinstance(array, np.ndarray):
             result._drawing = result.draw(array)
     return result

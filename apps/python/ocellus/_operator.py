@@ -252,7 +252,8 @@ class Result(tuple[NDArray[Any], ...]):
     """
 
     frame: FrameInfo  #: which frame it is, and its times
-    text: Optional[str] = None  #: what was read, of a result of `apply` and `digits`; else see Operator.text
+    #: what was read, of a result of `apply` and `digits` with classes; else see Operator.text
+    text: Optional[str] = None
     _names: tuple[str, ...]
     _fields: tuple[tuple[FieldInfo, int], ...]
     _record: Optional[NDArray[np.uint8]]
