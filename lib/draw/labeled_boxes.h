@@ -137,10 +137,11 @@ void draw_labeled_boxes(int count, Describe describe, const OverlayImage& image)
   for (std::size_t i = 0; i < items; ++i) {
     if (placer.label(i).empty()) continue;
     const LabeledBox item = describe(static_cast<int>(i));
-    const bool whole = placer.widen(i, text_size(item.text, item.scale).width);
+    const std::string_view least = least_of(item);
+    const bool whole =
+        least.size() == item.text.size() || placer.widen(i, text_size(item.text, item.scale).width);
     const Rect& place = placer.label(i);
-    outlined_text(whole ? item.text : least_of(item), place.x, place.y, item.scale, item.color,
-                  image);
+    outlined_text(whole ? item.text : least, place.x, place.y, item.scale, item.color, image);
   }
 }
 
