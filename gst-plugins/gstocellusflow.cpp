@@ -40,10 +40,9 @@
  *
  * With #GstOcellusFlow:draw, only motion that stands out from its own noise is drawn: that of at
  * least #GstOcellusFlow:min-motion and of #GstOcellusFlow:min-deviations standard deviations, in
- * the boxes of objects of at least #GstOcellusFlow:min-area pixels. If draw is set when the caps
- * are negotiated, the element computes the plane of #GstOcellusFlow:deviation for this, and finds
- * as many #GstOcellusFlow:objects as possible if there are none. If it is set later, only what
- * these properties ask for is there.
+ * the boxes of objects of at least #GstOcellusFlow:min-area pixels. For this the element computes
+ * the plane of #GstOcellusFlow:deviation, and finds as many #GstOcellusFlow:objects as possible if
+ * there are none. So a change of draw is like one of an option: the operator is created again.
  *
  * With #GstOcellusFlow:objects, the meta has a record of the objects that move. Each one is
  * attached as a #GstVideoRegionOfInterestMeta of the type `moving-object`, too. Its #GstStructure

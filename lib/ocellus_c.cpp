@@ -27,10 +27,6 @@ struct ocellus_engine {
   ocellus::Engine engine;
 };
 
-struct ocellus_operator {
-  ocellus::OperatorHandle handle;
-};
-
 struct ocellus_mailbox {
   ocellus::FrameMailbox mailbox;
 };

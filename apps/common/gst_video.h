@@ -23,7 +23,8 @@ inline bool is_interlaced(const GstVideoInfo& video, const GstBuffer* buffer) {
 
 static_assert(
     G_BYTE_ORDER == G_LITTLE_ENDIAN,
-    "GRAY16_LE is passed to the library unchanged, which reads 16 bits in host byte order");
+    "GRAY16_LE and P010_10LE are passed to the library unchanged, which reads 16 bits in host byte "
+    "order");
 
 /// A format of GStreamer in the library's types.
 struct VideoFormat {
@@ -36,6 +37,7 @@ inline constexpr VideoFormat kVideoFormats[] = {
     {GST_VIDEO_FORMAT_GRAY16_LE, PixelFormat::kGray16, OverlayImage::Format::kGray16},
     {GST_VIDEO_FORMAT_I420, PixelFormat::kGray8, OverlayImage::Format::kI420},
     {GST_VIDEO_FORMAT_NV12, PixelFormat::kGray8, OverlayImage::Format::kNv12},
+    {GST_VIDEO_FORMAT_P010_10LE, PixelFormat::kGray16, OverlayImage::Format::kP010},
     {GST_VIDEO_FORMAT_YUY2, PixelFormat::kYuy2, OverlayImage::Format::kYuy2},
     {GST_VIDEO_FORMAT_UYVY, PixelFormat::kUyvy, OverlayImage::Format::kUyvy},
     {GST_VIDEO_FORMAT_BGR, PixelFormat::kBgr, OverlayImage::Format::kBgr},

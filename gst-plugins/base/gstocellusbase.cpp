@@ -34,10 +34,10 @@ static_assert(kMaxImageSide == 16384, "the pad templates say 16384");
 #else
 #define OCELLUS_CUDA_CAPS ""
 #endif
-#define OCELLUS_CAPS                                                                     \
-  OCELLUS_CUDA_CAPS                                                                      \
-  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, YUY2, UYVY, " OCELLUS_RGB \
-  " }, " OCELLUS_SIZES
+#define OCELLUS_CAPS                                                              \
+  OCELLUS_CUDA_CAPS                                                               \
+  "video/x-raw, format=(string){ GRAY8, GRAY16_LE, I420, NV12, P010_10LE, YUY2, " \
+  "UYVY, " OCELLUS_RGB " }, " OCELLUS_SIZES
 
 enum {
   PROP_0,
@@ -504,8 +504,12 @@ static void gst_ocellus_base_set_property(GObject* object, guint id, const GValu
   {
     const GstOcellusLock lock(object);
     if (const MemberProperty* found = member_property(id)) {
+      const bool drew = state.properties.draw;
       std::visit([&](auto member) { set_member(state.properties.*member, value, pspec); },
                  found->member);
+      // The operator may have to compute more.
+      if (state.properties.draw != drew && GST_OCELLUS_BASE_GET_CLASS(object)->adapt != nullptr)
+        state.renew_options();
     } else if (id == PROP_CONFIG) {
       state.options.set_file(g_value_get_string(value));
     } else {

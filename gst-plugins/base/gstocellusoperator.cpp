@@ -292,7 +292,7 @@ Expected<void> ElementOperator::map_result(FrameInFlight* frame, OperatorOutput*
   return {};
 }
 
-// Writes the chroma planes of I420 and NV12 while the operator computes luma.
+// Writes the chroma planes of I420, NV12 and P010_10LE while the operator computes luma.
 Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
   constexpr int kNeutral = 128;
   const GstVideoInfo& video = caps_.video;
@@ -317,10 +317,13 @@ Expected<void> ElementOperator::write_chroma(FrameInFlight* frame, bool keep) {
       continue;
     }
     for (gsize row = 0; row < rows; ++row) {
+      guint8* const line = to + row * stride;
       if (keep)
-        std::memcpy(to + row * stride, from + row * from_stride, bytes);
+        std::memcpy(line, from + row * from_stride, bytes);
       else
-        std::memset(to + row * stride, kNeutral, bytes);
+        std::memset(line, kNeutral, bytes);
+      // The lower bytes of neutral chroma in 16 bits.
+      for (gsize at = 0; !keep && app::is_wide(video) && at < bytes; at += 2) line[at] = 0;
     }
   }
   return {};

@@ -125,6 +125,8 @@ class State {
   };
   /// Sets the value of a property.
   void set_option(guint id, const GValue* value);
+  /// The options are to be taken again, because `adapt` has another result. Under the lock.
+  void renew_options() { changed_ = started_; }
   /// The options, if one was set since the last call of `accept` or `refuse`.
   std::optional<Options> changed_options() const;
   /// Gives options that were found good to the stream.

@@ -1,4 +1,5 @@
-// What the files of the C interface share: enumerators and planes of the caller, and errors.
+// What the files of the C interface share: the operator, enumerators and planes of the caller, and
+// errors.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,14 @@
 #include "ocellus/engine.h"
 #include "ocellus/frame.h"
 #include "ocellus/ocellus_c.h"
+#include "ocellus/operator.h"
 #include "ocellus/status.h"
+
+// NOLINTBEGIN(readability-identifier-naming): the names of the C interface
+struct ocellus_operator {
+  ocellus::OperatorHandle handle;
+};
+// NOLINTEND(readability-identifier-naming)
 
 namespace ocellus::detail {
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "draw/font.h"
+#include "draw/labeled_boxes.h"
 #include "draw/painter.h"
 
 namespace ocellus {
@@ -89,6 +90,12 @@ Rect around(const Rect& ink, int line, ImageSize image) noexcept {
 
 }  // namespace
 
+ImageSize detail::text_size(std::string_view text, int scale) noexcept {
+  const auto letters =
+      std::count_if(text.begin(), text.end(), [](char byte) { return !continues_character(byte); });
+  return {(static_cast<int>(letters) * kGlyphWidth - 1) * scale, kFontHeight * scale};
+}
+
 void detail::outlined_text(std::string_view text, int x, int y, int scale,
                            const OverlayColor& color, const OverlayImage& image) noexcept {
   const Painter painter(image);
@@ -113,28 +120,15 @@ void draw_box(const Rect& box, int line, const OverlayColor& color,
 }
 
 void draw_items(const OperatorInfo& info, const void* record, const OverlayImage& image) noexcept {
-  const Painter painter(image);
-  const Yuv outline = yuv_of(kOutline);
   const RecordItems items(info, record);
   const int line = detail::line_width(image.size);
-  for (int i = 0; i < items.count(); ++i) {
-    if (items.name(i)[0] == '\0') continue;
-    const Yuv color = yuv_of(items.marked(i) ? kRejected : kAccepted);
+  const auto describe = [&](int i) -> detail::LabeledBox {
+    if (items.name(i)[0] == '\0') return {};
     const Rect ink = items.box(i);
-    const Rect box = around(ink, line, image.size);
-    paint_box(painter, {box.x - line, box.y - line, box.width + 2 * line, box.height + 2 * line},
-              3 * line, outline);
-    paint_box(painter, box, line, color);
-    const int scale = std::clamp(ink.height / 16, line, 16);
-    const int height = 2 * line + detail::kFontHeight * scale;
-    const int below = box.y + box.height + 3 * line;
-    // Above the box, otherwise below it, otherwise in it.
-    const int y = box.y >= height                       ? box.y - height
-                  : below + height <= image.size.height ? below
-                                                        : box.y + 3 * line;
-    paint_text(painter, items.text(i), box.x, y, scale, line, outline);
-    paint_text(painter, items.text(i), box.x, y, scale, 0, color);
-  }
+    return {around(ink, line, image.size), items.text(i), 0, std::clamp(ink.height / 16, line, 16),
+            items.marked(i) ? kRejected : kAccepted};
+  };
+  detail::draw_labeled_boxes(items.count(), describe, image);
 }
 
 }  // namespace ocellus

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "core/option_table.h"
+#include "draw/labeled_boxes.h"
 #include "draw/painter.h"
 #include "ocellus/character_draw.h"
 #include "optical_flow/plan.h"
@@ -350,23 +351,19 @@ void draw_flow_overlay(const FlowOutput& flow, const OverlayConfig& given,
 }
 
 void draw_moving_objects(const MovingObjectsRecord& objects, const OverlayImage& image) noexcept {
-  constexpr OverlayColor kOutline{0, 0, 0};
   constexpr OverlayColor kBox{255, 220, 0};
-  const int scale = detail::text_scale(image.size);
-  const int line = detail::line_width(image.size);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(objects.count); ++i) {
-    const Rect box{objects.x[i], objects.y[i], objects.width[i], objects.height[i]};
-    draw_box({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, line + 2, kOutline, image);
-    draw_box(box, line, kBox, image);
-    char text[32];
+  char text[32];
+  const auto describe = [&](int object) -> detail::LabeledBox {
+    const auto i = static_cast<std::size_t>(object);
     const double speed = static_cast<double>(std::hypot(objects.u[i], objects.v[i]));
     const int letters = std::snprintf(text, sizeof(text), "%.1f px/frame", speed);
-    const int above = box.y - 2 - kGlyphHeight * scale;
-    const int y = above >= 0 ? above : box.y + line + 2;
-    // As far to the left as the whole text needs.
-    const int x = std::min(box.x + 2, image.size.width - letters * kGlyphWidth * scale);
-    detail::outlined_text(text, std::max(x, 0), y, scale, kBox, image);
-  }
+    return {{objects.x[i], objects.y[i], objects.width[i], objects.height[i]},
+            {text, static_cast<std::size_t>(letters)},
+            std::string_view(text).find(' '),
+            detail::text_scale(image.size),
+            kBox};
+  };
+  detail::draw_labeled_boxes(objects.count, describe, image);
 }
 
 }  // namespace ocellus

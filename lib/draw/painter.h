@@ -94,9 +94,14 @@ class Painter {
       case OverlayImage::Format::kGray8:
         luma[x] = static_cast<std::uint8_t>(color.y);
         break;
-      case OverlayImage::Format::kGray16: {
-        const auto value = static_cast<std::uint16_t>(color.y * 257);
-        std::memcpy(luma + 2 * static_cast<std::ptrdiff_t>(x), &value, sizeof(value));
+      case OverlayImage::Format::kGray16:
+        wide(luma, x, color.y * 257);
+        break;
+      case OverlayImage::Format::kP010: {
+        wide(luma, x, color.y * 256);
+        std::uint8_t* const chroma = image_.planes[1] + image_.strides[1] * (y / 2);
+        wide(chroma, x / 2 * 2, color.u * 256);
+        wide(chroma, x / 2 * 2 + 1, color.v * 256);
         break;
       }
       case OverlayImage::Format::kI420:
@@ -132,6 +137,11 @@ class Painter {
     }
   }
 
+  /// Number `index` of a row of 16-bit numbers.
+  static void wide(std::uint8_t* row, int index, int value) noexcept {
+    const auto number = static_cast<std::uint16_t>(value);
+    std::memcpy(row + 2 * static_cast<std::ptrdiff_t>(index), &number, sizeof(number));
+  }
   /// Pixel x of a row of YUV 4:2:2. `at`: the place of Y in the two bytes of a pixel.
   static void pair(std::uint8_t* row, int x, int at, const Yuv& color) noexcept {
     row[2 * static_cast<std::ptrdiff_t>(x) + at] = static_cast<std::uint8_t>(color.y);
@@ -149,6 +159,9 @@ class Painter {
 
   OverlayImage image_;
 };
+
+/// Width and height of a line of text, without the gap after it.
+ImageSize text_size(std::string_view text, int scale) noexcept;
 
 /// Draws text as draw_text does, with a dark outline.
 void outlined_text(std::string_view text, int x, int y, int scale, const OverlayColor& color,

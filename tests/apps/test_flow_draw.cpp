@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -186,6 +188,7 @@ class GuardedImage {
     const auto row_bytes = [&] {
       switch (format) {
         case OverlayImage::Format::kGray16:
+        case OverlayImage::Format::kP010:
           return 2 * size.width;
         case OverlayImage::Format::kYuy2:
         case OverlayImage::Format::kUyvy:
@@ -206,6 +209,7 @@ class GuardedImage {
       add_plane(half_width, half_height);
     }
     if (format == OverlayImage::Format::kNv12) add_plane(2 * half_width, half_height);
+    if (format == OverlayImage::Format::kP010) add_plane(4 * half_width, half_height);
     for (std::size_t p = 0; p < planes_.size(); ++p) {
       image_.planes[p] = planes_[p].bytes.data() + kMargin * planes_[p].stride;
       image_.strides[p] = planes_[p].stride;
@@ -262,9 +266,9 @@ class GuardedImage {
 
 constexpr OverlayImage::Format kFormats[] = {
     OverlayImage::Format::kGray8, OverlayImage::Format::kGray16, OverlayImage::Format::kI420,
-    OverlayImage::Format::kNv12,  OverlayImage::Format::kYuy2,   OverlayImage::Format::kUyvy,
-    OverlayImage::Format::kBgr,   OverlayImage::Format::kRgb,    OverlayImage::Format::kBgrx,
-    OverlayImage::Format::kRgbx};
+    OverlayImage::Format::kNv12,  OverlayImage::Format::kP010,   OverlayImage::Format::kYuy2,
+    OverlayImage::Format::kUyvy,  OverlayImage::Format::kBgr,    OverlayImage::Format::kRgb,
+    OverlayImage::Format::kBgrx,  OverlayImage::Format::kRgbx};
 
 MovingObjectsRecord objects_in(std::initializer_list<Rect> boxes) {
   MovingObjectsRecord record;
@@ -503,6 +507,64 @@ TEST(FlowOverlay, LabelsAreLegible) {
     EXPECT_LE(height * 15, size.height) << height << " rows";
     EXPECT_GT(height, height_before);
     height_before = height;
+  }
+}
+
+/// Whether a text of this color is whole somewhere in the part of a gray image.
+bool has_text(const OverlayImage& image, const char* text, int scale, const OverlayColor& color,
+              const Rect& part) {
+  const ImageSize size{static_cast<int>(std::strlen(text)) * kGlyphWidth * scale,
+                       kGlyphHeight * scale};
+  GuardedImage pattern(OverlayImage::Format::kGray8, size);
+  draw_text(text, 0, 0, scale, color, pattern.image());
+  const auto at = [](const OverlayImage& of, int x, int y) {
+    return of.planes[0][y * of.strides[0] + x];
+  };
+  GuardedImage dot(OverlayImage::Format::kGray8, {1, 1});
+  draw_box({0, 0, 1, 1}, 1, color, dot.image());
+  const int luma = at(dot.image(), 0, 0);
+  const auto matches = [&](int left, int top) {
+    for (int y = 0; y < size.height; ++y)
+      for (int x = 0; x < size.width; ++x)
+        if ((at(pattern.image(), x, y) == luma) != (at(image, left + x, top + y) == luma))
+          return false;
+    return true;
+  };
+  for (int y = std::max(part.y, 0);
+       y < std::min(part.y + part.height, image.size.height) - size.height; ++y)
+    for (int x = std::max(part.x, 0);
+         x < std::min(part.x + part.width, image.size.width) - size.width; ++x)
+      if (matches(x, y)) return true;
+  return false;
+}
+
+// Example failure: the label of a small object covers that of its neighbor, or lies under its box.
+TEST(FlowOverlay, LabelsOfNeighborsDoNotCoverOneAnother) {
+  struct Case {
+    ImageSize size;
+    int scale;  // of the text
+  };
+  for (const auto& [size, scale] :
+       {Case{{640, 480}, 2}, Case{{1920, 1080}, 3}, Case{{3840, 2160}, 6}}) {
+    MovingObjectsRecord objects;
+    const int side = 13 * scale;
+    const auto count = std::size_t{12};
+    for (std::size_t i = 0; i < count; ++i) {
+      objects.x[i] = static_cast<int>(i % 4) * 30 * scale;  // a label with its unit is 78 * scale
+      objects.y[i] = static_cast<int>(i / 4) * 27 * scale;
+      objects.width[i] = objects.height[i] = side;
+      objects.u[i] = 1.1f + 0.3f * static_cast<float>(i);
+    }
+    objects.count = static_cast<int>(count);
+    GuardedImage image(OverlayImage::Format::kGray8, size);
+    draw_moving_objects(objects, image.image());
+    for (std::size_t i = 0; i < count; ++i) {
+      char text[16];
+      std::snprintf(text, sizeof(text), "%.1f", static_cast<double>(objects.u[i]));
+      const Rect around{objects.x[i] - 4 * side, objects.y[i] - 2 * side, 9 * side, 5 * side};
+      EXPECT_TRUE(has_text(image.image(), text, scale, {255, 220, 0}, around))
+          << text << " at " << size.width << "x" << size.height;
+    }
   }
 }
 

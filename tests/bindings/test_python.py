@@ -11,12 +11,14 @@ import pathlib
 import pickle
 import selectors
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import unittest
+import zlib
 
 import python_support as support
 
@@ -213,7 +215,7 @@ class Results(unittest.TestCase):
         text = repr(ocellus.digits(frame))
         self.assertRegex(text, r"^Result\(scores=float32\[\d+, \d+\] .*, count=0, .*text=''\)$")
         text = repr(ocellus.apply("restore", frame))
-        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7, text='')")
+        self.assertEqual(text, f"Result(image=uint8[{HEIGHT}, {WIDTH}] 7 to 7)")
         nothing = ocellus.flow(frame, frame, confidence_threshold=1e30)
         self.assertIn(f"u=float32[{HEIGHT}, {WIDTH}] without a value", repr(nothing))
         self.assertEqual(repr(ocellus.Result()), "Result()")
@@ -512,6 +514,285 @@ class Flight(unittest.TestCase):
         frame[3, 4] = np.nan
         self.assertTrue(operator(frame).frame.bad_pixels)
         self.assertEqual(operator.stats.bad_frames, 1)
+
+
+class Foreign:
+    """An array of another library that has only DLPack."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+class OnDevice:
+    """An array of another library that says it is in the memory of a CUDA device."""
+
+    def __init__(self, shape, kind="|u1", address=0x7F0000000000, **more):
+        self.__cuda_array_interface__ = {
+            "shape": shape, "typestr": kind, "data": (address, False), "version": 3, **more
+        }
+
+
+class Arrays(unittest.TestCase):
+    # Fails when an array of another library is copied or refused, or when the memory of a result that another
+    # library holds is used again.
+    def test_dlpack(self):
+        operator, same = flow(), flow()
+        for frame in FRAMES[:2]:
+            ticket = operator.submit(Foreign(frame))
+            self.assertTrue(np.shares_memory(ticket._frame, frame))
+            result, expected = operator.wait(ticket), same(frame)
+        np.testing.assert_array_equal(result.u, expected.u)
+        self.assertEqual(result.u.__dlpack_device__(), (1, 0))
+        held = np.from_dlpack(result.u)
+        self.assertTrue(np.shares_memory(held, result.u))
+        del result, ticket
+        for frame in FRAMES * 3:
+            operator(frame)
+        np.testing.assert_array_equal(held, expected.u)
+        picture = ocellus.halftone(FRAMES[0])
+        self.assertTrue(np.shares_memory(np.from_dlpack(picture), picture))
+
+    # Fails when the memory of a device is read as that of the host, or the error does not say what to do.
+    def test_device_memory_on_the_cpu(self):
+        operator = flow()
+        where = r"\.get\(\) of CuPy.*cudaMemcpy"
+        with self.assertRaisesRegex(ocellus.InvalidArgument, f"frame is in CUDA memory, .* backend is cpu; .*{where}"):
+            operator(OnDevice((HEIGHT, WIDTH)))
+        with self.assertRaisesRegex(ocellus.InvalidArgument, rf"out\['u'\] is in CUDA memory.*{where}"):
+            operator(FRAMES[0], out={"u": OnDevice((HEIGHT, WIDTH), "<f4")})
+        with self.assertRaisesRegex(ocellus.InvalidArgument, f"device type 2 of DLPack; .*{where}"):
+            operator(Foreign(FRAMES[0], (2, 0)))
+        with self.assertRaisesRegex(ocellus.InvalidArgument, where):
+            ocellus.halftone(OnDevice((HEIGHT, WIDTH)), backend="cpu")
+        operator(FRAMES[0])
+        self.assertEqual(operator.stats.frames, 1)
+
+    # Fails when the address, the rows or the stream of an array on a device does not reach the library.
+    def test_device_memory_reaches_the_library(self):
+        operator = flow()
+        seen = []
+
+        class Library:
+            def ocellus_operator_submit(self, op, frame, planes, count, record, ticket, error):
+                def of(one):
+                    return one.data, one.width, one.height, one.stride, one.format, one.memory, one.stream
+
+                seen.append((of(frame), [of(plane) for plane in planes[:count]]))
+                return int(Status.QUEUE_FULL)
+
+        info, library = operator.info, operator._lib
+        operator.info, operator._lib = info._replace(backend="cuda"), Library()
+        out = {
+            name: OnDevice((HEIGHT, WIDTH), "<f4", address=4096 * number, strides=(512, 4), stream=7)
+            for number, name in enumerate(("u", "v", "confidence"), 1)
+        }
+        with self.assertRaises(Error):
+            operator.submit(OnDevice((HEIGHT, WIDTH), strides=None, stream=2), out=out)
+        frame, planes = seen.pop()
+        self.assertEqual(frame, (0x7F0000000000, WIDTH, HEIGHT, WIDTH, 0, 2, 2))
+        self.assertEqual(planes[:3], [(4096 * n, WIDTH, HEIGHT, 512, 2, 2, 7) for n in (1, 2, 3)])
+        with self.assertRaises(Error):
+            operator.submit(OnDevice((HEIGHT, WIDTH), strides=(WIDTH + 8, 1)))
+        self.assertEqual(seen.pop()[0], (0x7F0000000000, WIDTH, HEIGHT, WIDTH + 8, 0, 2, None))
+        for bad, text in (
+            (OnDevice((HEIGHT, WIDTH), strides=(2 * WIDTH, 2)), "side by side"),
+            (OnDevice((HEIGHT, WIDTH), mask=1), "has a mask"),
+            (OnDevice((HEIGHT, WIDTH + 1, 2)), "must be a gray image"),
+            (OnDevice((HEIGHT, WIDTH), ">f4"), "must be uint8"),
+        ):
+            with self.assertRaisesRegex(ocellus.InvalidArgument, text):
+                operator.submit(bad)
+        self.assertEqual(seen, [])
+        operator.info, operator._lib = info, library
+
+    # Fails when the result is in other memory than that of the caller, or the caller's memory is used again.
+    def test_output_of_the_caller(self):
+        operator, same = flow(), flow()
+        wide = np.zeros((3, HEIGHT, WIDTH + 16), np.float32)
+        inside = wide[:, :, 8 : 8 + WIDTH]
+        for frame in FRAMES[:2]:
+            result, expected = operator(frame, out=dict(zip(("u", "v", "confidence"), inside))), same(frame)
+        for plane, wanted, memory in zip(result, expected, inside):
+            np.testing.assert_array_equal(plane, wanted)
+            self.assertTrue(np.shares_memory(plane, memory))
+        self.assertEqual(wide[:, :, :8].any() or wide[:, :, 8 + WIDTH :].any(), False)
+        mine = np.zeros((HEIGHT, WIDTH), np.float32)
+        result, expected = operator(FRAMES[2], out={"v": mine}), same(FRAMES[2])
+        self.assertIs(result.v, mine)
+        np.testing.assert_array_equal(mine, expected.v)
+        np.testing.assert_array_equal(result.u, expected.u)
+        before = mine.copy()
+        operator(FRAMES[4])
+        np.testing.assert_array_equal(mine, before)
+        fixed = np.zeros((HEIGHT, WIDTH), np.float32)
+        fixed.flags.writeable = False
+        for name, bad, text in (
+            ("u", mine.T, r"it must be an array of float32\[48, 64\]"),
+            ("u", mine.astype(np.float64), "is float64"),
+            ("u", np.zeros((HEIGHT, 2 * WIDTH), np.float32)[:, ::2], "side by side"),
+            ("u", fixed, "and read-only"),
+            ("w", mine, "out has the plane 'w'; there are u, v, confidence"),
+        ):
+            with self.assertRaisesRegex(ocellus.InvalidArgument, text):
+                operator(FRAMES[0], out={name: bad})
+
+    # The same on a device, where there are one and CuPy. Fails when the library reads or writes other memory.
+    def test_device(self):
+        try:
+            import cupy
+            cupy.cuda.runtime.getDeviceCount()
+        except Exception as error:
+            self.skipTest(f"no CuPy with a device: {error}")
+        operator, same = Operator("flow", size=(WIDTH, HEIGHT), backend="cuda"), flow()
+        out = {name: cupy.zeros((HEIGHT, WIDTH), "f4") for name in ("u", "v", "confidence")}
+        for frame in FRAMES[:2]:
+            result, expected = operator(cupy.asarray(frame), out=out), same(frame)
+        self.assertIs(result.u, out["u"])
+        np.testing.assert_allclose(result.u.get(), expected.u, atol=1e-3)
+
+
+def png_pixels(png):
+    """The pixels of a PNG file that the package wrote."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height, bits, color = struct.unpack(">2I2B", png[16:26])
+    assert (bits, color) == (8, 2)
+    chunks, at = {}, 8
+    while at < len(png):
+        length = struct.unpack(">I", png[at : at + 4])[0]
+        kind, data = png[at + 4 : at + 8], png[at + 8 : at + 8 + length]
+        assert zlib.crc32(kind + data) == struct.unpack(">I", png[at + 8 + length : at + 12 + length])[0]
+        chunks[kind] = data
+        at += 12 + length
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(height, 1 + 3 * width)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+class Drawing(unittest.TestCase):
+    # Fails when the planes change their places, the colors their order, or the file is no PNG of the drawing.
+    def test_flow(self):
+        operator = flow()
+        for frame in FRAMES:
+            result = operator(frame)
+        wheel = result.draw()
+        self.assertEqual((wheel.shape, wheel.dtype), ((HEIGHT, WIDTH, 3), np.uint8))
+        red, green, blue = wheel.reshape(-1, 3).mean(axis=0)  # to the right and up: between red and magenta
+        self.assertGreater(red, blue + 20)
+        self.assertGreater(blue, green + 20)
+        np.testing.assert_array_equal(png_pixels(result._repr_png_()), wheel)
+        over = result.draw(FRAMES[-1])
+        changed = (over != FRAMES[-1][:, :, None]).any(axis=2).mean()
+        self.assertTrue(0.02 < changed < 0.9, changed)
+        region = ocellus.flow(*FRAMES[:2], roi="8,8,32,16")
+        self.assertEqual(region.draw(FRAMES[1]).shape, (16, 32, 3))
+
+    # Fails when the boxes are elsewhere, cover the ink, or are left out without an error.
+    def test_items(self):
+        y, x = np.mgrid[0:120, 0:160]
+        frame = np.where((abs(x - 50) < 4) & (abs(y - 60) < 24), 20, 235).astype(np.uint8)
+        with Operator("digits", size=(160, 120), backend="cpu") as operator:
+            result = operator(frame)
+            self.assertEqual(result.record["count"], 1)
+            box = [result.record[name][0] for name in ("x", "y", "width", "height")]
+            over, alone = result.draw(frame), result.draw()
+            copied = copy.copy(result)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "the operator is closed, or the result is a copy"):
+            result.draw(frame)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "is a copy"):
+            copied.draw()
+        self.assertIsNone(result._repr_png_())
+        self.assertIn("<code>Result(scores=", result._repr_html_())
+        ink = np.s_[box[1] : box[1] + box[3], box[0] : box[0] + box[2]]
+        np.testing.assert_array_equal(over[ink], np.repeat(frame[ink][:, :, None], 3, axis=2))
+        self.assertTrue((alone[ink] == 255).all())
+        for image in (over, alone):
+            red, green, blue = (image[box[1] - 2, box[0] + box[2] // 2].astype(int))
+            self.assertGreater(green, red + 50)
+        np.testing.assert_array_equal(over[:, 100:], np.repeat(frame[:, 100:, None], 3, axis=2))
+        # That of one call is over its image, although its operator is closed.
+        np.testing.assert_array_equal(png_pixels(ocellus.digits(frame)._repr_png_()), over)
+        objects = [np.full((120, 160), 90, np.uint8) for _ in range(4)]
+        for time, image in enumerate(objects):
+            image[40:80, 20 + 2 * time : 60 + 2 * time] = support.moving_frames(40, 40, 1, 0, 0)[0]
+        with Operator("flow", size=(160, 120), backend="cpu", objects=4) as operator:
+            for image in objects:
+                result = operator(image)
+            yellow = (result.draw(image) == (255, 220, 0)).all(axis=2)
+            near = np.abs(result.draw(image).astype(int) - (255, 220, 0)).max(axis=2) < 12
+        self.assertGreater(yellow.sum() + near.sum(), 50)
+
+    # Fails when a picture is shown in the wrong colors, or is no array any more.
+    def test_pictures(self):
+        gray = ocellus.halftone(FRAMES[0])
+        self.assertIsInstance(gray, np.ndarray)
+        np.testing.assert_array_equal(png_pixels(gray._repr_png_())[:, :, 1], gray)
+        color = np.stack([FRAMES[0], FRAMES[1] // 2, FRAMES[2] // 4], axis=2)
+        for order, axis in (("rgb", slice(None)), ("bgr", slice(None, None, -1))):
+            picture = ocellus.restore(color, color=order)
+            np.testing.assert_array_equal(png_pixels(picture._repr_png_()), np.asarray(picture)[:, :, axis])
+        self.assertIs(type(picture + 1), np.ndarray)
+        self.assertIsInstance(picture.mean(), float)
+        self.assertIsNone(picture[0, 0]._repr_png_())
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(gray)), gray)
+        with Operator("restore", size=(WIDTH, HEIGHT), color="bgr", backend="cpu") as operator:
+            result = operator(color)
+        np.testing.assert_array_equal(result.draw(), result[0][:, :, ::-1])
+        with Operator("halftone", size=(WIDTH, HEIGHT), dtype=np.uint16, backend="cpu") as operator:
+            self.assertEqual(set(operator(FRAMES[0].astype(np.uint16) * 257).draw().flat), {0, 255})
+
+    # Fails when the library draws beside an image, or on something that is no image.
+    def test_errors_of_the_library(self):
+        u, image = np.zeros((HEIGHT, WIDTH), np.float32), np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+        plane, record = _library.CPlane, np.zeros(65536, np.uint8).ctypes.data
+        right = plane(u.ctypes.data, WIDTH, HEIGHT, 4 * WIDTH, 2, 0, None)
+        on = plane(image.ctypes.data, WIDTH, HEIGHT, 3 * WIDTH, 6, 0, None)
+        operator = Operator("digits", size=(WIDTH, HEIGHT), backend="cpu")
+        _library.call("draw_flow", right, right, 0, on)
+        _library.call("operator_draw", operator._operator, record, on)
+        for changes, text in (
+            ({"width": WIDTH - 1}, "image is 63x48; it must be 64x48"),
+            ({"width": 0}, "image is 0x48; both sides must be 1 to 16384"),
+            ({"format": 0}, "image.format must be OCELLUS_RGB"),
+            ({"format": 9}, "must be OCELLUS_GRAY8"),
+            ({"stride": 3 * WIDTH - 1}, "image.stride is 191 bytes; it must be at least 192"),
+            ({"memory": 2}, "image is in device memory"),
+            ({"data": None}, "image.data is null"),
+        ):
+            bad = plane(*(changes.get(name, getattr(on, name)) for name, _ in plane._fields_))
+            with self.subTest(text):
+                with self.assertRaisesRegex(ocellus.InvalidArgument, text):
+                    _library.call("draw_flow", right, right, 0, bad)
+                with self.assertRaisesRegex(ocellus.InvalidArgument, text):
+                    _library.call("operator_draw", operator._operator, record, bad)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "u and v must be OCELLUS_FLOAT32"):
+            _library.call("draw_flow", right, on, 0, on)
+        for arguments in ((None, right, 0, on), (right, right, 0, None)):
+            with self.assertRaisesRegex(ocellus.InvalidArgument, "is null"):
+                _library.call("draw_flow", *arguments)
+        with self.assertRaisesRegex(ocellus.InvalidArgument, "record is null"):
+            _library.call("operator_draw", operator._operator, None, on)
+
+    # Fails when an operator's result breaks a notebook, or has neither a picture nor its numbers.
+    def test_every_operator(self):
+        for name in ocellus.operators():
+            with self.subTest(name):
+                result = ocellus.apply(name, *FRAMES[:2], backend="cpu")
+                text = result._repr_html_()
+                self.assertIn("Result(", text)
+                png = result._repr_png_()
+                self.assertEqual("<img" in text, png is not None)
+                if name == "filter":
+                    self.assertIsNone(png)
+                    with self.assertRaisesRegex(ocellus.InvalidArgument, "filter has no picture"):
+                        result.draw()
+                else:
+                    self.assertEqual(png_pixels(png).shape, (HEIGHT, WIDTH, 3))
 
 
 class Interrupted(Exception):

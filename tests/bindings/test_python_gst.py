@@ -46,6 +46,19 @@ def run(elements, frames, messages=None):
     return buffers
 
 
+def test_video(count):
+    """The gray frames of GStreamer's moving ball."""
+    caps = f"video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT},framerate=25/1"
+    pipeline = Gst.parse_launch(f"videotestsrc pattern=ball num-buffers={count} ! {caps} ! appsink name=out sync=false")
+    pipeline.set_state(Gst.State.PLAYING)
+    frames = []
+    while (sample := pipeline.get_by_name("out").emit("try-pull-sample", 60 * Gst.SECOND)) is not None:
+        buffer = sample.get_buffer()
+        frames.append(np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8).reshape(HEIGHT, WIDTH))
+    pipeline.set_state(Gst.State.NULL)
+    return frames
+
+
 def digit_frames():
     """A frame with dark strokes on white paper: a bar and a ring."""
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
@@ -194,6 +207,69 @@ class Metas(unittest.TestCase):
         other = Gst.Message.new_element(element, Gst.Structure.new_empty("level"))
         self.assertIsNone(ocellus.gst.values(other))
         self.assertIsNone(ocellus.gst.values(Gst.Message.new_eos(element)))
+
+    # Fails when the reader does not know what an operator writes: a plane, a field, an item, or a value of the
+    # message. A new operator is read without a change.
+    def test_every_operator(self):
+        options = {  # those that give an operator items
+            "flow": {"objects": 8},
+            "cortex": {"layout": "tiles", "tile_width": 40, "tile_height": 60},
+        }
+        frames = test_video(5)
+        self.assertEqual(len(frames), 5)
+        with_items = set()
+        for name in ocellus.operators():
+            with self.subTest(name):
+                given = options.get(name, {})
+                properties = " ".join(f"{key.replace('_', '-')}={value}" for key, value in given.items())
+                if name in ("flow", "filter"):
+                    properties += " align=false"
+                if name == "flow":  # as the element computes objects
+                    given = {**given, "deviation": True}
+                messages = []
+                buffers = run(f"ocellus{name} name=it backend=cpu post-messages=true {properties}", frames, messages)
+                posted = [values for message in messages if (values := ocellus.gst.values(message)) is not None]
+                self.assertEqual((len(buffers), len(posted)), (5, 5))
+                operator = ocellus.Operator(name, size=(WIDTH, HEIGHT), backend="cpu", **given)
+                for buffer, frame, values in zip(buffers, frames, posted):
+                    meta, expected = ocellus.gst.result(buffer), operator(frame)
+                    self.assertEqual((meta.operator, meta.source, meta.pts), (name, "it", buffer.pts))
+                    self.assertEqual((values["timestamp"], values["compute-time"]), (buffer.pts, meta.compute_time))
+                    is_picture = [plane.name for plane in operator.info.planes] == ["image"]
+                    if is_picture:  # the buffer itself
+                        pixels = np.frombuffer(buffer.extract_dup(0, WIDTH * HEIGHT), np.uint8)
+                        np.testing.assert_array_equal(pixels, expected.image.ravel())
+                    else:
+                        self.assertEqual(list(meta.planes), [plane.name for plane in operator.info.planes])
+                        for plane, wanted in zip(meta.planes.values(), expected):
+                            np.testing.assert_array_equal(plane, wanted)
+                    self.check_record(meta, values, operator, expected)
+                    if meta.items:
+                        with_items.add(name)
+        self.assertLessEqual({"flow", "cortex", "network"}, with_items)
+
+    def check_record(self, meta, values, operator, expected):
+        fields = {field.name: field for field in operator.info.fields}
+        self.assertEqual(list(meta.record), list(fields))
+        for name, value in meta.record.items():
+            np.testing.assert_array_equal(value, expected.record[name])
+            if fields[name].capacity == 1:
+                self.assertAlmostEqual(values[name.replace("_", "-")], value, places=5)
+        self.assertEqual(meta.string, operator.text(expected) if operator.info.class_names else None)
+        self.assertEqual(values.get("string"), meta.string)
+        if not any(field.role == ocellus.FieldRole.COUNT for field in fields.values()):
+            self.assertEqual(meta.items, ())
+            return
+        (lists,) = [value for name, value in values.items() if isinstance(value, list) and name != "fields"]
+        self.assertEqual(len(meta.items), meta.record["count"])
+        self.assertEqual(len(lists), len(meta.items))
+        for number, (item, one) in enumerate(zip(meta.items, lists)):
+            self.assertEqual(item["box"], tuple(one[side] for side in ("x", "y", "width", "height")))
+            self.assertEqual(item["name"], one.get("name", ""))
+            for name, field in fields.items():
+                if field.capacity > 1 and field.role in (ocellus.FieldRole.VALUE, ocellus.FieldRole.CONFIDENCE):
+                    self.assertEqual(item[name], expected.record[name][number])
+                    self.assertAlmostEqual(one[name.replace("_", "-")], item[name], places=5)
 
     # Fails when a buffer without a meta, or something else, is read.
     def test_no_meta(self):

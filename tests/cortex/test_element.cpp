@@ -21,7 +21,7 @@ CortexRecord classify(GstBuffer* buffer, const Video& video, CortexLayout layout
   config.size = {video.width, video.height};
   config.layout = layout;
   config.tile_height = 20;
-  if (video.format == GST_VIDEO_FORMAT_GRAY16_LE) config.format = PixelFormat::kGray16;
+  if (is_wide(video.format)) config.format = PixelFormat::kGray16;
   Engine engine = test::must(create_engine(test::engine_config(), {config}));
   Cortex op = test::must(Cortex::create(engine, config));
   GstVideoInfo info = video_info(video);
@@ -55,7 +55,8 @@ GstBuffer* process(Harness& harness, GstBuffer* buffer) {
 class CortexFormat : public testing::TestWithParam<GstVideoFormat> {};
 INSTANTIATE_TEST_SUITE_P(All, CortexFormat,
                          testing::Values(GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-                                         GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12));
+                                         GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420,
+                                         GST_VIDEO_FORMAT_NV12));
 
 // Fails when a format is refused, a pixel changes or is copied, or a value of the operator's record
 // is missing or wrong in the meta.

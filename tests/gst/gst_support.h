@@ -59,13 +59,19 @@ inline constexpr GstVideoFormat kColorFormats[] = {
 /// Every format of the elements in system memory, in the order of their caps.
 inline constexpr GstVideoFormat kAllFormats[] = {
     GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_I420,
-    GST_VIDEO_FORMAT_NV12,  GST_VIDEO_FORMAT_YUY2,      GST_VIDEO_FORMAT_UYVY,
-    GST_VIDEO_FORMAT_BGR,   GST_VIDEO_FORMAT_RGB,       GST_VIDEO_FORMAT_BGRx,
-    GST_VIDEO_FORMAT_BGRA,  GST_VIDEO_FORMAT_RGBx,      GST_VIDEO_FORMAT_RGBA};
+    GST_VIDEO_FORMAT_NV12,  GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_YUY2,
+    GST_VIDEO_FORMAT_UYVY,  GST_VIDEO_FORMAT_BGR,       GST_VIDEO_FORMAT_RGB,
+    GST_VIDEO_FORMAT_BGRx,  GST_VIDEO_FORMAT_BGRA,      GST_VIDEO_FORMAT_RGBx,
+    GST_VIDEO_FORMAT_RGBA};
 
 inline bool is_color(GstVideoFormat format) {
   return std::find(std::begin(kColorFormats), std::end(kColorFormats), format) !=
          std::end(kColorFormats);
+}
+
+/// Whether the luma has 16 bits.
+inline bool is_wide(GstVideoFormat format) {
+  return format == GST_VIDEO_FORMAT_GRAY16_LE || format == GST_VIDEO_FORMAT_P010_10LE;
 }
 
 /// Bytes of a row of a plane without padding.
@@ -134,7 +140,7 @@ inline GstBuffer* make_frame(const Video& video, double dx, double dy, GstClockT
       }
       for (int x = 0; x < video.width; ++x) {
         const double value = std::clamp(texture(x - dx, y - dy), 0.0, 255.0);
-        if (video.format == GST_VIDEO_FORMAT_GRAY16_LE) {
+        if (is_wide(video.format)) {
           const auto wide = static_cast<guint16>(std::lround(value * 257.0));
           line[2 * x] = static_cast<guint8>(wide & 0xff);
           line[2 * x + 1] = static_cast<guint8>(wide >> 8);

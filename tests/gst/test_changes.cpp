@@ -66,6 +66,8 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"ocellusflow", "align=false", "roi=8,8,40,32", "roi=900,8,40,32", "roi"},
         Change{"ocellusflow", "align=false", "method=kernels taps=7x7x3", "taps=many", "taps"},
         Change{"ocellusflow", "align=false roi=8,8,40,32", "window=5", "window=6", "window"},
+        Change{"ocellusflow", "align=false", "draw=true", "window=6", "window"},
+        Change{"ocellusflow", "align=false draw=true", "draw=false", "window=6", "window"},
         Change{"ocellusfilter", "align=false taps=7x7x3", "roi=8,8,40,32", "roi=0,0,97,1", "roi"},
         Change{"ocellusrestore", "filter=gaussian-2", "filter=gaussian-1", "filter=/no/such/filter",
                "/no/such/filter"},

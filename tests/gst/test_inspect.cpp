@@ -38,9 +38,9 @@ std::string property(const std::string& text, const std::string& name) {
 }
 
 constexpr const char* kFormats =
-    "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12, (string)YUY2, "
-    "(string)UYVY, (string)BGR, (string)RGB, (string)BGRx, (string)BGRA, (string)RGBx, "
-    "(string)RGBA }";
+    "format: { (string)GRAY8, (string)GRAY16_LE, (string)I420, (string)NV12, "
+    "(string)P010_10LE, (string)YUY2, (string)UYVY, (string)BGR, (string)RGB, (string)BGRx, "
+    "(string)BGRA, (string)RGBx, (string)RGBA }";
 
 // Fails when the description of the element changes in a way that users or scripts notice.
 TEST(Inspect, Factory) {

@@ -29,7 +29,8 @@ class Random {
 };
 
 constexpr GstVideoFormat kFormats[] = {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-                                       GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12};
+                                       GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420,
+                                       GST_VIDEO_FORMAT_NV12};
 
 struct Element {
   const char* factory;

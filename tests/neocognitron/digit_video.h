@@ -49,7 +49,7 @@ inline GstBuffer* buffer_of(const app::GrayImage& image, const Video& video, Gst
     for (gsize x = 0; x < width; ++x) {
       const guint8 level = image.pixels[y * width + x];
       // level * 257 in 16 bits.
-      if (video.format == GST_VIDEO_FORMAT_GRAY16_LE)
+      if (is_wide(video.format))
         to[2 * x] = to[2 * x + 1] = level;
       else
         to[x] = level;

@@ -13,7 +13,8 @@ namespace {
 class DigitsFormat : public testing::TestWithParam<GstVideoFormat> {};
 INSTANTIATE_TEST_SUITE_P(All, DigitsFormat,
                          testing::Values(GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
-                                         GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12));
+                                         GST_VIDEO_FORMAT_P010_10LE, GST_VIDEO_FORMAT_I420,
+                                         GST_VIDEO_FORMAT_NV12));
 
 // Fails when a format is refused, a pixel changes or is copied, or a value of the operator's record
 // is missing or wrong in the meta or in the regions.

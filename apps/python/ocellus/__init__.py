@@ -9,6 +9,7 @@
 docs/options.md lists them. The package needs the shared library libocellus_c.so, see `library_path`.
 """
 
+from ._draw import Picture
 from ._library import (
     DeadlineMissed,
     Error,
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidArgument",
     "Operator",
     "OperatorInfo",
+    "Picture",
     "PlaneInfo",
     "Result",
     "Stats",

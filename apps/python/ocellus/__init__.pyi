@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._operator import Operator as _Operator
 from ._operator import OptionValue
+from ._draw import Picture
 from ._library import DeadlineMissed, Error, InvalidArgument, Status, __version__, library_path, library_version
 from ._operator import CancelOutcome, FieldInfo, FieldRole, FrameInfo, OperatorInfo, PlaneInfo, Result, Stats, Ticket, operators
 from ._program import identify, train_digits
-__all__ = ['CancelOutcome', 'DeadlineMissed', 'Error', 'FieldInfo', 'FieldRole', 'FrameInfo', 'InvalidArgument', 'Operator', 'OperatorInfo', 'PlaneInfo', 'Result', 'Stats', 'Status', 'Ticket', '__version__', 'apply', 'digits', 'flow', 'halftone', 'identify', 'library_path', 'library_version', 'operators', 'restore', 'train_digits']
+__all__ = ['CancelOutcome', 'DeadlineMissed', 'Error', 'FieldInfo', 'FieldRole', 'FrameInfo', 'InvalidArgument', 'Operator', 'OperatorInfo', 'Picture', 'PlaneInfo', 'Result', 'Stats', 'Status', 'Ticket', '__version__', 'apply', 'digits', 'flow', 'halftone', 'identify', 'library_path', 'library_version', 'operators', 'restore', 'train_digits']
 
 class Operator(_Operator):
     @overload
@@ -1218,7 +1219,7 @@ def halftone(
     chroma: Literal["neutral", "keep"] = ...,
     depth: int = ...,
     priority: Literal["low", "normal", "high"] = ...,
-) -> NDArray[Any]:
+) -> Picture:
     """An image of a few gray levels that looks like the given one: halftone(image, preset="gray16").
 
     template: Template to use in place of the preset: a name such as "hlf5", a template file, or a
@@ -1255,7 +1256,7 @@ def restore(
     schedule: Literal["auto", "recursion", "frequency"] = ...,
     depth: int = ...,
     priority: Literal["low", "normal", "high"] = ...,
-) -> NDArray[Any]:
+) -> Picture:
     """An image without its blur: restore(image, filter="lens.ocellus"). Of an image of shape (height, width, 3),
     in RGB or as `color` says, the luma is restored and the color kept.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ._arrays import CudaArray, array_of
+from ._draw import Picture, picture_of
 from ._library import invalid
 from ._operator import Operator, Result
 
@@ -20,14 +22,17 @@ def apply(name: str, *images: ArrayLike, color: Optional[str] = None, **options:
     images: gray images of shape (height, width), or with `color` as an Operator takes them
     options: those of the operator, and the keywords of Operator: backend, workers, ...
     """
-    arrays = [np.asarray(image) for image in images]
+    arrays = [array_of("an image", image) for image in images]
     if not arrays or arrays[0].ndim < 2:
         raise invalid(f"{name}: give images of shape (height, width)")
     height, width = arrays[0].shape[:2]
     with Operator(name, (width, height), dtype=arrays[0].dtype, color=color, **options) as op:
         for array in arrays:
-            result = op(np.ascontiguousarray(array))
-        result.text = op.text(result)
+            result = op(array if isinstance(array, CudaArray) else np.ascontiguousarray(array))
+        if op.info.class_names:
+            result.text = op.text(result)
+        if result._has_items and isinstance(array, np.ndarray):
+            result._drawing = result.draw(array)
     return result
 
 
@@ -36,20 +41,19 @@ def flow(first: ArrayLike, second: ArrayLike, **options: Any) -> Result:
     return apply("flow", first, second, **options)
 
 
-def _picture(name: str, image: ArrayLike, options: dict[str, Any]) -> NDArray[Any]:
-    array = np.asarray(image)
-    if array.ndim == 3:
+def _picture(name: str, image: ArrayLike, options: dict[str, Any]) -> Picture:
+    if array_of("the image", image).ndim == 3:
         options.setdefault("color", "rgb")
-    return apply(name, array, **options)[0]
+    return picture_of(apply(name, image, **options)[0], options.get("color"))
 
 
-def restore(image: ArrayLike, **options: Any) -> NDArray[Any]:
+def restore(image: ArrayLike, **options: Any) -> Picture:
     """An image without its blur: restore(image, filter="lens.ocellus"). Of an image of shape (height, width, 3),
     in RGB or as `color` says, the luma is restored and the color kept."""
     return _picture("restore", image, options)
 
 
-def halftone(image: ArrayLike, **options: Any) -> NDArray[Any]:
+def halftone(image: ArrayLike, **options: Any) -> Picture:
     """An image of a few gray levels that looks like the given one: halftone(image, preset="gray16")."""
     return _picture("halftone", image, options)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import enum
+import html
 import math
 import operator
 import os
@@ -18,6 +20,8 @@ from typing import Any, NamedTuple, Optional, Union
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ._arrays import Array, CudaArray, array_of, place_of
+from ._draw import draw_flow, draw_items, png, rgb_of
 from ._library import (
     NEVER,
     CEngineConfig,
@@ -166,24 +170,51 @@ class Stats(NamedTuple):
 class _Memory:
     """Memory for one result, and the structs that describe it."""
 
-    def __init__(self, planes: Sequence[tuple[bool, PlaneInfo]], record_bytes: int, frame_format: int) -> None:
+    def __init__(
+        self,
+        planes: Sequence[tuple[bool, PlaneInfo]],
+        record_bytes: int,
+        frame_format: int,
+        backend: str,
+        given: Mapping[str, Any],
+    ) -> None:
         self.planes = (CPlane * len(planes))()
-        self.arrays = []
+        self.arrays: list[Array] = []
         for number, (wanted, plane) in enumerate(planes):
             if not wanted:
                 continue
-            width, height = plane.size
             colors = (plane.channels,) if plane.channels > 0 else ()
-            array = np.empty((height, width, *colors), plane.dtype)
+            shape = (plane.size[1], plane.size[0], *colors)
+            array: Array
+            if plane.name in given:
+                array = _output_of(f"out[{plane.name!r}]", given[plane.name], shape, plane.dtype)
+            else:
+                array = np.empty(shape, plane.dtype)
             self.arrays.append(array)
+            address, memory, stream = place_of(f"out[{plane.name!r}]", array, backend)
             number_of_format = frame_format if colors else _FORMATS[plane.dtype]
-            self.planes[number] = CPlane(
-                array.ctypes.data, width, height, array.strides[0], number_of_format, 0, None
-            )
+            self.planes[number] = CPlane(address, *plane.size, array.strides[0], number_of_format, memory, stream)
         self.record = np.zeros(record_bytes, np.uint8)
         self.record_address = self.record.ctypes.data if record_bytes > 0 else None
-        self.interfaces = [array.__array_interface__ for array in self.arrays]
+        #: Of each array how NumPy makes another one of its memory, or what the caller gave.
+        self.interfaces = [
+            given[name] if name in given else array.__array_interface__  # type: ignore[union-attr]
+            for name, array in zip([plane.name for wanted, plane in planes if wanted], self.arrays)
+        ]
         self.record_interface = self.record.__array_interface__
+
+
+def _output_of(name: str, given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array of the caller's that a plane is written to."""
+    array = array_of(name, given)
+    dense = [dtype.itemsize * math.prod(shape[axis + 1 :]) for axis in range(1, len(shape))]
+    read_only = array.read_only if isinstance(array, CudaArray) else not array.flags.writeable
+    if array.shape != shape or array.dtype != dtype or list(array.strides[1:]) != dense or read_only:
+        raise invalid(
+            f"{name} is {array.dtype}{list(array.shape)}{' and read-only' if read_only else ''}; it must be an array of "
+            f"{dtype}{list(shape)} that can be written, with elements side by side in a row"
+        )
+    return array
 
 
 class _Lease(NotCopied):
@@ -215,15 +246,20 @@ class View:
 class Result(tuple[NDArray[Any], ...]):
     """The planes of a frame in the order of the operator's info, also by name: `result.u`.
 
-    The arrays lie in memory that the operator wrote. They stay unchanged as long as they exist. A result
-    can be pickled; the copy has memory of its own.
+    They are NumPy arrays, or what `out` gave. The arrays lie in memory that the operator wrote. They stay
+    unchanged as long as they exist. A result can be pickled; the copy has memory of its own. A notebook
+    shows a result as `draw` draws it.
     """
 
     frame: FrameInfo  #: which frame it is, and its times
-    text: Optional[str] = None  #: what was read, of a result of `apply` and `digits`; else see Operator.text
+    #: what was read, of a result of `apply` and `digits` with classes; else see Operator.text
+    text: Optional[str] = None
     _names: tuple[str, ...]
     _fields: tuple[tuple[FieldInfo, int], ...]
     _record: Optional[NDArray[np.uint8]]
+    _info: OperatorInfo
+    _operator: Optional[Handle] = None  # a copy has none
+    _drawing: Optional[NDArray[np.uint8]] = None
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         names: tuple[str, ...] = self.__dict__.get("_names", ())
@@ -231,19 +267,70 @@ class Result(tuple[NDArray[Any], ...]):
             return self[names.index(name)]
         raise AttributeError(f"the result has no plane {name!r}; there are {', '.join(names)}")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_operator"}
+
     def __repr__(self) -> str:
         """The planes, and the numbers of the record: Result(u=float32[480, 640] -1.5 to 2, count=3)."""
-        parts = [
-            f"{name}={plane.dtype}{list(plane.shape)} {np.nanmin(plane):.4g} to {np.nanmax(plane):.4g}"
-            if plane.size > 0 and not np.isnan(plane).all()
-            else f"{name}={plane.dtype}{list(plane.shape)} without a value"
-            for name, plane in zip(self.__dict__.get("_names", ()), self)
-        ]
+        parts = []
+        for name, plane in zip(self.__dict__.get("_names", ()), self):
+            if not isinstance(plane, np.ndarray):
+                parts.append(f"{name}={type(plane).__name__}{list(plane.shape)}")
+            elif plane.size > 0 and not np.isnan(plane).all():
+                parts.append(f"{name}={plane.dtype}{list(plane.shape)} {np.nanmin(plane):.4g} to {np.nanmax(plane):.4g}")
+            else:
+                parts.append(f"{name}={plane.dtype}{list(plane.shape)} without a value")
         if self.__dict__.get("_record") is not None:
             parts += [f"{name}={value}" for name, value in (self.record or {}).items() if np.ndim(value) == 0]
         if self.text is not None:
             parts.append(f"text={self.text!r}")
         return f"Result({', '.join(parts)})"
+
+    @property
+    def _has_items(self) -> bool:
+        return any(field.role == FieldRole.COUNT for field, _ in self._fields)
+
+    def draw(self, frame: Optional[ArrayLike] = None) -> NDArray[np.uint8]:
+        """The result as an RGB image of shape (height, width, 3), drawn by the library.
+
+        Flow is drawn in colors, or as arrows over `frame`. Other results are their picture, or `frame` or white,
+        with the boxes and names of their items. Items need the operator, which must not be closed.
+
+        frame: the image that the result was computed from
+        """
+        if self._drawing is not None and frame is None:
+            return self._drawing
+        size = self._info.size[::-1]
+        under = None if frame is None else rgb_of(np.asarray(frame), self._info.pixel_format)
+        if "u" in self._names and "v" in self._names:
+            u, v = np.asarray(self.u), np.asarray(self.v)
+            over = under is not None and under.shape[:2] == u.shape
+            image = under if under is not None and over else np.empty((*u.shape, 3), np.uint8)
+            draw_flow(u, v, image, over)
+        elif "image" in self._names:
+            image = rgb_of(np.asarray(self.image), self._info.pixel_format)
+        elif under is not None:
+            image = under
+        elif self._has_items:
+            image = np.full((*size, 3), 255, np.uint8)
+        else:
+            raise invalid(f"a result of {self._info.name} has no picture and no items that can be drawn")
+        if self._has_items and self._record is not None and image.shape[:2] == size:
+            if not self._operator:
+                raise invalid("the operator is closed, or the result is a copy; draw it before")
+            draw_items(self._operator.pointer, self._record, image)
+        return image
+
+    def _repr_png_(self) -> Optional[bytes]:
+        try:
+            return png(self.draw())
+        except (Error, AttributeError, TypeError):  # of memory on a device, too
+            return None
+
+    def _repr_html_(self) -> str:
+        image = self._repr_png_()
+        source = "" if image is None else f'<img src="data:image/png;base64,{base64.b64encode(image).decode()}"><br>'
+        return f"{source}<code>{html.escape(repr(self))}</code>"
 
     @property
     def record(self) -> Union[dict[str, Any], Any]:  # Any: no check for None where the operator has a record
@@ -263,7 +350,7 @@ class Ticket(NotCopied):
 
     __slots__ = ("_ticket", "_info", "_frame", "_lease")
 
-    def __init__(self, frame: NDArray[Any], lease: _Lease) -> None:
+    def __init__(self, frame: Array, lease: _Lease) -> None:
         # The library fills in these two. So they tell how far a call came that an exception interrupted.
         self._ticket = CTicket()
         self._info = CFrameInfo(flags=_PENDING)
@@ -486,10 +573,15 @@ class Operator(NotCopied):
             self._shape += (self._channels,)
 
     def __call__(
-        self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
+        self,
+        frame: Any,
+        *,
+        sequence: Optional[int] = None,
+        timestamp_ns: int = 0,
+        out: Optional[Mapping[str, Any]] = None,
     ) -> Result:
         """Processes a frame: submit, then wait without a deadline."""
-        return self.wait(self.submit(frame, sequence=sequence, timestamp_ns=timestamp_ns))
+        return self.wait(self.submit(frame, sequence=sequence, timestamp_ns=timestamp_ns, out=out))
 
     def map(self, frames: Iterable[ArrayLike]) -> Iterator[Result]:
         """Processes frames and yields the result of each in their order, with `info.depth` frames in flight.
@@ -518,17 +610,26 @@ class Operator(NotCopied):
                         self.wait(ticket)
 
     def submit(
-        self, frame: ArrayLike, *, sequence: Optional[int] = None, timestamp_ns: int = 0
+        self,
+        frame: Any,
+        *,
+        sequence: Optional[int] = None,
+        timestamp_ns: int = 0,
+        out: Optional[Mapping[str, Any]] = None,
     ) -> Ticket:
         """Queues a frame and returns a ticket for `wait`. At most `info.depth` frames are in flight.
 
         frame: gray image of shape (height, width). With `color`, the shape has a third number, the
             bytes of a pixel. It is not copied: do not change it until wait has returned its result.
+            Also an array of another library: by DLPack in memory of the host, or in device memory by
+            `__cuda_array_interface__`, whose stream the device waits for.
         sequence: number of the frame, returned in FrameInfo; None: counts from 0
         timestamp_ns: time of the frame, returned in FrameInfo
+        out: arrays that planes are written to, by their names, in memory of the host or all in device
+            memory. The result has them in place of arrays of its own. None: the result has its own.
         """
         self._check_open()
-        pixels = np.asarray(frame)
+        pixels = array_of("frame", frame)
         channels = self._channels
         if pixels.ndim != len(self._shape) or (channels is not None and pixels.shape[2] != channels):
             what = "a gray image" if channels is None else f"an image in {self.info.pixel_format}"
@@ -543,19 +644,23 @@ class Operator(NotCopied):
         if pixels.strides[1] != apart or (channels is not None and pixels.strides[2] != 1):
             raise invalid("the pixels of a row of frame do not lie side by side; pass numpy.ascontiguousarray(frame)")
         number = self._count if sequence is None else whole(ctypes.c_uint64, "sequence", sequence)
+        address, memory_kind, stream = place_of("frame", pixels, self.info.backend)
         raw = CFrame(
-            pixels.ctypes.data,
+            address,
             whole(ctypes.c_int32, "the width of frame", pixels.shape[1]),
             whole(ctypes.c_int32, "the height of frame", pixels.shape[0]),
             pixels.strides[0],
             kind,
-            0,
-            None,
+            memory_kind,
+            stream,
             number,
             whole(ctypes.c_int64, "timestamp_ns", timestamp_ns),
         )
-        pool = self._pool
-        memory = pool.pop() if pool else _Memory(self._planes, self._record_bytes, self._format)
+        pool = self._pool if not out else []
+        for name in out or ():
+            if name not in self._names:
+                raise invalid(f"out has the plane {name!r}; there are {', '.join(self._names)}")
+        memory = pool.pop() if pool else self._new_memory(out or {})
         ticket, error = Ticket(pixels, _Lease(memory, pool)), CError()
         key = id(ticket)
         try:
@@ -573,6 +678,9 @@ class Operator(NotCopied):
             if ticket._ticket.number == 0:  # the library has not taken the frame
                 self._in_flight.pop(key, None)
             raise
+
+    def _new_memory(self, given: Mapping[str, Any]) -> _Memory:
+        return _Memory(self._planes, self._record_bytes, self._format, self.info.backend, given)
 
     def wait(self, ticket: Ticket, timeout: Optional[float] = None) -> Result:
         """Waits until the frame is done and returns its result.
@@ -605,10 +713,14 @@ class Operator(NotCopied):
     def _result_of(self, ticket: Ticket) -> Result:
         lease = ticket._lease
         memory = lease.memory
-        result = Result([np.asarray(View(one, lease)) for one in memory.interfaces])
+        result = Result(
+            [np.asarray(View(one, lease)) if isinstance(one, dict) else one for one in memory.interfaces]
+        )
         result.frame = FrameInfo._make(_frame_values(ticket._info))
         result._names = self._names
         result._fields = self._fields
+        result._info = self.info
+        result._operator = self._handle
         result._record = np.asarray(View(memory.record_interface, lease)) if self._fields else None
         return result
 

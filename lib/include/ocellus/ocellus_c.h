@@ -430,6 +430,17 @@ ocellus_status ocellus_operator_write_text(const ocellus_operator* op, const voi
                                            int32_t part, char* text, size_t capacity,
                                            size_t* length, ocellus_error* error);
 
+/** Draws a flow field to an image of OCELLUS_RGB of its size, see ocellus/flow_draw.h. `u` and `v`
+ * are OCELLUS_FLOAT32. `over` 0: with the color wheel, the whole image; 1: the motion of at least a
+ * pixel as arrows over the image, with a legend. Only libocellus_c.so has the functions that draw.
+ * All planes are in memory of the host. Errors: InvalidArgument. */
+ocellus_status ocellus_draw_flow(const ocellus_plane* u, const ocellus_plane* v, int32_t over,
+                                 const ocellus_plane* image, ocellus_error* error);
+/** Draws the boxes of a record's items and their names over an image of OCELLUS_RGB that has the
+ * size of the frames: characters, patches, moving objects. Errors: InvalidArgument. */
+ocellus_status ocellus_operator_draw(const ocellus_operator* op, const void* record,
+                                     const ocellus_plane* image, ocellus_error* error);
+
 /** Queues a frame. Takes bounded time. `planes` are in the order of ocellus_operator_info.planes;
  * planes behind `plane_count` are left out. `record` has room for record_bytes and is aligned as by
  * malloc; null: no record is written. Frame, planes and record belong to the operator until `wait`

@@ -17,6 +17,7 @@ struct OverlayImage {
     kGray16,
     kI420,
     kNv12,
+    kP010,  ///< as kNv12 with 16 bits
     kYuy2,
     kUyvy,
     kBgr,
