@@ -379,7 +379,7 @@ nlohmann::ordered_json report_json(const LatencyReport& report, bool good) {
   for (const OperatorConfig& op : report.plan.operators) json["configs"].push_back(config_json(op));
   json["files"] = nlohmann::ordered_json::array();
   for (const NamedFile& file : report.files)
-    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"sha256", file.sha256}});
+    json["files"].push_back({{"path", file.path}, {"bytes", file.bytes}, {"xxh64", file.xxh64}});
   json["delay_frames"] = first.delays.front();
   // The keys of the first run are repeated at the top level, so that a reader of a single run needs
   // no index. The long ones are not.
@@ -401,7 +401,7 @@ void print_report(const LatencyReport& report) {
   fmt::print("{}; {}, {}\n", printable(summary_of(report)), info.device_name, cpu_text(info));
   fmt::print("build: {}\n", build_line());
   for (const NamedFile& file : report.files)
-    fmt::print("file: {}, SHA-256 {}\n", printable(file.path), file.sha256);
+    fmt::print("file: {}, XXH64 {}\n", printable(file.path), file.xxh64);
   fmt::print("machine: {}\n", machine_line());
   fmt::print("{}\n", conditions_line(report));
   if (info.backend == BackendKind::kCuda) fmt::print("GPU: {}\n", gpu_line(info, report.meter));

@@ -27,6 +27,7 @@
 #include "apps/measure/latency_run.h"
 #include "apps/measure/machine.h"
 #include "apps/measure/miss_trace.h"
+#include "apps/measure/named_files.h"
 #include "apps/measure/svg_plot.h"
 #include "apps/measure/svg_shapes.h"
 #include "child_process.h"
@@ -436,28 +437,20 @@ TEST_F(Latency, ReportsItsConditions) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
 }
 
-// Example failure: a wrong constant or rotation, or a wrong length at the end of a block.
-TEST(Sha256, EqualsTheStandard) {
-  const auto of = [](const std::string& text, std::size_t piece) {
-    app::Sha256 hash;
-    for (std::size_t at = 0; at < text.size(); at += piece)
-      hash.add(text.data() + at, std::min(piece, text.size() - at));
-    return hash.finish();
+// Example failure: the checksum is that of a part of the file.
+TEST(NamedFiles, HaveTheChecksumOfAllBytes) {
+  const TemporaryFolder folder;
+  const auto sum_of = [&](const std::string& bytes) {
+    const std::string path = folder / "a.bin";
+    std::ofstream(path, std::ios::binary) << bytes;
+    OperatorConfig config(*find_operator("restore"));
+    EXPECT_TRUE(config.set_option("filter", path.c_str()));
+    const std::vector<app::NamedFile> files = app::named_files({config});
+    return files.size() == 1 ? files[0].xxh64 : "none";
   };
-  EXPECT_EQ(of("", 1), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  EXPECT_EQ(of("abc", 2), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  EXPECT_EQ(of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 5),
-            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  EXPECT_EQ(of(std::string(1'000'000, 'a'), 1000),
-            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-  // The length is in the same block or in one of its own.
-  const std::pair<std::size_t, const char*> ends[] = {
-      {55u, "d5e285683cd4efc02d021a5c62014694958901005d6f71e89e0989fac77e4072"},
-      {63u, "75220b47218278e656f2013bb8f0c455a25eaf01e86c64924e9d48d89776d6f2"},
-      {64u, "7ce100971f64e7001e8fe5a51973ecdfe1ced42befe7ee8d5fd6219506b5393c"},
-      {65u, "9537c5fdf120482f7d58d25e9ed583f52c02b4e304ea814db1633ad565aed7e9"},
-  };
-  for (const auto& [size, sum] : ends) EXPECT_EQ(of(std::string(size, 'x'), 7), sum) << size;
+  EXPECT_EQ(sum_of(""), "ef46db3751d8e999");
+  EXPECT_EQ(sum_of("abc"), "44bc2cf5ad770999");
+  EXPECT_NE(sum_of(std::string(200'000, 'x')), sum_of(std::string(199'999, 'x') + "y"));
 }
 
 // Example failure: a report does not tell which program and which model it is about, or has the
@@ -491,17 +484,14 @@ TEST_F(Latency, ReportsBuildAndFiles) {
   EXPECT_NE(report["build"]["flags"].get<std::string>().find("-fno-exceptions"), std::string::npos);
   ASSERT_EQ(report["files"].size(), 1u) << report["files"] << " what is of the library is no file";
   const std::string bytes = bytes_of(filter);
-  app::Sha256 hash;
-  hash.add(bytes.data(), bytes.size());
-  const std::string sum = hash.finish();
+  const std::string sum = report["files"][0]["xxh64"];
   EXPECT_EQ(report["files"][0]["path"], filter);
   EXPECT_EQ(report["files"][0]["bytes"], bytes.size());
-  EXPECT_EQ(report["files"][0]["sha256"], sum);
 
   std::vector<std::string> line = {"latency", "--backend", backend()};
   line.insert(line.end(), run.begin(), run.end());
   const ChildResult text = run_program(line);
-  for (const std::string& part : {"commit " + commit.substr(0, 7), "SHA-256 " + sum,
+  for (const std::string& part : {"commit " + commit.substr(0, 7), "XXH64 " + sum,
                                   std::string("machine at the start: load ")})
     EXPECT_NE(text.out.find(part), std::string::npos) << part << " is not in " << text.out;
 }
