@@ -28,12 +28,14 @@ std::string bytes_of(const std::string& path) {
 
 /// The report without times and without what tells about devices.
 json comparable(json report) {
-  for (const char* name : {"median_ms", "p99_ms", "devices", "frames_per_s", "memory_bytes"})
+  for (const char* name :
+       {"median_ms", "p99_ms", "devices", "frames_per_s", "memory_bytes", "wall_clock_ns"})
     report.erase(name);
   report["config"].erase("depth");
   for (json& frame : report["frames"]) {
     frame.erase("ms");
     frame.erase("compute_ms");
+    frame.erase("wall_clock_ns");
   }
   return report;
 }

@@ -274,6 +274,26 @@ TEST(Times, FramesWithoutASegmentInTimeHaveNoRunningTime) {
   }
 }
 
+// Fails when the wall clock of a message is that of another moment than the frame's arrival, or has
+// another unit than nanoseconds.
+TEST(Times, AMessageHasTheWallClockOfTheArrival) {
+  Fake fake(kLimit + "post post-messages=true", late_at_1_and_2());
+  fake->start();
+  constexpr guint64 kMicroseconds = 1000;
+  const guint64 begin = static_cast<guint64>(g_get_real_time()) * kMicroseconds;
+  ASSERT_EQ(fake.push(0), GST_FLOW_OK);
+  const guint64 end = static_cast<guint64>(g_get_real_time()) * kMicroseconds;
+  GstMessage* message = fake->message(GST_MESSAGE_ELEMENT);
+  ASSERT_NE(message, nullptr);
+  guint64 wall = 0;
+  guint64 latency = 0;
+  EXPECT_TRUE(gst_structure_get(gst_message_get_structure(message), "wall-clock", G_TYPE_UINT64,
+                                &wall, "latency", G_TYPE_UINT64, &latency, nullptr));
+  gst_message_unref(message);
+  EXPECT_GE(wall + kMicroseconds, begin);
+  EXPECT_LE(wall + latency, end + kMicroseconds);
+}
+
 void begin_segment(Fake& fake, double rate) {
   GstSegment segment;
   gst_segment_init(&segment, GST_FORMAT_TIME);
