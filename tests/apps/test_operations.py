@@ -225,7 +225,10 @@ class Metrics(Temporary):
             for target, text in (
                 (port, f"--metrics {port}: 127.0.0.1:{port}: another process has this port"),
                 ("host.invalid:1", "--metrics host.invalid:1"),
+                ("70000", "a port is 0 to 65535; a file of this name is ./70000"),
+                ("127.0.0.1:70000", "a port is 0 to 65535"),
                 (self.path("none/m.prom"), "none/m.prom: cannot be written"),
+                (self.path("none/m:70000"), "none/m:70000: cannot be written"),
                 ("/dev/null", "--metrics is '/dev/null'; it must be a regular file or a port"),
                 (self.path("in.pgm"), "is an input of this command"),
             ):
