@@ -150,7 +150,7 @@ void Monitor::ready() {
   notifier_.send(fmt::format("READY=1\nSTATUS=Processes {}", input_));
 }
 
-void Monitor::frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed) noexcept {
+void Monitor::frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed) {
   if (!active_) return;
   constexpr auto kRelaxed = std::memory_order_relaxed;
   read_.store(read, kRelaxed);
