@@ -37,6 +37,12 @@ std::string label_value(std::string_view text) {
   return value;
 }
 
+bool ends_like_port(std::string_view text) {
+  if (text.find('/') != std::string_view::npos) return false;
+  text = text.substr(text.rfind(':') + 1);  // the whole text without a colon
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 double seconds_of(std::int64_t ns) {
   return static_cast<double>(ns) * 1e-9;
 }
@@ -66,7 +72,7 @@ ServiceNotifier::ServiceNotifier() {
   if (process != nullptr && number_of<pid_t>(process) != getpid()) return;
   const char* const time = std::getenv("WATCHDOG_USEC");
   if (time == nullptr) return;
-  watchdog_ = std::chrono::microseconds(number_of<std::uint32_t>(time).value_or(0));
+  watchdog_ = std::chrono::microseconds(number_of<std::int64_t>(time).value_or(0));
 }
 
 void ServiceNotifier::send(std::string_view state) const noexcept {
@@ -105,6 +111,10 @@ Monitor::Monitor(const std::string& metrics, const std::string& input)
     if (any) tell(fmt::format("ocellus: metrics at http://{}/metrics\n", at->text()));
   } else {
     file_ = metrics;
+    if (ends_like_port(file_)) {
+      throw InputError(fmt::format(
+          "--metrics is '{0}'; a port is 0 to 65535; a file of this name is ./{0}", file_));
+    }
     if (is_standard_stream(file_) || is_special_file(file_))
       throw InputError(
           fmt::format("--metrics is '{}'; it must be a regular file or a port", file_));
@@ -140,7 +150,7 @@ void Monitor::ready() {
   notifier_.send(fmt::format("READY=1\nSTATUS=Processes {}", input_));
 }
 
-void Monitor::frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed) noexcept {
+void Monitor::frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed) {
   if (!active_) return;
   constexpr auto kRelaxed = std::memory_order_relaxed;
   read_.store(read, kRelaxed);

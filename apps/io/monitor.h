@@ -82,7 +82,7 @@ class Monitor {
   void ready();
   /// Called behind each frame, when its result has been passed on. Does not allocate. The numbers
   /// are those of all frames so far.
-  void frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed = 0) noexcept;
+  void frame_done(std::int64_t read, std::int64_t dropped, std::int64_t missed = 0);
   /// Called behind the last frame, before what may take long at the end.
   void stopping();
 

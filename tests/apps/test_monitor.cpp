@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 
 #include "apps/common/sockets.h"
 #include "apps/io/monitor.h"
@@ -41,6 +42,19 @@ TEST(Monitor, AFrameTakesNoMemory) {
   for (ssize_t bytes; (bytes = recv(manager.get(), state.data(), state.size(), 0)) > 0;)
     all.append(state.data(), static_cast<std::size_t>(bytes));
   EXPECT_NE(all.find("WATCHDOG=1\nSTATUS=1 frames of frames"), std::string::npos) << all;
+}
+
+// Example failure: a time of hours is too large, so the service manager ends a service that works.
+TEST(ServiceNotifier, KnowsTheTimeOfTheWatchdog) {
+  setenv("NOTIFY_SOCKET", "/none", 1);
+  const std::string own = std::to_string(getpid());
+  for (const auto& [time, process, expected] :
+       {std::tuple{"7200000000", own, 7'200'000'000LL}, {"10", "1", 0}, {"-", own, 0}}) {
+    setenv("WATCHDOG_USEC", time, 1);
+    setenv("WATCHDOG_PID", process.c_str(), 1);
+    EXPECT_EQ(app::ServiceNotifier().watchdog().count(), expected) << time << " " << process;
+  }
+  unsetenv("WATCHDOG_PID");
 }
 
 }  // namespace
