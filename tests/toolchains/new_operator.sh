@@ -74,7 +74,6 @@ refuses "lib/core exists" core
 refuses "engine.h exists" engine
 refuses "gstocellusbase.h exists" $name base
 refuses "gstocellusflow.cpp exists" $name flow
-refuses "command \"filter\"" $name filter
 refuses "command \"latency\"" $name latency
 mv gst-plugins/elements.cpp elements.away
 refuses "lacks gst-plugins/elements.cpp" $name
