@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   flow_config.priority = OperatorPriority::kHigh;  // it finds what the robot must not hit
   const RestorationConfig sharpen_config{.size = size, .filter = "gaussian-1.5"};
   const NeocognitronConfig digits_config{.size = size, .priority = OperatorPriority::kLow};
-  // All memory is taken here: for the mailbox, and for three operators that share the workers.
+  // All memory of the library is taken here: the mailbox, and three operators that share workers.
   const EngineConfig engine_config{.memory = FrameMailbox::footprint(size)};
   Engine engine = need(create_engine(engine_config, {flow_config, sharpen_config, digits_config}));
   FrameMailbox mailbox = need(FrameMailbox::create(engine, size));

@@ -291,6 +291,11 @@ void print_run(const LatencyReport& report, const LatencyResult& run) {
     fmt::print("  {} of {} dropped: a newer one was due{}\n", run.dropped,
                counted(run.due(), "frame"), report.with_budget() ? "; they count as misses" : "");
   }
+  constexpr double kKept = 0.95;
+  if (report.o.rate() > 0.0 && !report.o.newest &&
+      LatencyReport::frames_per_s(run) < kKept * report.o.rate())
+    fmt::print("  {:.1f} frames/s do not come near {:g}, so frames queue; --newest drops some\n",
+               LatencyReport::frames_per_s(run), report.o.rate());
   if (report.with_budget()) {
     fmt::print("  budget {:.3f} ms{}: {} of {}", report.budget_ms(), report.percentile_text(),
                counted(run.misses, "miss", "misses"), counted(run.due(), "frame"));

@@ -23,7 +23,7 @@ int main() {
   std::vector<float> u(320 * 240), v(320 * 240);
   std::vector<unsigned char> gray(320 * 240);
   const auto plane = [&](std::vector<float>& values) {
-    return ImageView{values.data(), kSize, 320 * sizeof(float), PixelFormat::kFloat32};
+    return ImageView{values.data(), kSize, 320 * 4, PixelFormat::kFloat32};
   };
 
   // An engine with just the memory that the operator wants. Nothing is allocated after this.
