@@ -94,7 +94,7 @@ nlohmann::ordered_json buckets_json(const LatencyHistogram& h) {
 
 nlohmann::ordered_json worst_frames_json(const WorstFrames& worst) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const FrameTimes& frame : worst.frames()) {
+  for (const LatencyTimes& frame : worst.frames()) {
     json.push_back({{"frame", frame.frame},
                     {"due_ms", ms(frame.due)},
                     {"latency_ms", ms(frame.latency)},
@@ -110,7 +110,7 @@ nlohmann::ordered_json worst_frames_json(const WorstFrames& worst) {
 void print_worst_frames(const WorstFrames& worst) {
   fmt::print("  {:<16}{:>11}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "worst frames, ms", "due at",
              "latency", "delay", "work", "queue", "copy", "compute");
-  for (const FrameTimes& frame : worst.frames()) {
+  for (const LatencyTimes& frame : worst.frames()) {
     fmt::print("    frame {:<8}{:>11.3f}{:>11.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>10.3f}\n",
                frame.frame, ms(frame.due), ms(frame.latency), ms(frame.wake), ms(frame.work),
                ms(frame.queue), ms(frame.copy), ms(frame.compute));

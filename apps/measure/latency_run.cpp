@@ -84,7 +84,7 @@ SampleFile::SampleFile(const std::string& path) : buffer_(std::size_t{1} << 18),
   file_.write(kHeader.data(), kHeader.size());
 }
 
-void SampleFile::add(const char* memory, const FrameTimes& row) {
+void SampleFile::add(const char* memory, const LatencyTimes& row) {
   char line[8 * 21 + 16];  // eight numbers of 64 bits, commas and the name
   const char* const end =
       fmt::format_to(line, "{},{},{},{},{},{},{},{},{}\n", memory, row.frame, row.due, row.latency,
@@ -92,7 +92,7 @@ void SampleFile::add(const char* memory, const FrameTimes& row) {
   file_.write(line, static_cast<std::size_t>(end - line));
 }
 
-void WorstFrames::add(const FrameTimes& frame) {
+void WorstFrames::add(const LatencyTimes& frame) {
   if (count_ == kMost && frame.latency <= frames_.back().latency) return;
   std::size_t at = std::min(count_, kMost - 1);
   for (; at > 0 && frames_[at - 1].latency < frame.latency; --at) frames_[at] = frames_[at - 1];
@@ -243,8 +243,8 @@ std::unique_ptr<LatencyResult> measure_latency(const LatencyPlan& plan, MemorySp
       r.copy.record(times->copy_ns);
       r.compute.record(times->compute_ns);
       r.latencies_ms[static_cast<std::size_t>(r.measured)] = static_cast<float>(end - due) * 1e-6f;
-      const FrameTimes row = {i,           due - start,     end - due,      begin - due,
-                              end - begin, times->queue_ns, times->copy_ns, times->compute_ns};
+      const LatencyTimes row = {i,           due - start,     end - due,      begin - due,
+                                end - begin, times->queue_ns, times->copy_ns, times->compute_ns};
       r.worst.add(row);
       if (plan.budget_ns && end - due > *plan.budget_ns) {
         ++r.misses;

@@ -48,7 +48,7 @@ struct ExpectedReading {
 };
 
 /// The times of a measured frame in ns.
-struct FrameTimes {
+struct LatencyTimes {
   std::int64_t frame = 0;  ///< its number, from 0
   std::int64_t due = 0;    ///< since the start
   std::int64_t latency = 0, wake = 0, work = 0, queue = 0, copy = 0, compute = 0;
@@ -59,11 +59,11 @@ class WorstFrames {
  public:
   static constexpr std::size_t kMost = 10;
 
-  void add(const FrameTimes& frame);
-  std::span<const FrameTimes> frames() const { return std::span(frames_).first(count_); }
+  void add(const LatencyTimes& frame);
+  std::span<const LatencyTimes> frames() const { return std::span(frames_).first(count_); }
 
  private:
-  std::array<FrameTimes, kMost> frames_;
+  std::array<LatencyTimes, kMost> frames_;
   std::size_t count_ = 0;
 };
 
@@ -71,7 +71,7 @@ class WorstFrames {
 class SampleFile {
  public:
   explicit SampleFile(const std::string& path);
-  void add(const char* memory, const FrameTimes& row);
+  void add(const char* memory, const LatencyTimes& row);
   void commit() { file_.commit(); }
 
  private:

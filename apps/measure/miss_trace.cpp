@@ -47,7 +47,7 @@ void MissTrace::add(std::size_t op, std::int64_t frame, std::int64_t begin_ns, s
       op, frame, begin_ns, end_ns, times.queue_ns, times.copy_ns, times.compute_ns};
 }
 
-void MissTrace::mark(const FrameTimes& missed, std::int64_t budget_ns) {
+void MissTrace::mark(const LatencyTimes& missed, std::int64_t budget_ns) {
   if (marker_ < 0) return;
   char text[128];
   const char* const end =
@@ -58,7 +58,7 @@ void MissTrace::mark(const FrameTimes& missed, std::int64_t budget_ns) {
       ::write(marker_, text, static_cast<std::size_t>(end - text));
 }
 
-void MissTrace::write(const FrameTimes& missed, std::int64_t start_ns, std::int64_t sequence,
+void MissTrace::write(const LatencyTimes& missed, std::int64_t start_ns, std::int64_t sequence,
                       const std::vector<std::string>& operators) {
   const std::uint64_t recorded = record_trace(*std::exchange(engine_, nullptr), {});
   const auto ms = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-6; };

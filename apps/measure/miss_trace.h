@@ -30,10 +30,10 @@ class MissTrace {
            const FrameInfo& times);
   /// Writes the note for the kernel's trace. Called at once, because the kernel's own records are
   /// overwritten, too.
-  void mark(const FrameTimes& missed, std::int64_t budget_ns);
+  void mark(const LatencyTimes& missed, std::int64_t budget_ns);
   /// Writes the file. `start_ns`: the time from which `missed` counts. `sequence`: of that frame.
   /// Throws InputError.
-  void write(const FrameTimes& missed, std::int64_t start_ns, std::int64_t sequence,
+  void write(const LatencyTimes& missed, std::int64_t start_ns, std::int64_t sequence,
              const std::vector<std::string>& operators);
 
  private:
