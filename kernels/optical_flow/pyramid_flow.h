@@ -47,7 +47,7 @@ class PyramidFlow final : public FlowOperator {
   /// All arguments but the target.
   template <typename Arguments>
   Arguments flow_arguments(const Recording& frame, int level, bool finish = false) noexcept;
-  Window window() const noexcept { return {window_, frame_floats_}; }
+  FlowWindow window() const noexcept { return {window_, frame_floats_}; }
 
   detail::PyramidPlan pyramid_;
   // That of the finest one has no guide unless the solver or the deviation reads it.

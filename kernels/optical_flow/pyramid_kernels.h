@@ -45,14 +45,14 @@ struct StoredLevel {
 };
 
 /// All levels of both stored frames, and their guides: `frame_floats` floats each.
-struct Window {
+struct FlowWindow {
   float* base;
   std::int64_t frame_floats;
 };
 
 /// Normalizes and smooths all levels, and stores them in the window of frames.
 struct PrepareArguments : FrameArguments {
-  Window window;
+  FlowWindow window;
   int levels;
   struct Level {
     const float* raw;  ///< null: level 0, which is read from the camera's image
@@ -109,7 +109,7 @@ struct FlowLevel {
 
 /// What the kernels of a level have in common.
 struct FlowArguments : FrameArguments {
-  Window window;
+  FlowWindow window;
   FlowLevel level;
   FlowSource source;
   FlowTarget target;

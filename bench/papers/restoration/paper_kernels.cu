@@ -49,7 +49,7 @@ struct Quadrant {
   std::ptrdiff_t y_row;
   std::ptrdiff_t y_column;
 
-  __device__ explicit Quadrant(const PaperArguments& a) {
+  __device__ explicit Quadrant(const PaperRestorationArguments& a) {
     const int quadrant = static_cast<int>(blockIdx.y);
     const std::size_t pixels =
         static_cast<std::size_t>(a.image.width) * static_cast<std::size_t>(a.image.height);
@@ -130,12 +130,12 @@ struct Neighborhood {
   }
 };
 
-__device__ const float* taps_of(const PaperArguments& a) {
+__device__ const float* taps_of(const PaperRestorationArguments& a) {
   return a.taps + static_cast<std::size_t>(blockIdx.y) * 2 * a.support * a.support;
 }
 
 __global__ void __launch_bounds__(kBlockThreads)
-    feedforward(const __grid_constant__ PaperArguments a) {
+    feedforward(const __grid_constant__ PaperRestorationArguments a) {
   OCELLUS_DYNAMIC_SHARED(float, memory);
   const Quadrant quadrant(a);
   const Neighborhood<Sums::kFeedforward> near(memory, a.support);
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 template <Sums sums>
 __global__ void __launch_bounds__(kBlockThreads)
-    fixed_allocation(const __grid_constant__ PaperArguments a) {
+    fixed_allocation(const __grid_constant__ PaperRestorationArguments a) {
   OCELLUS_DYNAMIC_SHARED(float, memory);
   const int t = a.plane_of_schedule;
   const int i = (t < a.image.width ? 0 : t - a.image.width + 1) + static_cast<int>(blockIdx.x);
@@ -232,7 +232,7 @@ __device__ void add_count(const StepCounts& block, StepCounts* all) {
 
 template <Sums sums>
 __global__ void __launch_bounds__(kBlockThreads)
-    flexible_allocation(const __grid_constant__ PaperArguments a) {
+    flexible_allocation(const __grid_constant__ PaperRestorationArguments a) {
   OCELLUS_DYNAMIC_SHARED(float, memory);
   const Quadrant quadrant(a);
   const Neighborhood<sums> near(memory, a.support);
@@ -290,15 +290,15 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace
 
-Kernel<PaperArguments> feedforward_kernel() noexcept {
+Kernel<PaperRestorationArguments> feedforward_kernel() noexcept {
   return feedforward;
 }
 
-Kernel<PaperArguments> fixed_kernel(bool fused) noexcept {
+Kernel<PaperRestorationArguments> fixed_kernel(bool fused) noexcept {
   return fused ? fixed_allocation<Sums::kBoth> : fixed_allocation<Sums::kFeedback>;
 }
 
-Kernel<PaperArguments> flexible_kernel(bool fused) noexcept {
+Kernel<PaperRestorationArguments> flexible_kernel(bool fused) noexcept {
   return fused ? flexible_allocation<Sums::kBoth> : flexible_allocation<Sums::kFeedback>;
 }
 

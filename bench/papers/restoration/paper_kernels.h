@@ -29,7 +29,7 @@ struct StepCounts {
   }
 };
 
-struct PaperArguments {
+struct PaperRestorationArguments {
   ContinuedImage image;
   int support;
   /// Coefficients of the four quadrants: a, then b, each of support x support.
@@ -59,18 +59,18 @@ constexpr int planes_of_schedule(const ContinuedImage& image) noexcept {
   return image.width + image.height - 1;
 }
 
-/// PaperArguments::by_planes: floats of a plane.
+/// PaperRestorationArguments::by_planes: floats of a plane.
 constexpr std::size_t plane_values(const ContinuedImage& image) noexcept {
   return kFilterQuadrants * static_cast<std::size_t>(image.width);
 }
 
 /// Writes x1, the sum (4). A block for each column, and for each quadrant.
-Kernel<PaperArguments> feedforward_kernel() noexcept;
+Kernel<PaperRestorationArguments> feedforward_kernel() noexcept;
 /// A block for each point of a plane of the schedule, and for each quadrant. `fused`: adds both
 /// sums; otherwise x1 has been written.
-Kernel<PaperArguments> fixed_kernel(bool fused) noexcept;
+Kernel<PaperRestorationArguments> fixed_kernel(bool fused) noexcept;
 /// Any number of blocks for each quadrant.
-Kernel<PaperArguments> flexible_kernel(bool fused) noexcept;
+Kernel<PaperRestorationArguments> flexible_kernel(bool fused) noexcept;
 /// Shared memory of a block, for the neighborhood of a pixel.
 constexpr std::size_t paper_shared_bytes(int support, bool fused) noexcept {
   return (fused ? 2 : 1) * sizeof(float) * static_cast<std::size_t>(support * support);

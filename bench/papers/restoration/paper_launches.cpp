@@ -77,7 +77,7 @@ Expected<void> PaperLaunches::start(Engine& engine, const RestorationFilter& fil
   return {};
 }
 
-Expected<void> PaperLaunches::launch(Scope& cuda, Kernel<PaperArguments> kernel,
+Expected<void> PaperLaunches::launch(Scope& cuda, Kernel<PaperRestorationArguments> kernel,
                                      int blocks) noexcept {
   return work_.launch(cuda, kernel, dim3(static_cast<unsigned>(blocks), kFilterQuadrants),
                       dim3(kBlockThreads), paper_shared_bytes(arguments_.support, false),

@@ -41,7 +41,8 @@ class PaperLaunches {
   Expected<void> start(Engine& engine, const RestorationFilter& filter) noexcept;
   /// Copies an image to the device and computes x1.
   Expected<void> begin(cuda::Scope& cuda, std::span<const float> image, bool by_planes) noexcept;
-  Expected<void> launch(cuda::Scope& cuda, Kernel<PaperArguments> kernel, int blocks) noexcept;
+  Expected<void> launch(cuda::Scope& cuda, Kernel<PaperRestorationArguments> kernel,
+                        int blocks) noexcept;
 
   std::size_t pixels() const noexcept {
     return static_cast<std::size_t>(arguments_.image.width) *
@@ -58,7 +59,7 @@ class PaperLaunches {
            plane_values(arguments_.image);
   }
 
-  PaperArguments arguments_{};
+  PaperRestorationArguments arguments_{};
   cuda::DeviceWork work_;
   // On the device.
   float* taps_ = nullptr;

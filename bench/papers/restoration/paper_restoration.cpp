@@ -34,7 +34,7 @@ class PaperKernels final : public cuda::RecursionOperator {
 
  private:
   bool flexible() const noexcept { return allocation_.method == PaperAllocation::kFlexible; }
-  Kernel<PaperArguments> kernel() const noexcept {
+  Kernel<PaperRestorationArguments> kernel() const noexcept {
     return flexible() ? flexible_kernel(allocation_.fused) : fixed_kernel(allocation_.fused);
   }
   std::size_t shared_bytes() const noexcept {
@@ -81,15 +81,15 @@ class PaperKernels final : public cuda::RecursionOperator {
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     OCELLUS_TRY(launch_continue(cuda, slot, stream));
-    PaperArguments arguments{.image = image_,
-                             .support = plan_.filter.support,
-                             .taps = taps_,
-                             .planes = planes_,
-                             .by_planes = false,
-                             .done = columns_,
-                             .locks = columns_ + column_count(),
-                             .plane_of_schedule = 0,
-                             .counts = nullptr};
+    PaperRestorationArguments arguments{.image = image_,
+                                        .support = plan_.filter.support,
+                                        .taps = taps_,
+                                        .planes = planes_,
+                                        .by_planes = false,
+                                        .done = columns_,
+                                        .locks = columns_ + column_count(),
+                                        .plane_of_schedule = 0,
+                                        .counts = nullptr};
     if (!allocation_.fused)
       OCELLUS_TRY(run(cuda, stream, feedforward_kernel(), image_.width, arguments));
     if (flexible()) {
@@ -107,8 +107,8 @@ class PaperKernels final : public cuda::RecursionOperator {
     return launch_add(cuda, slot, stream, planes_ + corner, image_pixels(), image_.width);
   }
 
-  Expected<void> run(Scope& cuda, cudaStream_t stream, Kernel<PaperArguments> which, int blocks,
-                     const PaperArguments& arguments) noexcept {
+  Expected<void> run(Scope& cuda, cudaStream_t stream, Kernel<PaperRestorationArguments> which,
+                     int blocks, const PaperRestorationArguments& arguments) noexcept {
     return launch(cuda, stream, which, dim3(static_cast<unsigned>(blocks), kFilterQuadrants),
                   dim3(kBlockThreads), shared_bytes(), arguments);
   }
