@@ -76,11 +76,11 @@ using D32 = hn::RepartitionToWide<D16>;
 using V16 = hn::Vec<D16>;
 using V32 = hn::Vec<D32>;
 
+#if HWY_TARGET != HWY_SCALAR
+
 HWY_INLINE int lanes16() {
   return static_cast<int>(hn::Lanes(D16()));
 }
-
-#if HWY_TARGET != HWY_SCALAR
 
 /// Adds the products of neighboring lanes to the sum.
 HWY_INLINE V32 add_products(V16 a, V16 b, V32 sum) {
