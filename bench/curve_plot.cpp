@@ -54,10 +54,12 @@ void write_curves_svg(const std::string& path, const CurvePlot& plot) {
     std::sort(x_ticks.begin(), x_ticks.end());
     x_ticks.erase(std::unique(x_ticks.begin(), x_ticks.end()), x_ticks.end());
     Axis x{least_x, std::max(most_x, least_x + 1.0), false, 80.0, kWidth - kNamesWidth};
-    if (plot.logarithmic_x) {
-      x = {least_x / 1.1, most_x * 1.1, true, x.from, x.to};
+    if (plot.logarithmic_x) x = {least_x / 1.1, most_x * 1.1, true, x.from, x.to};
+    // Without room for a number at each point, round numbers.
+    const auto no_room = [&](double a, double b) { return x.at(b) - x.at(a) < 30.0; };
+    if (plot.logarithmic_x ||
+        std::adjacent_find(x_ticks.begin(), x_ticks.end(), no_room) != x_ticks.end())
       x_ticks = ticks_of(x, 8);
-    }
     const Axis y{least_y / 1.3, most_y * 1.3, true, kBottom, kTop};
     std::vector<std::pair<double, std::string>> y_ticks;
     for (const double tick : ticks_of(y, 6)) y_ticks.emplace_back(tick, fmt::format("{:g}", tick));

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "apps/common/common.h"
@@ -115,11 +116,25 @@ struct ProcessUse {
   }
 };
 
+/// The memory that the system keeps of each thread that has ended: none, but an emulator of another
+/// processor does (qemu-user 7.2: 280 kB).
+long kept_of_thread_kb() {
+  constexpr long kThreads = 64;
+  const auto run = [] {
+    for (long i = 0; i < kThreads; ++i) std::thread([] {}).join();
+  };
+  run();  // the allocator reaches its size
+  const ProcessUse before = ProcessUse::now();
+  run();
+  return (ProcessUse::now().resident_kb - before.resident_kb) / kThreads;
+}
+
 /// Starts and ends an engine with one operator after the other: 1,000 times with --full, else for
 /// two seconds.
 std::string start_and_stop(const std::vector<SelfTestCase>& cases, const EngineConfig& engine,
                            bool full) {
   constexpr long kMostGrowthKb = 4096;
+  constexpr long kLeastKeptKb = 16;
   const auto start = [&](std::size_t i) {
     const SelfTestCase& tested = cases[i % cases.size()];
     OperatorRun run(engine, tested.config);
@@ -133,8 +148,11 @@ std::string start_and_stop(const std::vector<SelfTestCase>& cases, const EngineC
   while (full ? count < 1000 : count < cases.size() || SelfTestClock::now() < end) start(count++);
   const ProcessUse after = ProcessUse::now();
   const long growth = after.resident_kb - before.resident_kb;
-  const std::string note = fmt::format("{} starts, memory {:+} kB", count, growth);
-  fail_if(growth > kMostGrowthKb, note);
+  std::string note = fmt::format("{} starts, memory {:+} kB", count, growth);
+  if (const long kept = kept_of_thread_kb(); kept >= kLeastKeptKb)
+    note += fmt::format(", not tested: this system keeps {} kB of each thread that ended", kept);
+  else
+    fail_if(growth > kMostGrowthKb, note);
   fail_if(after.descriptors != before.descriptors,
           fmt::format("{}, {} file descriptors before and {} after", note, before.descriptors,
                       after.descriptors));

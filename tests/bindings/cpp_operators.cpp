@@ -1,8 +1,8 @@
 // The C++ side of the tests of the Python package.
 //
 //   cpp_operators results FRAMES WIDTH HEIGHT COUNT FOLDER
-//       sends COUNT gray frames of the file to every operator and writes the planes and the record
-//       of the last one to FOLDER/NAME
+//       sends COUNT gray frames of the file to every operator on the CPU and writes the planes and
+//       the record of the last one to FOLDER/NAME
 //   cpp_operators options
 //       prints the names of all options of all operators
 //   cpp_operators time FRAMES WIDTH HEIGHT COUNT
@@ -32,6 +32,12 @@ T need(Expected<T> result) {
     std::exit(1);
   }
   if constexpr (!std::is_void_v<T>) return std::move(*result);
+}
+
+EngineConfig on_cpu() {
+  EngineConfig engine;
+  engine.backend.choice = BackendChoice::kCpu;
+  return engine;
 }
 
 struct Frames {
@@ -84,7 +90,7 @@ void write_results(const Frames& frames, const std::string& folder) {
   for (const OperatorDescription& description : operators()) {
     OperatorConfig config(description);
     config.set_input(frames.size, PixelFormat::kGray8);
-    Engine engine = need(create_engine(EngineConfig{}, {config}));
+    Engine engine = need(create_engine(on_cpu(), {config}));
     OperatorHandle op = need(config.create(engine));
     Output out(op.info());
     for (int f = 0; f < frames.count; ++f)
@@ -114,7 +120,7 @@ long long median(std::vector<long long>& values) {
 
 void print_times(const Frames& frames) {
   const OpticalFlowConfig config = OpticalFlowConfig::fast(frames.size);
-  Engine engine = need(create_engine(EngineConfig{}, {config}));
+  Engine engine = need(create_engine(on_cpu(), {config}));
   OperatorHandle op = need(OpticalFlow::create(engine, config));
   Output out(op.info());
   int next = 0;

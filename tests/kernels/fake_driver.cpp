@@ -93,6 +93,12 @@ void reset_fake_driver() {
   last_error() = cudaSuccess;
 }
 
+bool only_releases(const std::string& call) {
+  return call.find("Destroy") != std::string::npos || call.find("Free") != std::string::npos ||
+         call.find("Release") != std::string::npos || call == "cuCtxPopCurrent" ||
+         call == "cuThreadExchangeStreamCaptureMode";
+}
+
 // ---- the device
 
 namespace {

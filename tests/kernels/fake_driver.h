@@ -133,6 +133,8 @@ struct FakeDriver {
 FakeDriver& fake_driver();
 /// Resets everything for the next case, and frees what failed calls left.
 void reset_fake_driver();
+/// Whether a call only releases something. Destructors, which make these calls, report no errors.
+bool only_releases(const std::string& call);
 
 /// Adds work of the caller to a stream.
 void queue_work(void* stream, const std::string& what, std::function<void()> work);

@@ -113,11 +113,7 @@ void fail_every_call(const Config& config, const Failure& failure) {
     const std::string& failed = driver.failed_call;
     SCOPED_TRACE("call " + std::to_string(k) + ", " + failed + ": " + outcome.error.text);
     seen[static_cast<int>(outcome.reached)] = true;
-    // Destructors report no errors.
-    const bool reported =
-        failed.find("Destroy") == std::string::npos && failed.find("Free") == std::string::npos &&
-        failed.find("Release") == std::string::npos && failed != "cuCtxPopCurrent" &&
-        failed != "cuThreadExchangeStreamCaptureMode";
+    const bool reported = !only_releases(failed);
     if (outcome.reached == Stage::kAll) {
       // A destructor may also fail to make the context current.
       EXPECT_TRUE(!reported || failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent")

@@ -39,14 +39,6 @@ struct Outcome {
   long calls_after_frames = 0;
 };
 
-/// Whether the failed call only releases something. Its failure has no other consequence than that
-/// this remains.
-bool only_releases(const std::string& failed) {
-  return failed.find("Destroy") != std::string::npos || failed.find("Free") != std::string::npos ||
-         failed.find("Release") != std::string::npos || failed == "cuCtxPopCurrent" ||
-         failed == "cuThreadExchangeStreamCaptureMode";
-}
-
 /// Creates a group on all devices, sends frames with as many in flight as there is room for, and
 /// destroys all. Stops at the first error.
 Outcome run_once(const OperatorConfig& config, std::uint64_t count) {

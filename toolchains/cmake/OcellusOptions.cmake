@@ -6,6 +6,9 @@ find_package(Threads REQUIRED GLOBAL)
 add_library(ocellus_options INTERFACE)
 target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wformat-security -Wdate-time>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+# A product and a sum are one operation only where the code says so. By default, compilers fuse some of them and not others, also
+# in two copies of one inlined function. Then a result depends on the compiler, on the instruction set and on the number of workers.
+target_compile_options(ocellus_options INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-ffp-contract=off>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 reports false warnings in inlined code of the standard library: an overlap in "text" +
   # std::string() (GCC bug 105651), and a read of an empty std::optional.
