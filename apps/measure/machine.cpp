@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "core/process.h"
 #include "ocellus/cpus.h"
 
 namespace ocellus::app {
@@ -209,35 +210,10 @@ nlohmann::ordered_json MachineState::json() const {
           {"celsius", or_null(celsius)}};
 }
 
-std::optional<std::uint64_t> memory_limit(const std::string& root) {
-  // Version 1 of the control groups has a number near 2^63 for no limit.
-  constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 60;
-  std::optional<std::uint64_t> least;
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // "0::/user.slice", "4:memory:/docker/1f"
-    const std::size_t name = line.find(':') + 1;
-    const std::size_t end = line.find(':', name);
-    if (name == 0 || end == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(name, end - name) + ",";
-    const bool unified = controllers == ",,";
-    if (!unified && controllers.find(",memory,") == std::string::npos) continue;
-    const std::string mount = root + (unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory");
-    const char* const file = unified ? "/memory.max" : "/memory.limit_in_bytes";
-    // The group and those above it. A container may show its own group as the whole hierarchy.
-    for (std::string group = line.substr(end + 1);; group.erase(group.rfind('/'))) {
-      const std::string text = first_line(mount + group + file);
-      const auto limit = text == "max" ? kNoLimit : number_of<std::uint64_t>(text);
-      if (limit) least = std::min(least.value_or(kNoLimit), *limit);
-      if (group.find('/') == std::string::npos) break;
-    }
-  }
-  return least == kNoLimit ? 0 : least;
-}
-
 nlohmann::ordered_json machine_json(const std::string& root) {
   const std::string governor = cpu_governor();
   const UsableCpus cpus = usable_cpus();
-  const std::optional<std::uint64_t> memory = memory_limit(root);
+  const std::optional<std::uint64_t> memory = detail::memory_limit(root.c_str());
   utsname names{};
   uname(&names);
   return {{"cpu", cpu_name()},
@@ -258,7 +234,7 @@ std::string machine_line() {
   const std::string governor = cpu_governor();
   const std::string clock = clock_source("");
   const UsableCpus cpus = usable_cpus();
-  const std::optional<std::uint64_t> memory = memory_limit();
+  const std::optional<std::uint64_t> memory = detail::memory_limit("");
   return fmt::format(
       "{}, {}{}{}{}, {}; {}{}, clock source {}", cpu_name(),
       counted(sysconf(_SC_NPROCESSORS_ONLN), "CPU"),

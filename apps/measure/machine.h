@@ -46,10 +46,6 @@ struct MachineState {
   nlohmann::ordered_json json() const;  ///< null for what the system does not report
 };
 
-/// The least memory limit of the control groups of the process in bytes. 0: no limit. Nothing if
-/// the system does not report it.
-std::optional<std::uint64_t> memory_limit(const std::string& root = "");
-
 /// The properties of the CPUs and the system that affect measurements, as JSON and in one line.
 nlohmann::ordered_json machine_json(const std::string& root = "");
 std::string machine_line();

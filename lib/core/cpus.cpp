@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "core/process.h"
@@ -143,23 +145,52 @@ bool read_numbers(const Path& folder, const char* file, int count, long long* nu
   return true;
 }
 
-/// The limit of one control group; 0: none.
-double limit_of(const Path& group, bool unified) noexcept {
+/// A limit that control groups set. `known`: a file told of it.
+struct Limit {
+  bool known = false;
+  double least = std::numeric_limits<double>::infinity();
+
+  void add(double limit) noexcept {
+    known = true;
+    if (limit > 0.0) least = std::min(least, limit);
+  }
+  bool is_none() const noexcept { return std::isinf(least); }
+};
+
+/// Adds what the files of one control group tell. `unified`: in the hierarchy of version 2.
+using AddLimit = void (*)(Limit& to, const Path& group, bool unified);
+
+void add_cpu_limit(Limit& to, const Path& group, bool unified) noexcept {
   long long time[2] = {0, 0};  // of each period, and the period
   const bool read = unified ? read_numbers(group, "/cpu.max", 2, time)
                             : read_numbers(group, "/cpu.cfs_quota_us", 1, time) &&
                                   read_numbers(group, "/cpu.cfs_period_us", 1, time + 1);
-  if (!read || time[0] <= 0 || time[1] <= 0) return 0.0;  // -1: none
-  return static_cast<double>(time[0]) / static_cast<double>(time[1]);
+  if (!read || time[0] <= 0 || time[1] <= 0) return;  // "max" or -1: none
+  to.add(static_cast<double>(time[0]) / static_cast<double>(time[1]));
 }
 
-/// The control groups of the process whose controller limits CPU time.
+void add_memory_limit(Limit& to, const Path& group, bool unified) noexcept {
+  // Version 1 has a number near 2^63 for no limit.
+  constexpr long long kNoLimit = 1LL << 60;
+  Path path = group;
+  path.append(unified ? "/memory.max" : "/memory.limit_in_bytes");
+  LineReader lines(path.c_str());
+  std::string_view line;
+  if (!lines.next(line)) return;
+  long long bytes = 0;
+  const bool number =
+      std::from_chars(line.data(), line.data() + line.size(), bytes).ec == std::errc();
+  if (number || line == "max")
+    to.add(number && bytes < kNoLimit ? static_cast<double>(bytes) : 0.0);
+}
+
+/// The control groups of the process.
 struct Groups {
-  Path unified;  ///< in the hierarchy of version 2; empty: not in it
-  Path cpu;      ///< in that of the controller "cpu" of version 1
+  Path unified;     ///< in the hierarchy of version 2; empty: not in it
+  Path controller;  ///< in that of the controller of version 1
 };
 
-void read_groups(const char* root, Groups& groups) noexcept {
+void read_groups(const char* root, std::string_view controller, Groups& groups) noexcept {
   Path path;
   path.append(root);
   path.append("/proc/self/cgroup");
@@ -169,19 +200,19 @@ void read_groups(const char* root, Groups& groups) noexcept {
     const std::string_view hierarchy = take(line, ':');
     const std::string_view controllers = take(line, ':');
     if (hierarchy == "0" && controllers.empty()) groups.unified.append(line);
-    if (has_word(controllers, "cpu")) groups.cpu.append(line);
+    if (has_word(controllers, controller)) groups.controller.append(line);
   }
 }
 
-/// The least limit of a group and of those above it, which a mounted hierarchy shows; 0: none.
-/// `shown`: the group that is mounted.
-double least_limit(const char* root, std::string_view mount, std::string_view shown,
-                   std::string_view group, bool unified) noexcept {
+/// Adds the limits of a group and of those above it, which a mounted hierarchy shows. `shown`: the
+/// group that is mounted.
+void add_limits(Limit& to, AddLimit add, const char* root, std::string_view mount,
+                std::string_view shown, std::string_view group, bool unified) noexcept {
   Path decoded;
   decoded.append_decoded(shown);
   std::string_view top = decoded.view();
   // A hierarchy above the namespace of the process tells nothing about its groups.
-  if (top.starts_with("/..") || group.starts_with("/..")) return 0.0;
+  if (top.starts_with("/..") || group.starts_with("/..")) return;
   if (top == "/") top = "";
   const bool below =
       group.starts_with(top) && (group.size() == top.size() || group[top.size()] == '/');
@@ -191,26 +222,23 @@ double least_limit(const char* root, std::string_view mount, std::string_view sh
   const std::size_t mounted = folder.view().size();
   // A container of version 1 often shows its own group as the whole hierarchy.
   if (below) folder.append(group.substr(top.size()));
-  double least = 0.0;
   for (;;) {
-    const double limit = limit_of(folder, unified);
-    if (limit > 0.0 && (least == 0.0 || limit < least)) least = limit;
+    add(to, folder, unified);
     const std::size_t slash = folder.view().rfind('/');
-    if (slash == std::string_view::npos || folder.view().size() <= mounted) return least;
+    if (slash == std::string_view::npos || folder.view().size() <= mounted) return;
     folder.cut(std::max(slash, mounted));
   }
 }
 
-}  // namespace
-
-double cpu_quota(const char* root) noexcept {
+/// The least limit of all groups. `controller`: its name in version 1.
+Limit limit_of(const char* root, std::string_view controller, AddLimit add) noexcept {
   Groups groups;
-  read_groups(root, groups);
+  read_groups(root, controller, groups);
   Path path;
   path.append(root);
   path.append("/proc/self/mountinfo");
   LineReader lines(path.c_str());
-  double least = 0.0;
+  Limit least;
   std::string_view line;
   // "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw"
   while (lines.next(line)) {
@@ -223,13 +251,24 @@ double cpu_quota(const char* root) noexcept {
     const std::string_view type = take(line, ' ');
     take(line, ' ');  // the source
     const bool unified = type == "cgroup2";
-    if (!unified && !(type == "cgroup" && has_word(line, "cpu"))) continue;
-    const Path& group = unified ? groups.unified : groups.cpu;
-    if (group.view().empty()) continue;
-    const double limit = least_limit(root, mount, shown, group.view(), unified);
-    if (limit > 0.0 && (least == 0.0 || limit < least)) least = limit;
+    if (!unified && !(type == "cgroup" && has_word(line, controller))) continue;
+    const Path& group = unified ? groups.unified : groups.controller;
+    if (!group.view().empty()) add_limits(least, add, root, mount, shown, group.view(), unified);
   }
   return least;
+}
+
+}  // namespace
+
+double cpu_quota(const char* root) noexcept {
+  const Limit limit = limit_of(root, "cpu", add_cpu_limit);
+  return limit.is_none() ? 0.0 : limit.least;
+}
+
+std::optional<std::uint64_t> memory_limit(const char* root) noexcept {
+  const Limit limit = limit_of(root, "memory", add_memory_limit);
+  if (!limit.known) return std::nullopt;
+  return limit.is_none() ? 0 : static_cast<std::uint64_t>(limit.least);
 }
 
 int whole_cpus(int affinity, double quota) noexcept {

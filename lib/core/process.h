@@ -1,7 +1,10 @@
-// The process: whether it is a child that fork() made, and its limit of CPU time.
+// The process: whether it is a child that fork() made, and its limits of CPU time and memory.
 #pragma once
 
 #include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
 
 #include "ocellus/status.h"
 
@@ -10,6 +13,10 @@ namespace ocellus::detail {
 /// UsableCpus::quota. `root` precedes the paths of all files that are read, for tests; "": the
 /// system's own.
 double cpu_quota(const char* root) noexcept;
+
+/// The least limit of memory in bytes that the control groups of the process set. 0: no limit.
+/// Nothing if the system does not tell. `root` as above.
+std::optional<std::uint64_t> memory_limit(const char* root) noexcept;
 
 /// UsableCpus::count.
 int whole_cpus(int affinity, double quota) noexcept;

@@ -518,6 +518,7 @@ TEST(Machine, ReadsTheKernelsFiles) {
   write("sys/class/thermal/thermal_zone0/temp", "41500");
   write("sys/class/thermal/thermal_zone1/temp", "63000");
   write("proc/self/cgroup", "4:cpu,memory:/docker/1f\n0::/a/b");
+  write("proc/self/mountinfo", "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory");
   json state = app::MachineState::now(root.path()).json();
   EXPECT_EQ(state["load"], "0.53 0.61 0.70");
   EXPECT_EQ(state["cpu_mhz"], (json{1800.5, 2596.122}));
@@ -531,14 +532,9 @@ TEST(Machine, ReadsTheKernelsFiles) {
   write("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2400000");
   EXPECT_EQ(app::MachineState::now(root.path()).json()["cpu_mhz"], (json{2400.0, 2400.0}));
 
-  EXPECT_FALSE(app::memory_limit(root.path()));
+  EXPECT_TRUE(app::machine_json(root.path())["memory_limit_bytes"].is_null());
   write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
-  write("sys/fs/cgroup/a/b/memory.max", "max");
-  EXPECT_EQ(app::memory_limit(root.path()), 0u);
   EXPECT_EQ(app::machine_json(root.path())["memory_limit_bytes"], "none");
-  write("sys/fs/cgroup/a/memory.max", "1000000");
-  write("sys/fs/cgroup/a/b/memory.max", "3000000");
-  EXPECT_EQ(app::memory_limit(root.path()), 1'000'000u);
   write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "500000");
   machine = app::machine_json(root.path());
   EXPECT_EQ(machine["memory_limit_bytes"], 500'000);

@@ -118,6 +118,28 @@ TEST_F(Tree, BothVersions) {
   EXPECT_EQ(quota(), 2.0);
 }
 
+// Fails when the limit of one group hides the smaller one above it, no limit is a huge one, or what
+// is unknown counts as no limit.
+TEST_F(Tree, Memory) {
+  const auto limit = [&] { return detail::memory_limit(folder_.path().c_str()); };
+  EXPECT_FALSE(limit()) << "there are no files";
+  groups("4:cpu,memory:/docker/1f\n0::/a/b\n");
+  mounts(std::string(kUnified) +
+         "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+  EXPECT_FALSE(limit());
+  write("sys/fs/cgroup/a/b/memory.max", "nonsense");
+  EXPECT_FALSE(limit());
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712");
+  EXPECT_EQ(limit(), 0u);
+  write("sys/fs/cgroup/a/b/memory.max", "max");
+  EXPECT_EQ(limit(), 0u);
+  write("sys/fs/cgroup/a/memory.max", "1000000");
+  write("sys/fs/cgroup/a/b/memory.max", "3000000");
+  EXPECT_EQ(limit(), 1'000'000u);
+  write("sys/fs/cgroup/memory/docker/1f/memory.limit_in_bytes", "500000\n");
+  EXPECT_EQ(limit(), 500'000u);
+}
+
 // Fails when an unusual line ends the search, is taken for a limit, or is read out of bounds.
 TEST_F(Tree, UnusualFiles) {
   EXPECT_EQ(quota(), 0.0) << "there are no files";
