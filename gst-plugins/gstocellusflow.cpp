@@ -107,9 +107,10 @@ static void begin(GstOcellusBase* base, const OperatorConfig& config) {
 
 static void adapt(GstOcellusBase* base, OperatorConfig& config) {
   auto& flow = *config.get_if<OpticalFlowConfig>();
-  // What belongs to no object is not drawn.
-  if (gst_ocellus_base_get_draw(base) && flow.objects == 0) flow.objects = kMaxMovingObjects;
-  flow.deviation = flow.deviation || (flow.objects > 0 && flow.min_deviations > 0.0f);
+  if (!gst_ocellus_base_get_draw(base)) return;
+  // What belongs to no object is not drawn, and each arrow needs the deviation of its pixel.
+  if (flow.objects == 0) flow.objects = kMaxMovingObjects;
+  flow.deviation = flow.deviation || flow.min_deviations > 0.0f;
 }
 
 static FlowOutput field_of(GstBuffer* buffer) {

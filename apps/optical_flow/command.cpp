@@ -140,7 +140,8 @@ class FlowJob : public FrameJob {
     fields_.set(config, config.objects > 0);
     // In a video, what belongs to no object is not drawn.
     if (output().video() && config.objects == 0) config.objects = kMaxMovingObjects;
-    config.deviation = !planes_[1].none() || (config.objects > 0 && config.min_deviations > 0.0f);
+    config.deviation = !planes_[1].none() || (output().video() && config.min_deviations > 0.0f &&
+                                              command_.draw.config().style != FlowStyle::kNone);
     // Zeros would hide which pixels are invalid from the report.
     zero_invalid_ = config.invalid == InvalidFlow::kZero;
     config.invalid = InvalidFlow::kNan;

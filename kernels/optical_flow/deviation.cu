@@ -160,27 +160,55 @@ struct SampleTile {
   }
 };
 
+/// Calls use(x, y) for the pixels of this block's tile that are in the part that is written.
+template <typename Use>
+__device__ inline void for_pixels(const DeviationArguments& a, const Use& use) {
+  for (BlockWalk<> at(kWidth, kHeight); at.more(); at.next()) {
+    const int x = static_cast<int>(blockIdx.x) * kWidth + at.column();
+    const int y = static_cast<int>(blockIdx.y) * kHeight + at.row();
+    if (x < a.target.part.width && y < a.target.part.height) use(x, y);
+  }
+}
+
+/// The cell whose sample the pixel is, or -1.
+__device__ inline int cell_at(const detail::CellGrid& grid, int x, int y) {
+  const int row = grid.row_at(y);
+  const int column = grid.column_at(x);
+  return row < 0 || column < 0 ? -1 : row * grid.columns + column;
+}
+
+/// Whether this block's tile has the sample of a cell that may move. All threads must call it.
+template <FlowMethod kMethod>
+__device__ inline bool any_moves(const DeviationArguments& a) {
+  bool any = false;
+  for_pixels(a, [&](int x, int y) {
+    if (cell_at(a.cells.grid, x, y) < 0) return;
+    const float2 flow = known_flow<kMethod>(a, a.target.part.x + x, a.target.part.y + y);
+    any = any || a.cells.motion.may_pass(flow.x, flow.y);
+  });
+  return __syncthreads_or(any ? 1 : 0) != 0;
+}
+
 template <FlowMethod kMethod>
 __global__ void __launch_bounds__(kPyramidThreads)
     deviation(const __grid_constant__ DeviationArguments a) {
   __shared__ SampleTile tile;
   let_next_begin();
   wait_for_kernels_before();
-  const bool wanted = a.frame->out[3] != nullptr;
   const bool bad = a.state->bad != 0;
+  const bool plane = a.frame->out[3] != nullptr;
+  // Cells have the deviation of the same code, so that it is that of the plane.
+  const bool cells = !plane && !bad && a.cells.deviation != nullptr && any_moves<kMethod>(a);
   // The first sample of the tile.
   const int left = (a.target.part.x + static_cast<int>(blockIdx.x) * kWidth) / 2;
   const int top = (a.target.part.y + static_cast<int>(blockIdx.y) * kHeight) / 2;
-  if (wanted && !bad) {
+  if ((plane && !bad) || cells) {
     tile.take_terms<kMethod>(a, left, top);
     __syncthreads();
     tile.filter(a.model);
     __syncthreads();
   }
-  for (BlockWalk<> at(kWidth, kHeight); at.more(); at.next()) {
-    const int x = static_cast<int>(blockIdx.x) * kWidth + at.column();
-    const int y = static_cast<int>(blockIdx.y) * kHeight + at.row();
-    if (x >= a.target.part.width || y >= a.target.part.height) continue;
+  for_pixels(a, [&](int x, int y) {
     const int flow_x = a.target.part.x + x;
     const int flow_y = a.target.part.y + y;
     float2 flow;
@@ -197,15 +225,20 @@ __global__ void __launch_bounds__(kPyramidThreads)
       valid = valid && !isnan(flow.x);
     }
     write_planes(a, bad, valid, x, y, flow, confidence);
-    if (!wanted) continue;
+    const int cell = cells ? cell_at(a.cells.grid, x, y) : -1;
+    if (!plane && cell < 0) return;
     float deviation = detail::kNoDeviation;
     if (valid) {
       const float own = fmaxf(texture_at<kMethod>(a, flow_x, flow_y) - a.model.texture_noise, 0.0f);
       deviation =
           sqrtf(tile.variance[flow_y / 2 - top][flow_x / 2 - left] + a.model.pixel_rounding / own);
     }
-    row_at(out_plane<float>(*a.frame, 3), a.frame->out_stride[0], y)[x] = deviation;
-  }
+    if (plane) {
+      row_at(out_plane<float>(*a.frame, 3), a.frame->out_stride[0], y)[x] = deviation;
+    } else {
+      a.cells.deviation[cell] = deviation;
+    }
+  });
   end_frame(a);
 }
 

@@ -13,6 +13,12 @@ namespace ocellus::cuda {
 FlowOperator::FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept
     : CudaOperator(info_of(plan)), plan_(plan), kernels_(kernels), objects_(plan) {}
 
+void FlowOperator::layout(LayoutBuilder& device) noexcept {
+  layout_method(device);
+  if (detail::objects_need_deviation(plan_))
+    cell_deviation_ = device.take<float>(objects_.grid().cells());
+}
+
 void FlowOperator::layout_pinned(LayoutBuilder& pinned) noexcept {
   if (plan_.objects > 0) objects_.layout(pinned);
 }
@@ -29,9 +35,9 @@ Expected<void> FlowOperator::record(Scope& cuda, int slot, cudaStream_t stream) 
   OCELLUS_TRY(record_method(cuda, slot, stream));
   if (plan_.objects == 0) return {};
   const detail::CellGrid& grid = objects_.grid();
-  const ObjectCellArguments cells{params(slot), grid, objects_.samples()};
+  const ObjectCellArguments cells{params(slot), grid, objects_.samples(), cell_deviation_};
   OCELLUS_TRY(launch(cuda, stream, object_cells_kernel(),
-                     dim3(block_count(grid.columns * grid.rows, kObjectCellThreads)),
+                     dim3(block_count(static_cast<int>(grid.cells()), kObjectCellThreads)),
                      dim3(kObjectCellThreads), 0, cells));
   Context& context = contexts_[static_cast<std::size_t>(slot)];
   context = {this, slot};

@@ -14,6 +14,8 @@ class FlowOperator : public CudaOperator {
  protected:
   FlowOperator(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
+  /// The arrays of the method.
+  virtual void layout_method(LayoutBuilder& device) noexcept = 0;
   /// Called after `layout` with the memory. Loads the kernels and the taps, and sets the limits of
   /// shared memory.
   virtual Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept = 0;
@@ -30,6 +32,10 @@ class FlowOperator : public CudaOperator {
   }
   /// The target of the kernel that ends the frame. `region`: of the flow.
   FlowTarget final_target(const Rect& region) const noexcept;
+  /// Of the kernel that computes the deviation.
+  DeviationCells deviation_cells() const noexcept {
+    return {objects_.grid(), plan_.motion, cell_deviation_};
+  }
 
   OpticalFlowPlan plan_;
 
@@ -40,13 +46,15 @@ class FlowOperator : public CudaOperator {
     int slot = 0;
   };
 
+  void layout(LayoutBuilder& device) noexcept final;
   void layout_pinned(LayoutBuilder& pinned) noexcept final;
   Expected<void> prepare(Scope& cuda) noexcept final;
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept final;
   static void find_objects(void* context) noexcept;
 
   const KernelConfig* kernels_;
-  detail::MovingObjects objects_;  // frames follow each other in a stream, so that one is enough
+  float* cell_deviation_ = nullptr;  // if the search needs it
+  detail::MovingObjects objects_;    // frames follow each other in a stream, so that one is enough
   std::array<Context, kMaxDepth> contexts_{};
 };
 

@@ -64,7 +64,7 @@ KernelFlow::KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels)
   deviation_.solved = float_planes(plan.flow.width, plan.flow.height);
 }
 
-void KernelFlow::layout(LayoutBuilder& device) noexcept {
+void KernelFlow::layout_method(LayoutBuilder& device) noexcept {
   const int pairs = plan_.convolutions * plan_.terms;
   const auto take_planes = [&](FloatPlanes& planes, int count) {
     planes.base = device.take<float>(static_cast<std::size_t>(count * planes.plane));
@@ -223,6 +223,7 @@ Expected<void> KernelFlow::load(Scope& cuda, const KernelConfig& kernels) noexce
   deviation_.level.region = flow;
   deviation_.target = final_target(flow);
   deviation_.model = detail::kernel_deviation(plan_, noise);
+  deviation_.cells = deviation_cells();
   deviation_.derivatives = derivatives_;
   deviation_.derivatives.base +=
       (flow.y - plan_.support.y) * derivatives_.stride + (flow.x - plan_.support.x);

@@ -13,7 +13,7 @@ class KernelFlow final : public FlowOperator {
   KernelFlow(const OpticalFlowPlan& plan, const KernelConfig* kernels) noexcept;
 
  private:
-  void layout(LayoutBuilder& device) noexcept override;
+  void layout_method(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 

@@ -251,6 +251,8 @@ struct ObjectCellArguments {
   const FrameParams* frame;
   detail::CellGrid grid;
   detail::CellSamples samples;  ///< pinned memory
+  /// Of the cells that may move, for a frame without this plane; null: it is not needed.
+  const float* deviation;
 };
 inline constexpr int kObjectCellThreads = 128;
 Kernel<ObjectCellArguments> object_cells_kernel() noexcept;

@@ -10,14 +10,15 @@ __global__ void __launch_bounds__(kObjectCellThreads)
   const int cell =
       static_cast<int>(blockIdx.x) * kObjectCellThreads + static_cast<int>(threadIdx.x);
   if (cell >= grid.columns * grid.rows) return;
-  const int x = min(cell % grid.columns * grid.side + grid.side / 2, grid.size.width - 1);
-  const int y = min(cell / grid.columns * grid.side + grid.side / 2, grid.size.height - 1);
+  const int x = grid.sample_x(cell % grid.columns);
+  const int y = grid.sample_y(cell / grid.columns);
   const auto value = [&](int plane) {
     return row_at(out_plane<const float>(*a.frame, plane), a.frame->out_stride[0], y)[x];
   };
   a.samples.u[cell] = value(0);
   a.samples.v[cell] = value(1);
-  a.samples.deviation[cell] = a.frame->out[3] == nullptr ? 0.0f : value(3);
+  if (a.deviation != nullptr)
+    a.samples.deviation[cell] = a.frame->out[3] == nullptr ? a.deviation[cell] : value(3);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ PyramidFlow::PyramidFlow(const OpticalFlowPlan& plan, const KernelConfig* kernel
   }
 }
 
-void PyramidFlow::layout(LayoutBuilder& device) noexcept {
+void PyramidFlow::layout_method(LayoutBuilder& device) noexcept {
   window_ = device.take<float>(at(plan_.frames) * static_cast<std::size_t>(frame_floats_));
   std::size_t most = 0;
   for (int l = 0; l < plan_.levels; ++l) {
@@ -142,6 +142,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
         auto a = flow_arguments<DeviationArguments>(frame, 0, true);
         a.target = final_target(a.level.region);
         a.model = detail::pyramid_deviation(plan_, pyramid_);
+        a.cells = deviation_cells();
         a.confidence = confidence_;
         done = add(frame, deviation_kernel(FlowMethod::kPyramid),
                    grid_of(a.target.part, kDeviationTileHeight), 0, a);

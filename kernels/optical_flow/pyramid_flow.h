@@ -25,7 +25,7 @@ class PyramidFlow final : public FlowOperator {
     int plane = 0;         // index of the plane of the present level that is written next
   };
 
-  void layout(LayoutBuilder& device) noexcept override;
+  void layout_method(LayoutBuilder& device) noexcept override;
   Expected<void> load(Scope& cuda, const KernelConfig& kernels) noexcept override;
   Expected<void> record_method(Scope& cuda, int slot, cudaStream_t stream) noexcept override;
 

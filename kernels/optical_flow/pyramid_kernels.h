@@ -148,9 +148,17 @@ std::size_t smooth_shared_bytes(int radius) noexcept;
 
 // ---- the standard deviation of the flow, of both methods
 
+/// The cells whose deviation a frame without this plane needs: those that may move.
+struct DeviationCells {
+  detail::CellGrid grid;
+  detail::MotionThreshold motion;
+  float* deviation;  ///< null: it is not needed
+};
+
 /// Computes the deviation, writes all planes and ends the frame.
 struct DeviationArguments : FlowArguments {
   detail::DeviationModel model;
+  DeviationCells cells;
   const float* confidence;  // kPyramid: of level 0
   // kKernels: planes u, v and confidence, NaN where the flow is invalid, and Ix, Iy and It from the
   // same pixel on

@@ -51,13 +51,19 @@ struct SymmetricTaps {
   }
 };
 
+struct EveryRow {
+  int operator()(int y) const noexcept { return y; }
+};
+
 /// Filters the rows around those of `part`, a region of planes of `size`, along x. Outside the
 /// planes, the nearest row and column are repeated. `fill(y, rows)` must write row y of all planes.
-/// It is called once for each row, in ascending order. `emit(y, rows)` is called for each row of
-/// `part`: rows[p] are the rows of plane p that the filter's taps meet, from top to bottom.
-template <typename Fill, typename Emit>
+/// It is called once for each row that is needed, in ascending order. `emit(y, rows)` is called for
+/// each row of `part` that is wanted: rows[p] are the rows of plane p that the filter's taps meet,
+/// from top to bottom. `wanted(y)` returns the first one from y on, or a number beyond the part.
+template <typename Fill, typename Emit, typename Wanted = EveryRow>
 void sweep_rows(ImageSize size, const Rect& part, int planes, const SymmetricTaps& filter,
-                const SweepScratch& scratch, Fill&& fill, Emit&& emit) noexcept {
+                const SweepScratch& scratch, Fill&& fill, Emit&& emit,
+                const Wanted& wanted = {}) noexcept {
   const int radius = filter.radius;
   const int window = 2 * radius + 1;
   float* source[kMaxSweepPlanes];
@@ -67,9 +73,9 @@ void sweep_rows(ImageSize size, const Rect& part, int planes, const SymmetricTap
     return scratch.filtered + static_cast<std::size_t>(p * window + y % window) * scratch.stride;
   };
   const auto clamp_row = [&](int y) { return std::clamp(y, 0, size.height - 1); };
-  int next = clamp_row(part.y - radius);
-  for (int y = part.y; y < part.y + part.height; ++y) {
-    for (; next <= clamp_row(y + radius); ++next) {
+  int next = 0;
+  for (int y = wanted(part.y); y < part.y + part.height; y = wanted(y + 1)) {
+    for (next = std::max(next, clamp_row(y - radius)); next <= clamp_row(y + radius); ++next) {
       fill(next, source);
       for (int p = 0; p < planes; ++p) {
         replicate_edges(source[p], size.width, radius, radius);
@@ -84,21 +90,22 @@ void sweep_rows(ImageSize size, const Rect& part, int planes, const SymmetricTap
   }
 }
 
-/// Filters rows [begin, end) of `planes` planes of width x height along both axes. `fill` is that
-/// of sweep_rows. `emit(y, rows)` receives the filtered row y of all planes.
-template <typename Fill, typename Emit>
+/// Filters rows [begin, end) of `planes` planes of width x height along both axes. `fill` and
+/// `wanted` are those of sweep_rows. `emit(y, rows)` receives the filtered row y of all planes.
+template <typename Fill, typename Emit, typename Wanted = EveryRow>
 void sweep_separable(int width, int height, int begin, int end, int planes,
                      const SymmetricTaps& filter, const SweepScratch& scratch, Fill&& fill,
-                     Emit&& emit) noexcept {
+                     Emit&& emit, const Wanted& wanted = {}) noexcept {
   float* result[kMaxSweepPlanes];
   for (int p = 0; p < planes; ++p) result[p] = scratch.result_row(p);
-  sweep_rows({width, height}, {0, begin, width, end - begin}, planes, filter, scratch, fill,
-             [&](int y, const auto& rows) {
-               for (int p = 0; p < planes; ++p)
-                 filter_column(rows[p], filter.taps, 2 * filter.radius + 1, result[p], width,
-                               false);
-               emit(y, result);
-             });
+  sweep_rows(
+      {width, height}, {0, begin, width, end - begin}, planes, filter, scratch, fill,
+      [&](int y, const auto& rows) {
+        for (int p = 0; p < planes; ++p)
+          filter_column(rows[p], filter.taps, 2 * filter.radius + 1, result[p], width, false);
+        emit(y, result);
+      },
+      wanted);
 }
 
 }  // namespace ocellus::detail

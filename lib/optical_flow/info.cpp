@@ -147,7 +147,7 @@ OperatorInfo info_of(const OpticalFlowPlan& plan) noexcept {
   static_assert(std::size(kFilterPlanes) == kMaxConvolutions);
   const std::span<const char* const> names =
       plan.filter_only ? std::span(kFilterPlanes).first(static_cast<std::size_t>(plan.convolutions))
-                       : std::span(kFlowPlanes).first(plan.deviation ? 4 : 3);
+                       : std::span(kFlowPlanes).first(plan.deviation_plane ? 4 : 3);
   OperatorInfo info;
   info.name = plan.filter_only ? "filter" : "flow";
   info.size = plan.size;

@@ -25,30 +25,6 @@ CellGrid::CellGrid(ImageSize field) noexcept
       columns((field.width + side - 1) / side),
       rows((field.height + side - 1) / side) {}
 
-void sample_cells(const CellGrid& grid, const ImageView& u, const ImageView& v,
-                  const ImageView& deviation, const CellSamples& samples) noexcept {
-  const int side = grid.side;
-  std::size_t cell = 0;
-  for (int row = 0; row < grid.rows; ++row) {
-    const int y = std::min(row * side + side / 2, grid.size.height - 1);
-    const float* const row_u = u.row<const float>(y);
-    const float* const row_v = v.row<const float>(y);
-    const float* const noise = deviation.data == nullptr ? nullptr : deviation.row<const float>(y);
-    // The rows are too far apart for the processor to fetch the next one early by itself.
-    const int below = std::min(y + side, grid.size.height - 1);
-    const float* const next_u = u.row<const float>(below);
-    const float* const next_v = v.row<const float>(below);
-    for (int column = 0; column < grid.columns; ++column, ++cell) {
-      const int x = std::min(column * side + side / 2, grid.size.width - 1);
-      __builtin_prefetch(next_u + x);
-      __builtin_prefetch(next_v + x);
-      samples.u[cell] = row_u[x];
-      samples.v[cell] = row_v[x];
-      samples.deviation[cell] = noise == nullptr ? 0.0f : noise[x];
-    }
-  }
-}
-
 void MovingObjects::Component::add(const Component& other) noexcept {
   cells += other.cells;
   left = std::min(left, other.left);
@@ -80,7 +56,7 @@ MovingObjects::MovingObjects(const OpticalFlowPlan& plan) noexcept
 }
 
 void MovingObjects::layout(LayoutBuilder& builder) noexcept {
-  const std::size_t cells = at(grid_.columns) * at(grid_.rows);
+  const std::size_t cells = grid_.cells();
   for (float** plane : {&samples_.u, &samples_.v, &samples_.deviation})
     *plane = builder.take<float>(cells);
   const auto place_row = [&]<typename T>(T*& row) {
@@ -99,6 +75,40 @@ void MovingObjects::layout(LayoutBuilder& builder) noexcept {
   parents_ = builder.take<int>(cells);
   components_ = builder.take<Component>(cells);
   large_ = builder.take<int>(cells);
+}
+
+void MovingObjects::take_motion(int y, const float* u, const float* v) const noexcept {
+  const int row = grid_.row_at(y);
+  if (row < 0) return;
+  const std::size_t first = at(row) * at(grid_.columns);
+  for (int column = 0; column < grid_.columns; ++column) {
+    const int x = grid_.sample_x(column);
+    samples_.u[first + at(column)] = u[x];
+    samples_.v[first + at(column)] = v[x];
+  }
+}
+
+void MovingObjects::take_deviation(int y, int x, int width, const float* deviation) const noexcept {
+  const int row = grid_.row_at(y);
+  if (row < 0) return;
+  const std::size_t first = at(row) * at(grid_.columns);
+  for (int column = x / grid_.side; column < grid_.columns; ++column) {
+    const int offset = grid_.sample_x(column) - x;
+    if (offset >= width) return;
+    if (offset >= 0) samples_.deviation[first + at(column)] = deviation[offset];
+  }
+}
+
+int MovingObjects::moving_row(int y, int end, int first, int last) const noexcept {
+  for (int row = y / grid_.side; row < grid_.rows && grid_.sample_y(row) < end; ++row) {
+    if (grid_.sample_y(row) < y) continue;
+    const std::size_t begin = at(row) * at(grid_.columns);
+    for (int column = first; column <= last; ++column) {
+      const std::size_t cell = begin + at(column);
+      if (threshold_.may_pass(samples_.u[cell], samples_.v[cell])) return grid_.sample_y(row);
+    }
+  }
+  return end;
 }
 
 int MovingObjects::root_of(int run) noexcept {

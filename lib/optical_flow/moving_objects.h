@@ -17,19 +17,33 @@ struct CellGrid {
   int columns = 0;
   int rows = 0;
 
+  CellGrid() noexcept = default;
   explicit CellGrid(ImageSize field) noexcept;
+
+  constexpr std::size_t cells() const noexcept {
+    return static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows);
+  }
+  /// The pixel that is sampled: the center of the cell, or the last one of the field.
+  constexpr int sample_x(int column) const noexcept { return sample(column, size.width); }
+  constexpr int sample_y(int row) const noexcept { return sample(row, size.height); }
+  /// The row of cells, or the column, whose sample is here; -1 if there is none.
+  constexpr int row_at(int y) const noexcept { return sample_y(y / side) == y ? y / side : -1; }
+  constexpr int column_at(int x) const noexcept { return sample_x(x / side) == x ? x / side : -1; }
+
+ private:
+  constexpr int sample(int cell, int pixels) const noexcept {
+    const int center = cell * side + side / 2;
+    return center < pixels ? center : pixels - 1;
+  }
 };
 
-/// The vectors in the centers of the cells, row after row, or in the last pixel of the field.
+/// The vectors in the samples of the cells, row after row.
 struct CellSamples {
   float* u = nullptr;
   float* v = nullptr;
-  float* deviation = nullptr;  ///< 0 if the field has none
+  /// Only with MotionThreshold::min_deviations, and only where the motion may pass the threshold.
+  float* deviation = nullptr;
 };
-
-/// Takes the samples of a field in host memory. `deviation` may be left out.
-void sample_cells(const CellGrid& grid, const ImageView& u, const ImageView& v,
-                  const ImageView& deviation, const CellSamples& samples) noexcept;
 
 /// Finds the objects of one field after the other, in bounded time.
 class MovingObjects {
@@ -41,6 +55,15 @@ class MovingObjects {
   const CellSamples& samples() const noexcept { return samples_; }
 
   void layout(LayoutBuilder& builder) noexcept;
+
+  /// Keeps the samples in row y of the field. Rows may come in any order and from several threads.
+  void take_motion(int y, const float* u, const float* v) const noexcept;
+  /// The same of the deviation, of which there are pixels [x, x + width).
+  void take_deviation(int y, int x, int width, const float* deviation) const noexcept;
+  /// The first row of pixels from y on with samples of cells `first` to `last` whose motion may be
+  /// that of an object; `end` if there is none before it.
+  int moving_row(int y, int end, int first, int last) const noexcept;
+
   /// Writes the largest objects to the record.
   void find(MovingObjectsRecord& record) noexcept;
 

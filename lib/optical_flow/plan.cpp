@@ -149,10 +149,11 @@ Expected<OpticalFlowPlan> make_plan(const OpticalFlowConfig& config) noexcept {
   OpticalFlowPlan plan = begin_plan(config, config.format);
   plan.method = config.method;
   set_window(config, plan);
-  plan.deviation = config.deviation;
   plan.objects = config.objects;
   plan.motion = {scaled_motion(config.min_motion, config.min_motion_side, config.size),
                  config.min_deviations};
+  plan.deviation_plane = config.deviation;
+  plan.deviation = plan.deviation_plane || objects_need_deviation(plan);
   plan.min_area = config.min_area;
   plan.flow = plan.roi;
   if (plan.deviation) {

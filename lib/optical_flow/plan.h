@@ -30,6 +30,11 @@ struct MotionThreshold {
   float min_motion = 1.0f;
   float min_deviations = 0.0f;
 
+  /// False only if no deviation would let the vector pass. It is also true a little below the least
+  /// motion, because a device rounds differently.
+  constexpr bool may_pass(float u, float v) const noexcept {
+    return u * u + v * v >= 0.999f * min_motion * min_motion;
+  }
   /// `deviation`: of the vector, or 0 if it is unknown. False for NaN and infinity.
   bool passes(float length, float deviation) const noexcept {
     if (!(length > 0.0f) || length < min_motion || !std::isfinite(length)) return false;
@@ -49,8 +54,10 @@ struct OpticalFlowPlan {
   /// Region in which derivatives are needed: `flow`, extended by the window's radius and clipped to
   /// the image.
   Rect support;
-  bool deviation = false;  ///< whether there is a plane with the standard deviation of the flow
-  int objects = 0;         ///< of the record; 0: there is none
+  bool deviation_plane = false;
+  /// Whether the deviation is computed: for its plane, or in the cells of the moving objects.
+  bool deviation = false;
+  int objects = 0;  ///< of the record; 0: there is none
   MotionThreshold motion;
   int min_area = 0;  ///< pixels; 0: the default
   int depth = 1;
@@ -87,6 +94,11 @@ struct OpticalFlowPlan {
   float confidence_threshold = 0.0f;
   InvalidFlow invalid = InvalidFlow::kNan;
 };
+
+/// Whether the search for moving objects compares motion with its deviation.
+inline bool objects_need_deviation(const OpticalFlowPlan& plan) noexcept {
+  return plan.objects > 0 && plan.motion.min_deviations > 0.0f;
+}
 
 inline bool is_variational(const OpticalFlowPlan& plan) noexcept {
   return plan.pyramid.solver == FlowSolver::kVariational;

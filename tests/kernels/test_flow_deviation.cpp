@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector_types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -47,10 +48,11 @@ void expect_in(float got, const reference::DeviationRange& range, int x, int y) 
       << range.high.at(x, y);
 }
 
-/// The planes u, v, confidence and deviation of the region of interest.
+/// The planes u, v, confidence and deviation of the region of interest. With `cells`, the kernel
+/// gets no plane for the deviation, and writes that of the cells there.
 std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, const PlaneD& next,
                                const PlaneD& guide, const PlaneD& u, const PlaneD& v,
-                               float threshold) {
+                               float threshold, const cuda::DeviationCells* cells = nullptr) {
   cuda::DeviationArguments a{};
   const int stride = setup.size.width + 2 * kBefore;
   const auto level_floats = static_cast<std::size_t>(stride * (setup.size.height + 2 * kBefore));
@@ -85,6 +87,10 @@ std::vector<PlaneF> run_kernel(const Geometry& setup, const PlaneD& reference, c
   for (std::size_t p = 0; p < out.size(); ++p) {
     frame.out[p] = out[p].data.data();
     frame.out_stride[p] = static_cast<std::int64_t>(sizeof(float)) * setup.roi.width;
+  }
+  if (cells != nullptr) {
+    frame.out[3] = nullptr;
+    a.cells = *cells;
   }
   a.frame = &frame;
   a.state = &state;
@@ -175,6 +181,37 @@ TEST(DeviationKernel, OfThePyramidMatchesTheReference) {
         expect_in(deviation, expected, at_x, at_y);
       }
     }
+    // Without the plane, cells that may move have its values, and tiles without one are left out.
+    cuda::DeviationCells cells{detail::CellGrid({setup.roi.width, setup.roi.height}), {}, nullptr};
+    cells.motion.min_motion = 2.9f;
+    constexpr float kUntouched = -1.0f;
+    std::vector<float> of_cells(cells.grid.cells(), kUntouched);
+    cells.deviation = of_cells.data();
+    const std::vector<PlaneF> without =
+        run_kernel(setup, here, next, guide, u, v, kThreshold, &cells);
+    std::size_t moving = 0;
+    for (int row = 0; row < cells.grid.rows; ++row) {
+      for (int column = 0; column < cells.grid.columns; ++column) {
+        const int x = cells.grid.sample_x(column);
+        const int y = cells.grid.sample_y(row);
+        const float value = of_cells[static_cast<std::size_t>(row * cells.grid.columns + column)];
+        const bool moves =
+            cells.motion.may_pass(static_cast<float>(u.at(setup.roi.x + x, setup.roi.y + y)),
+                                  static_cast<float>(v.at(setup.roi.x + x, setup.roi.y + y)));
+        moving += moves ? 1 : 0;
+        if (moves || value != kUntouched) {
+          ASSERT_EQ(value, got[3].at(x, y)) << x << ", " << y;
+        }
+      }
+    }
+    for (std::size_t p = 0; p < 3; ++p) EXPECT_EQ(without[p].data, got[p].data);
+    if (setup.size.width > 60) {
+      EXPECT_GT(moving, 10u);
+    }
+    cells.motion.min_motion = 10.0f;
+    std::fill(of_cells.begin(), of_cells.end(), kUntouched);
+    run_kernel(setup, here, next, guide, u, v, kThreshold, &cells);
+    for (const float value : of_cells) ASSERT_EQ(value, kUntouched);
   }
 }
 

@@ -1,6 +1,7 @@
 // The search for moving objects in a field, without an operator.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -26,7 +27,12 @@ class ObjectSearch {
   /// The objects of one field after the other.
   MovingObjectsRecord find(const FlowOutput& field) {
     MovingObjectsRecord record;
-    detail::sample_cells(grid(), field.u, field.v, field.deviation, search_.samples());
+    std::fill_n(search_.samples().deviation, grid().cells(), 0.0f);
+    for (int y = 0; y < grid().size.height; ++y) {
+      search_.take_motion(y, field.u.row<const float>(y), field.v.row<const float>(y));
+      if (field.deviation.data != nullptr)
+        search_.take_deviation(y, 0, grid().size.width, field.deviation.row<const float>(y));
+    }
     search_.find(record);
     return record;
   }

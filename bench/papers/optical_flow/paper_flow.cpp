@@ -35,7 +35,7 @@ class PaperKernels final : public cuda::FlowOperator {
   }
 
  private:
-  void layout(LayoutBuilder& device) noexcept override {
+  void layout_method(LayoutBuilder& device) noexcept override {
     kept_.base = device.take<float>(static_cast<std::size_t>(plan_.nt * kept_.plane));
     taps_ = device.take<float>(static_cast<std::size_t>(plan_.convolutions) * taps_of_one());
     if (!plan_.filter_only)

@@ -131,8 +131,8 @@ struct OpticalFlowConfig {
   /// Pixels, 0 to kMaxImageSide. On a frame whose shorter side is longer than this, `min_motion` is
   /// larger in proportion: by default 2.25 pixels at 1920x1080. 0: it is the same on every frame.
   int min_motion_side = 480;
-  /// 0 to 1000: motion below this multiple of its standard deviation is noise. It has an effect
-  /// only for a frame that asks for the plane `deviation`.
+  /// 0 to 1000: motion below this multiple of its standard deviation is noise. The search for
+  /// objects knows the deviation with and without its plane. 0: it does not compute it.
   float min_deviations = 2.0f;
   /// Pixels, 0 to 2^28: smaller objects are left out. 0: those of 16 cells. Videos that a codec
   /// compressed have blocks that move on still ground; two or three of them have this area.

@@ -42,8 +42,6 @@ void FlowOperator::find_objects(void* context, int, int) noexcept {
   const FrameJob& frame = *static_cast<StepContext*>(context)->frame;
   FlowOperator& self = *static_cast<FlowOperator*>(frame.owner);
   if (frame.bad.load(std::memory_order_relaxed)) return;
-  sample_cells(self.objects_.grid(), frame.out.planes[0], frame.out.planes[1], frame.out.planes[3],
-               self.objects_.samples());
   self.objects_.find(*static_cast<MovingObjectsRecord*>(frame.record));
 }
 

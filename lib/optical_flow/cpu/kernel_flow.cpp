@@ -372,6 +372,8 @@ void KernelFlow::solve(FrameJob& frame, int band, const Scratch& scratch) noexce
       plan_.deviation ? std::numeric_limits<float>::quiet_NaN() : invalid_value(plan_);
   solve_planes(plan_, planes, invalid, scratch.sweep, begin, end,
                plan_.deviation ? solved_.data() : frame.out.planes.data());
+  if (plan_.deviation) return;
+  for (int y = begin; y < end; ++y) keep_motion(frame, y);
 }
 
 void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scratch) noexcept {
@@ -387,46 +389,46 @@ void KernelFlow::finish(FrameJob& frame, int begin, int end, const Scratch& scra
     }
     if (frame.wants(2))
       std::copy_n(solved_row(2, top + y) + left, plan_.roi.width, frame.out_row<float>(2, y));
+    keep_motion(frame, y);
   }
-  if (!frame.wants(3)) return;
 
-  const auto derivative_row = [&](int plane, int y) {
+  const auto derivative_row = [&](int plane, int y, int x) {
     return derivatives_[static_cast<std::size_t>(plane)].row(flow.y - plan_.support.y + y) +
-           flow.x - plan_.support.x;
+           flow.x - plan_.support.x + x;
   };
-  sweep_deviation(
-      deviation_, flow.width, flow.height, top + begin, top + end, scratch.sweep, scratch.deviation,
-      [&](int y, float* ix, float* iy, float* residual) {
+  const DeviationSource source{
+      [&](int y, const DeviationColumns& columns, float* ix, float* iy, float* residual) {
         float* const line = scratch.deviation.lines.row(0);
         // Equation (3). Flow that is not a number counts as none.
         const auto known = [](float value) { return std::isnan(value) ? 0.0f : value; };
-        const float* const dx = derivative_row(0, y);
-        const float* const dy = derivative_row(1, y);
-        const float* const dt = derivative_row(2, y);
-        const float* const u = solved_row(0, y);
-        const float* const v = solved_row(1, y);
-        for (int x = 0; x < flow.width; ++x)
+        const float* const dx = derivative_row(0, y, columns.x);
+        const float* const dy = derivative_row(1, y, columns.x);
+        const float* const dt = derivative_row(2, y, columns.x);
+        const float* const u = solved_row(0, y) + columns.x;
+        const float* const v = solved_row(1, y) + columns.x;
+        for (int x = 0; x < columns.width; ++x)
           line[x] = dt[x] + dx[x] * known(u[x]) + dy[x] * known(v[x]);
-        scratch.deviation.sample(line, residual, flow.width);
-        for (const auto& [plane, to] : {std::pair{0, ix}, {1, iy}}) {
-          std::copy_n(derivative_row(plane, y), flow.width, line);
-          scratch.deviation.sample(line, to, flow.width);
+        scratch.deviation.sample(line, residual, columns.width);
+        for (const auto& [derivative, to] : {std::pair{dx, ix}, {dy, iy}}) {
+          std::copy_n(derivative, columns.width, line);
+          scratch.deviation.sample(line, to, columns.width);
         }
       },
       [&](int y, int component) { return solved_row(component, y); },
-      [&](int y) {
+      [&](int y, const DeviationColumns& columns) {
         float* const row = scratch.deviation.lines.row(0);
-        const float* const dx = derivative_row(0, y);
-        const float* const dy = derivative_row(1, y);
-        for (int x = 0; x < flow.width; ++x) row[x] = dx[x] * dx[x] + dy[x] * dy[x];
+        const float* const dx = derivative_row(0, y, columns.x);
+        const float* const dy = derivative_row(1, y, columns.x);
+        for (int x = 0; x < columns.width; ++x) row[x] = dx[x] * dx[x] + dy[x] * dy[x];
         return row;
-      },
-      [&](int y, const float* deviation) {
-        float* const out = frame.out_row<float>(3, y - top);
-        const float* const u = solved_row(0, y) + left;
-        for (int x = 0; x < plan_.roi.width; ++x)
-          out[x] = std::isnan(u[x]) ? kNoDeviation : deviation[left + x];
-      });
+      }};
+  compute_deviation(frame, deviation_, flow, begin, end, scratch.sweep, scratch.deviation, source,
+                    [&](int y, const float* deviation) {
+                      float* const out = frame.out_row<float>(3, y);
+                      const float* const u = solved_row(0, top + y) + left;
+                      for (int x = 0; x < plan_.roi.width; ++x)
+                        out[x] = std::isnan(u[x]) ? kNoDeviation : deviation[x];
+                    });
 }
 
 }  // namespace ocellus::detail

@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/ring_filter.h"
 #include "optical_flow/cpu/window_solver.h"

@@ -333,9 +333,10 @@ void PyramidFlow::finish(FrameJob& frame, const Step& step, int begin, int end,
       std::copy_n(flow[floats(c)].row(at) + x, plan_.roi.width, out);
       mark_invalid(confidence, invalid_value(plan_), out);
     }
+    keep_motion(frame, y);
     if (frame.wants(2)) std::copy_n(confidence, plan_.roi.width, frame.out_row<float>(2, y));
   }
-  if (plan_.deviation && frame.wants(3)) deviation(frame, step, begin, end, scratch);
+  if (plan_.deviation) deviation(frame, step, begin, end, scratch);
 }
 
 void PyramidFlow::mark_invalid(const float* confidence, float value, float* row) const noexcept {
@@ -348,38 +349,44 @@ void PyramidFlow::deviation(FrameJob& frame, const Step& step, int begin, int en
                             const Scratch& scratch) noexcept {
   const Rect& region = pyramid_.region[0];
   const FlowPlanes& flow = flow_[0][floats(step.from)];
-  const int left = plan_.roi.x - region.x;
-  const int top = plan_.roi.y - region.y;
   const Plane image = part(frame_[floats(history_.ring_index(kReference))], 0);
   const Plane reference = part(stored(kReference, 0), 0);
   const Plane& next = stored(kNext, 0);
   const WarpSource from = {next.origin, next.stride, plan_.size.width, plan_.size.height};
-  sweep_deviation(
-      deviation_, region.width, region.height, top + begin, top + end, scratch.sweep,
-      scratch.deviation,
-      [&](int y, float* ix, float* iy, float* residual) {
+  const auto of_columns = [](auto rows, int x) {
+    for (const float*& row : rows) row += x;
+    return rows;
+  };
+  const DeviationSource source{
+      [&](int y, const DeviationColumns& columns, float* ix, float* iy, float* residual) {
+        const auto [x, width] = columns;
         float* const line = scratch.deviation.lines.row(0);
         float* const other = scratch.deviation.lines.row(1);
-        flow_rows().gradient_row(rows_around<5>(reference, y, region.height).data(), line, other,
-                                 region.width);
-        scratch.deviation.sample(line, ix, region.width);
-        scratch.deviation.sample(other, iy, region.width);
-        warp_row(from, region.x, region.y + y, flow[0].row(y), flow[1].row(y), true, line,
-                 region.width);
-        flow_rows().subtract_row(line, reference.row(y), line, region.width);
-        scratch.deviation.sample(line, residual, region.width);
+        flow_rows().gradient_row(of_columns(rows_around<5>(reference, y, region.height), x).data(),
+                                 line, other, width);
+        scratch.deviation.sample(line, ix, width);
+        scratch.deviation.sample(other, iy, width);
+        warp_row(from, region.x + x, region.y + y, flow[0].row(y) + x, flow[1].row(y) + x, true,
+                 line, width);
+        flow_rows().subtract_row(line, reference.row(y) + x, line, width);
+        scratch.deviation.sample(line, residual, width);
       },
       [&](int y, int component) { return flow[floats(component)].row(y); },
-      [&](int y) {
+      [&](int y, const DeviationColumns& columns) {
         float* const line = scratch.deviation.lines.row(0);
-        flow_rows().texture_row(rows_around<3>(image, y, region.height).data(), line, region.width);
+        flow_rows().texture_row(
+            of_columns(rows_around<3>(image, y, region.height), columns.x).data(), line,
+            columns.width);
         return line;
-      },
-      [&](int y, const float* deviation) {
-        float* const out = frame.out_row<float>(3, y - top);
-        std::copy_n(deviation + left, plan_.roi.width, out);
-        mark_invalid(confidence_.row(y) + left, kNoDeviation, out);
-      });
+      }};
+  compute_deviation(frame, deviation_, region, begin, end, scratch.sweep, scratch.deviation, source,
+                    [&](int y, const float* deviation) {
+                      float* const out = frame.out_row<float>(3, y);
+                      std::copy_n(deviation, plan_.roi.width, out);
+                      mark_invalid(
+                          confidence_.row(plan_.roi.y - region.y + y) + plan_.roi.x - region.x,
+                          kNoDeviation, out);
+                    });
 }
 
 }  // namespace ocellus::detail

@@ -8,7 +8,6 @@
 
 #include <array>
 
-#include "optical_flow/cpu/deviation_sweep.h"
 #include "optical_flow/cpu/flow_operator.h"
 #include "optical_flow/cpu/variational_solver.h"
 #include "optical_flow/cpu/window_solver.h"
