@@ -235,15 +235,26 @@ __global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant
   const FieldPixels pixels(a, field);
   const int words = own.words();
   const int invert = light ? 255 : 0;
-  for (int i = warp_of_block(); i < (own.bottom - own.top) * words; i += kInkThreads / kWarp) {
-    const int y = own.top + i / words;
+  constexpr int kWarps = kInkThreads / kWarp;
+  const int end_word = own.bottom * words;
+  const auto pixel_of = [&](int i) -> int {
+    return pixels.row(i / words)[min(i % words * kWord + lane_of_warp(), own.grid.width - 1)];
+  };
+  // The pixels of the next word are loaded before those of a word are compared.
+  int i = own.top * words + warp_of_block();
+  int next = i < end_word ? pixel_of(i) : 0;
+#pragma unroll 1
+  for (; i < end_word; i += kWarps) {
+    const int pixel = next;
+    next = pixel_of(min(i + kWarps, end_word - 1));
+    const int y = i / words;
     const int x = i % words * kWord + lane_of_warp();
-    const bool ink = x < own.grid.width &&
-                     (pixels.row(y)[x] ^ invert) <
-                         detail::level_pixel(detail::level_at(
-                             own.grid, threshold_of, x, detail::threshold_row_of(own.grid, y)));
+    const bool ink =
+        x < own.grid.width &&
+        (pixel ^ invert) < detail::level_pixel(detail::level_at(
+                               own.grid, threshold_of, x, detail::threshold_row_of(own.grid, y)));
     const std::uint32_t word = __ballot_sync(kAllLanes, ink);
-    if (lane_of_warp() == 0) field.masks[y * words + i % words] = word;
+    if (lane_of_warp() == 0) field.masks[i] = word;
   }
   __syncthreads();
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {

@@ -53,6 +53,7 @@ struct PartArrays {
     int contrast;  ///< mean_contrast of `box`
     bool member;   ///< of a line: a character or several
     bool form;     ///< the frame of a field of a form
+    bool linked;   ///< it was a member when lines were formed
   };
   struct Line {
     int height;  ///< of a character
@@ -256,7 +257,8 @@ class PartSearch {
       if (!kept) return;
       const InkComponent& box = ink_.components[c];
       a_.parts[part] = {
-          box, box.left, part, part, box.mean_contrast(), box.height() >= a_.min_height, false};
+          box,   box.left, part, part, box.mean_contrast(), box.height() >= a_.min_height,
+          false, false};
       a_.parents[part] = part;
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
@@ -349,7 +351,10 @@ class PartSearch {
       const int taller = std::max(height, other_height);
       const int gap = other.box.left - part.box.right;
       // Later parts are further to the right; `max_height` bounds how tall one may be.
-      if (above(gap, kLargestGap, std::max(a_.max_height, height))) return false;
+      if (gap >= nearest.key >> kPartBits ||
+          above(gap, kLargestGap, std::max(a_.max_height, height))) {
+        return false;
+      }
       if (above(gap, kLargestGap, taller)) return true;
       if (below(std::min(height, other_height), kLeastHeightRatio, taller)) return true;
       const int across = center_x(other.box) - center_x(part.box);
@@ -367,7 +372,11 @@ class PartSearch {
       const int best = neighbor(i);
       if (best >= 0 && team_.lane() == 0) lines.unite(a_.by_left[i], best);
     });
-    for_each_part([&](int i) { a_.parts[i].line = lines.root(i); });
+    for_each_part([&](int i) {
+      a_.parts[i].line = lines.root(i);
+      a_.parts[i].linked = a_.parts[i].member;
+      a_.lines[i] = {};
+    });
   }
 
   /// Sums over the members of a line. Centers are relative to its first part.
@@ -398,7 +407,7 @@ class PartSearch {
   OCELLUS_TEAM_FUNCTION void measure_lines() const noexcept {
     for_each_part_by_squads([&](int i) {
       const Part& own = a_.parts[i];
-      if (!own.member && !is_line(i)) return;
+      if (!own.linked || (!own.member && !is_line(i))) return;
       const InkComponent& first = a_.parts[own.line].box;
       const bool names_line = is_line(i);
       LineSums sums;
