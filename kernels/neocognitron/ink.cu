@@ -523,7 +523,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   __shared__ int field_of;
   __shared__ int index_of;
   __shared__ int shared_present;
-  wait_for_kernels_before();
+  take_turn();
   const int candidate = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
