@@ -19,4 +19,10 @@ __device__ inline void wait_for_kernels_before() {
 #endif
 }
 
+/// Both, for a kernel behind others: the next one starts when the last one before has ended.
+__device__ inline void take_turn() {
+  wait_for_kernels_before();
+  let_next_begin();
+}
+
 }  // namespace ocellus::cuda

@@ -11,8 +11,7 @@ namespace ocellus::cuda {
 /// take them in turn along y, so that a frame with few candidates needs few blocks.
 template <typename Compute>
 __device__ void for_each_candidate(const CandidateArrays& candidates, const Compute& compute) {
-  wait_for_kernels_before();
-  let_next_begin();
+  take_turn();
   const int present = *candidates.present;
   for (int c = static_cast<int>(blockIdx.y); c < present; c += static_cast<int>(gridDim.y)) {
     compute(c);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/core/block.cuh"
+#include "neocognitron/team.h"
 
 namespace ocellus::cuda {
 
@@ -17,39 +18,44 @@ __device__ inline int scan_warp(int value) {
   return value;
 }
 
+// Functions that are not inlined are static, so that objects with a team stay in registers.
 template <int kThreads>
 struct BlockTeam {
-  __device__ int index() const { return static_cast<int>(threadIdx.x); }
-  __device__ int size() const { return kThreads; }
+  __device__ static int index() { return static_cast<int>(threadIdx.x); }
+  __device__ static int size() { return kThreads; }
   __device__ void barrier() const { __syncthreads(); }
   __device__ bool any(bool value) const { return __syncthreads_or(value ? 1 : 0) != 0; }
 
-  __device__ int scan(int* values, int count) const {
+  OCELLUS_TEAM_CALL static int scan(int* values, int count) {
     constexpr int kWarps = kThreads / kWarp;
     static_assert(kWarps <= kWarp);
     __shared__ int of_warps[kWarps];
     const int lane = index() % kWarp;
     const int warp = index() / kWarp;
-    int sum = 0;
+    const int each = (count + kThreads - 1) / kThreads;
+    const int begin = min(index() * each, count);
+    const int end = min(begin + each, count);
     __syncthreads();
-    for (int first = 0; first < count; first += kThreads) {
-      const int i = first + index();
-      const int own = i < count ? values[i] : 0;
-      const int until = scan_warp(own);
-      if (lane == kWarp - 1) of_warps[warp] = until;
-      __syncthreads();
-      const int warps = scan_warp(lane < kWarps ? of_warps[lane] : 0);
-      const int until_warp = __shfl_sync(kAllLanes, warps, warp);
-      const int total = __shfl_sync(kAllLanes, warps, kWarps - 1);
-      const int of_warp = __shfl_sync(kAllLanes, until, kWarp - 1);
-      if (i < count) values[i] = sum + until_warp - of_warp + until - own;
-      sum += total;
-      __syncthreads();
+    int own = 0;
+    OCELLUS_TEAM_LOOP
+    for (int i = begin; i < end; ++i) own += values[i];
+    const int until = scan_warp(own);
+    if (lane == kWarp - 1) of_warps[warp] = until;
+    __syncthreads();
+    const int warps = scan_warp(lane < kWarps ? of_warps[lane] : 0);
+    int sum = until - own + __shfl_sync(kAllLanes, warps, warp) - of_warps[warp];
+    OCELLUS_TEAM_LOOP
+    for (int i = begin; i < end; ++i) {
+      const int value = values[i];
+      values[i] = sum;
+      sum += value;
     }
-    return sum;
+    __syncthreads();
+    return __shfl_sync(kAllLanes, warps, kWarps - 1);
   }
 
-  __device__ void sort(std::uint64_t* keys, int count) const {
+  template <typename Use>
+  __device__ void sort(const std::uint64_t* keys, int count, const Use& use) const {
     // Lanes that compare a key with the others.
     int lanes = 1;
     while (lanes < kWarp && 2 * lanes * count <= kThreads) lanes *= 2;
@@ -57,19 +63,19 @@ struct BlockTeam {
     __syncthreads();
     const std::uint64_t own = key < count ? keys[key] : 0;
     int place = 0;
+    OCELLUS_TEAM_LOOP
     for (int i = index() % lanes; key < count && i < count; i += lanes)
       place += keys[i] < own ? 1 : 0;
     for (int offset = lanes / 2; offset > 0; offset /= 2)
       place += __shfl_xor_sync(kAllLanes, place, offset);
-    __syncthreads();
-    if (key < count && index() % lanes == 0) keys[place] = own;
+    if (key < count && index() % lanes == 0) use(place, own);
     __syncthreads();
   }
 
   /// Values are below kRankValues; those below 0 have no rank. `work` has kRankWork elements.
   static constexpr int kRankValues = 512;
   static constexpr int kRankWork = kThreads / kWarp * kRankValues / 2;
-  __device__ int rank(int value, int* work) const {
+  OCELLUS_TEAM_CALL static int rank(int value, int* work) {
     // How often a warp has each value.
     auto* const counts = reinterpret_cast<std::uint16_t*>(work);
     for (int i = index(); i < kRankWork; i += kThreads) work[i] = 0;
@@ -85,10 +91,10 @@ struct BlockTeam {
     return rank;
   }
 
-  __device__ int squad() const { return index() / kWarp; }
-  __device__ int squads() const { return kThreads / kWarp; }
-  __device__ int lane() const { return index() % kWarp; }
-  __device__ int lanes() const { return kWarp; }
+  __device__ static int squad() { return index() / kWarp; }
+  __device__ static int squads() { return kThreads / kWarp; }
+  __device__ static int lane() { return index() % kWarp; }
+  __device__ static int lanes() { return kWarp; }
   template <typename T, typename Combine>
   __device__ T combine_lanes(T value, const Combine& combine) const {
     int words[sizeof(T) / sizeof(int)];
@@ -108,12 +114,12 @@ struct BlockTeam {
     return __popc(set & lanes_before());
   }
 
-  __device__ void add(int& to, int value) const { atomicAdd(&to, value); }
-  __device__ void add(std::int64_t& to, std::int64_t value) const {
+  OCELLUS_TEAM_CALL static void add(int& to, int value) { atomicAdd(&to, value); }
+  OCELLUS_TEAM_CALL static void add(std::int64_t& to, std::int64_t value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(value));
   }
-  __device__ int lower(int& to, int value) const { return atomicMin(&to, value); }
-  __device__ void raise(int& to, int value) const { atomicMax(&to, value); }
+  OCELLUS_TEAM_CALL static int lower(int& to, int value) { return atomicMin(&to, value); }
+  OCELLUS_TEAM_CALL static void raise(int& to, int value) { atomicMax(&to, value); }
   __device__ int read(const int& from) const { return static_cast<const volatile int&>(from); }
 };
 

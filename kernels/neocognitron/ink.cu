@@ -20,6 +20,7 @@ using detail::InkRange;
 using detail::InkRun;
 using detail::InkWindow;
 using detail::LevelMap;
+using detail::Plus;
 
 constexpr int kWord = kMaskBits;
 static_assert(kWord == kWarp);
@@ -30,13 +31,6 @@ __device__ int lane_of_warp() {
 __device__ int warp_of_block() {
   return static_cast<int>(threadIdx.x) / kWarp;
 }
-
-struct Plus {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
-  }
-};
 
 /// Combines the values of the lanes of a warp; all lanes get the result.
 template <typename T, typename Combine>
@@ -67,9 +61,10 @@ __device__ bool ink_is_light(const InkArguments& a, const InkField& field) {
   return static_cast<long long>(*field.votes) > 0;
 }
 
-/// The row of blocks of this block of the grid.
+/// The row of blocks of this block of the grid. Previous kernels do not change it, so that it is
+/// read while they run.
 struct OwnRow {
-  const InkField& field;
+  const InkField field;
   InkGrid grid;
   int row;
   int columns;
@@ -97,6 +92,7 @@ __device__ bool is_finite(float pixel) {
 
 template <typename Pixel>
 __global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant__ InkArguments a) {
+  let_next_begin();
   bool finite = true;
   for (int y = static_cast<int>(blockIdx.x); y < a.size.height; y += static_cast<int>(gridDim.x)) {
     const Pixel* const from =
@@ -119,8 +115,8 @@ __global__ void __launch_bounds__(kGrayThreads) write_gray(const __grid_constant
 /// A warp measures a block.
 __global__ void __launch_bounds__(kInkThreads)
     measure_blocks(const __grid_constant__ InkArguments a) {
-  wait_for_kernels_before();
   const OwnRow own(a);
+  take_turn();
   const FieldPixels pixels(a, own.field);
   if (threadIdx.x == 0 && own.row == 0) *own.field.votes = 0;
   const int side = own.grid.side();
@@ -178,8 +174,8 @@ constexpr int kMostColumns = kMaxImageSide >> 3;
 __global__ void __launch_bounds__(kInkThreads)
     collect_windows(const __grid_constant__ InkArguments a) {
   __shared__ InkBlock of_columns[kMostColumns];
-  wait_for_kernels_before();
   const OwnRow own(a);
+  take_turn();
   const int radius = own.grid.radius;
   const int thread = static_cast<int>(threadIdx.x);
   const int above = max(0, own.row - radius);
@@ -216,8 +212,8 @@ __device__ std::uint32_t run_begins(std::uint32_t word, std::uint32_t before) {
 /// Writes the levels of a row of blocks, the ink of its pixels, and the number of runs of each row.
 __global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant__ InkArguments a) {
   __shared__ std::int16_t thresholds[3 * kMostColumns];
-  wait_for_kernels_before();
   const OwnRow own(a);
+  take_turn();
   const InkField& field = own.field;
   const bool light = ink_is_light(a, field);
   const int thread = static_cast<int>(threadIdx.x);
@@ -239,15 +235,26 @@ __global__ void __launch_bounds__(kInkThreads) write_masks(const __grid_constant
   const FieldPixels pixels(a, field);
   const int words = own.words();
   const int invert = light ? 255 : 0;
-  for (int i = warp_of_block(); i < (own.bottom - own.top) * words; i += kInkThreads / kWarp) {
-    const int y = own.top + i / words;
+  constexpr int kWarps = kInkThreads / kWarp;
+  const int end_word = own.bottom * words;
+  const auto pixel_of = [&](int i) -> int {
+    return pixels.row(i / words)[min(i % words * kWord + lane_of_warp(), own.grid.width - 1)];
+  };
+  // The pixels of the next word are loaded before those of a word are compared.
+  int i = own.top * words + warp_of_block();
+  int next = i < end_word ? pixel_of(i) : 0;
+#pragma unroll 1
+  for (; i < end_word; i += kWarps) {
+    const int pixel = next;
+    next = pixel_of(min(i + kWarps, end_word - 1));
+    const int y = i / words;
     const int x = i % words * kWord + lane_of_warp();
-    const bool ink = x < own.grid.width &&
-                     (pixels.row(y)[x] ^ invert) <
-                         detail::level_pixel(detail::level_at(
-                             own.grid, threshold_of, x, detail::threshold_row_of(own.grid, y)));
+    const bool ink =
+        x < own.grid.width &&
+        (pixel ^ invert) < detail::level_pixel(detail::level_at(
+                               own.grid, threshold_of, x, detail::threshold_row_of(own.grid, y)));
     const std::uint32_t word = __ballot_sync(kAllLanes, ink);
-    if (lane_of_warp() == 0) field.masks[y * words + i % words] = word;
+    if (lane_of_warp() == 0) field.masks[i] = word;
   }
   __syncthreads();
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
@@ -293,7 +300,6 @@ __device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool lig
       int sum = 0;
       for (int i = x; i < end; ++i) sum += line[i] ^ invert;
       const int level = detail::level_at(own.grid, background, (x + end) / 2, y);
-      field.ink.parents[at] = at;
       field.ink.runs[at] = {static_cast<std::uint16_t>(y), static_cast<std::uint16_t>(x),
                             static_cast<std::uint16_t>(end),
                             detail::run_contrast(level, sum, end - x), 0};
@@ -304,8 +310,8 @@ __device__ void write_row(const OwnRow& own, const FieldPixels& pixels, bool lig
 
 /// A warp writes the runs of a row of pixels.
 __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant__ InkArguments a) {
-  wait_for_kernels_before();
   const OwnRow own(a);
+  take_turn();
   const InkField& field = own.field;
   const FieldPixels pixels(a, field);
   const bool light = ink_is_light(a, field);
@@ -325,23 +331,6 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   }
 }
 
-/// The threads of all blocks of a field, warps of the same blocks far apart.
-struct FieldTeam : BlockTeam<kInkThreads> {
-  int block;
-  int blocks;
-
-  __device__ int index() const {
-    return (warp_of_block() * blocks + block) * kWarp + lane_of_warp();
-  }
-  __device__ int size() const { return blocks * kInkThreads; }
-};
-
-__global__ void __launch_bounds__(kInkThreads) link_runs(const __grid_constant__ InkArguments a) {
-  wait_for_kernels_before();
-  const OwnRow own(a);
-  detail::InkSearch<FieldTeam>::link({{}, own.row, own.grid.rows()}, own.field.ink);
-}
-
 // ---- candidates
 
 using Team = BlockTeam<kInkGroupThreads>;
@@ -355,43 +344,48 @@ __device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
 __global__ void __launch_bounds__(kInkGroupThreads, 1)
     find_groups(const __grid_constant__ InkArguments a) {
   OCELLUS_DYNAMIC_SHARED(std::uint64_t, shared);
-  wait_for_kernels_before();
-  const InkField& field = a.fields[blockIdx.x];
+  const InkField field = a.fields[blockIdx.x];
+  take_turn();
   detail::InkArrays ink = field.ink;
   detail::PartArrays parts = field.parts;
   layout_search(a.shared_parts, shared, ink, parts);
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
-  const detail::InkCounts found = components.find(true);
+  const detail::InkCounts found = components.find();
   const detail::PartCounts counts =
       detail::PartSearch(team, parts, ink, components.runs(), found).find();
   if (team.index() == 0) *field.part_counts = counts;
-  team.barrier();
-  candidates_of(field).select_wide();
+  detail::CandidateSearch(team, field.lattice, parts, counts).select_wide();
 }
 
 __global__ void __launch_bounds__(kInkGroupThreads, 1)
     cut_groups(const __grid_constant__ InkArguments a) {
-  wait_for_kernels_before();
+  OCELLUS_DYNAMIC_SHARED(std::uint64_t, shared);
   const auto block = static_cast<int>(blockIdx.x);
-  int before = 0;  // groups of other fields
+  detail::SplitArrays split;
+  if (a.splits != nullptr) {
+    split = a.splits[block];
+  } else {
+    detail::LayoutBuilder memory(shared, 16);
+    split.layout(memory);
+  }
+  take_turn();
+  int next = block;
   for (int f = 0; f < a.field_count; ++f) {
     const InkField& field = a.fields[f];
-    const int wide = *field.lattice.entry_count;
-    const int groups = wide > 0 ? field.part_counts->groups : 0;
-    for (int i = 0; i < groups; ++i) {
-      const int cuts = field.lattice.cuts_of[i];
-      if (cuts >= 0 && (before + cuts) % kInkCutBlocks == block)
-        candidates_of(field).cut(i, a.splits[block]);
-    }
-    before += wide;
+    const int cuts = *field.lattice.cut_count;
+    for (; next < cuts; next += kInkCutBlocks) candidates_of(field).cut(next, split);
+    next -= cuts;
   }
 }
 
 __global__ void __launch_bounds__(kInkGroupThreads, 1)
     find_candidates(const __grid_constant__ InkArguments a) {
-  wait_for_kernels_before();
-  const InkField& field = a.fields[blockIdx.x];
+  OCELLUS_DYNAMIC_SHARED(std::uint64_t, shared);
+  InkField field = a.fields[blockIdx.x];
+  detail::LayoutBuilder memory(shared, 16);
+  field.lattice.layout_entries(memory);
+  take_turn();
   const detail::CandidateCounts counts = candidates_of(field).find(ink_is_light(a, field));
   if (threadIdx.x == 0) *field.counts = counts;
 }
@@ -430,9 +424,11 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
   const int thread = static_cast<int>(threadIdx.x);
   for (int i = thread; i < kContrasts; i += kDrawThreads) counts[i] = 0;
   __syncthreads();
-  for (int r = warp_of_block(); r < drawing.count; r += kDrawThreads / kWarp) {
+  // Most runs are short.
+  constexpr int kLanes = 8;
+  for (int r = thread / kLanes; r < drawing.count; r += kDrawThreads / kLanes) {
     const InkRun run = drawing.runs[r];
-    for (int x = run.first + lane_of_warp(); x < run.end; x += kWarp)
+    for (int x = run.first + thread % kLanes; x < run.end; x += kLanes)
       atomicAdd(&counts[drawing.contrast(x, run.y)], 1u);
   }
   __syncthreads();
@@ -501,13 +497,14 @@ __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std:
       const int first = (lane + k * kWarp) * area.factor;
       const int end = min(first + area.factor, area.right - area.left);
       for (int x = first; x < end; ++x) {
-        if (!bit_at(near, x)) continue;
         const int at = area.left + x;
+        // All loads are issued at once.
+        const int pixel = drawing.pixel(at, y);
+        const int threshold = drawing.level(drawing.field.threshold, at, y);
+        const int contrast = drawing.contrast(at, y);
         // Ink beside the character belongs to another one.
-        if (!bit_at(ink, x) && drawing.pixel(at, y) < detail::level_pixel(drawing.level(
-                                                          drawing.field.threshold, at, y)))
-          continue;
-        sums[k] += stretched[drawing.contrast(at, y)];
+        const bool other = !bit_at(ink, x) && pixel < detail::level_pixel(threshold);
+        if (bit_at(near, x) && !other) sums[k] += stretched[contrast];
       }
     }
     __syncwarp();
@@ -526,7 +523,7 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   __shared__ int field_of;
   __shared__ int index_of;
   __shared__ int shared_present;
-  wait_for_kernels_before();
+  take_turn();
   const int candidate = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
   if (thread == 0) {
@@ -573,7 +570,6 @@ const Kernel<InkArguments> kBlockKernel = measure_blocks;
 const Kernel<InkArguments> kWindowKernel = collect_windows;
 const Kernel<InkArguments> kMaskKernel = write_masks;
 const Kernel<InkArguments> kRunKernel = write_runs;
-const Kernel<InkArguments> kLinkKernel = link_runs;
 const Kernel<InkArguments> kInkGroupKernel = find_groups;
 const Kernel<InkArguments> kInkCutKernel = cut_groups;
 const Kernel<InkArguments> kInkCandidateKernel = find_candidates;

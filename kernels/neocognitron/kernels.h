@@ -108,7 +108,7 @@ struct InkArguments {
   TemporalState* state;
   const InkField* fields;
   int field_count;
-  const detail::SplitArrays* splits;  ///< of each block of kInkCutKernel
+  const detail::SplitArrays* splits;  ///< of each block of kInkCutKernel; null: in shared memory
   const InkRow* rows;
   CharacterInk ink;
   ImageSize size;      ///< of the frame
@@ -125,20 +125,26 @@ extern const Kernel<InkArguments> kBlockKernel;   ///< statistics of blocks
 extern const Kernel<InkArguments> kWindowKernel;  ///< statistics of windows, votes
 extern const Kernel<InkArguments> kMaskKernel;    ///< levels, ink, number of runs
 extern const Kernel<InkArguments> kRunKernel;     ///< runs
-extern const Kernel<InkArguments> kLinkKernel;    ///< sets of runs that touch each other
 inline constexpr int kInkGroupThreads = 512;
 /// Groups of ink. A block for each field, with shared memory that `layout_search` places.
 extern const Kernel<InkArguments> kInkGroupKernel;
 inline constexpr int kRankWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
-/// Places in the shared memory of a block `ink.work`, and if `shared_parts`, the arrays of parts.
-/// Returns the size of the memory.
+/// Runs that fit into shared memory. A frame of 640x480 pixels with a line of text has half of
+/// them.
+inline constexpr int kNearRuns = 6144;
+/// Places in the shared memory of a block `ink.work`, and if `shared_parts`, the arrays of runs
+/// near and of parts. Returns the size of the memory.
 constexpr std::size_t layout_search(bool shared_parts, void* shared, detail::InkArrays& ink,
                                     detail::PartArrays& parts) noexcept {
   detail::LayoutBuilder memory(shared, 16);
-  // The search for parts needs less of it than the one for components before.
+  if (shared_parts) ink.near_runs = memory.take<detail::InkRun>(kNearRuns);
+  // The search for parts begins when the one for components has ended.
   detail::LayoutBuilder work = memory;
   ink.work = work.take<int>(detail::kSearchWork);
   if (!shared_parts) return work.bytes();
+  ink.near_capacity = kNearRuns;
+  ink.near_parents = work.take<int>(kNearRuns);
+  ink.near_places = work.take<int>(kNearRuns);
   memory.take<int>(kRankWork);
   parts.layout_parts(memory);
   return std::max(work.bytes(), memory.bytes());
@@ -146,8 +152,20 @@ constexpr std::size_t layout_search(bool shared_parts, void* shared, detail::Ink
 /// Cuts of wide groups, which kInkCutBlocks blocks take in turn.
 extern const Kernel<InkArguments> kInkCutKernel;
 inline constexpr int kInkCutBlocks = 16;
+/// The shared memory of a block without InkArguments::splits.
+inline std::size_t shared_split_bytes() noexcept {
+  detail::LayoutBuilder memory(nullptr, 16);
+  detail::SplitArrays().layout(memory);
+  return memory.bytes();
+}
 /// Candidates. A block for each field.
 extern const Kernel<InkArguments> kInkCandidateKernel;
+/// The shared memory of a block.
+inline std::size_t entry_bytes() noexcept {
+  detail::LayoutBuilder memory(nullptr, 16);
+  detail::LatticeArrays{}.layout_entries(memory);
+  return memory.bytes();
+}
 
 struct DrawArguments {
   InkArguments ink;
@@ -327,16 +345,13 @@ struct RecordArguments {
   CharacterOdds odds;
   const CharacterSize* sizes;  ///< on the device
   int size_count;
-  int* chosen;  ///< the candidate of each row, -1: none
 };
 inline constexpr int kRecordThreads = 128;
-/// The last kernel of a frame. Blocks: the rows of the result.
+// The last kernel of a frame. Blocks of the first two: the rows of the result.
 extern const Kernel<RecordArguments> kTileRecordKernel;
 /// Copies the rows that the host wrote.
 extern const Kernel<RecordArguments> kRowKernel;
-/// Copies the rows that kChoiceKernel has chosen.
-extern const Kernel<RecordArguments> kChosenRowKernel;
-/// Chooses the characters and writes the record. One block.
+/// Chooses the characters, and writes the record and the rows of the result. One block.
 extern const Kernel<RecordArguments> kChoiceKernel;
 inline constexpr int kChoiceThreads = 512;
 

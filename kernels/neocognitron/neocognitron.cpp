@@ -36,8 +36,10 @@ static_assert(std::size(HostCandidates{}.images) == NeocognitronPlan::kMostCandi
 /// several batches, one after the other in the same memory.
 constexpr int kBatchCandidates = 2 * kMaxFieldCharacters;
 
-/// Blocks of candidates that run side by side.
+/// Blocks of candidates that run side by side. UG has few blocks for a candidate, so that more of
+/// its candidates do.
 constexpr unsigned kCandidateBlocks = 16;
+constexpr unsigned kContrastCandidates = 32;
 
 constexpr int kOctet = 8;  // planes
 
@@ -127,7 +129,7 @@ class NetworkOperator : public CudaOperator {
     return a;
   }
 
-  dim3 contrast_grid() const noexcept { return grid(kContrastBlocks); }
+  dim3 contrast_grid() const noexcept { return grid(kContrastBlocks, kContrastCandidates); }
 
   /// Launches the layers behind UG. `scores` and `complete` are those of the batch. `complete`: 1
   /// for each candidate that kept to the capacities; may be null.
@@ -175,8 +177,8 @@ class NetworkOperator : public CudaOperator {
  private:
   static constexpr std::size_t kStages = kNeocognitronStages;
 
-  dim3 grid(unsigned blocks) const noexcept {
-    return dim3(blocks, std::min(static_cast<unsigned>(candidates_.count), kCandidateBlocks));
+  dim3 grid(unsigned blocks, unsigned candidates = kCandidateBlocks) const noexcept {
+    return dim3(blocks, std::min(static_cast<unsigned>(candidates_.count), candidates));
   }
 
   int stride(std::size_t stage) const noexcept { return padded_planes(table().planes[stage]); }
@@ -402,7 +404,7 @@ class ImageNeocognitron : public NetworkOperator {
     return {};
   }
 
-  /// What the last kernels need.
+  /// What the last kernel needs.
   RecordArguments record_arguments(int slot) const noexcept {
     RecordArguments a{};
     a.frame = params(slot);
@@ -411,12 +413,6 @@ class ImageNeocognitron : public NetworkOperator {
     a.class_count = table().classes;
     a.characters = table().characters();
     return a;
-  }
-  /// `kernel`: one that writes the rows of the result.
-  Expected<void> launch_rows(Scope& cuda, cudaStream_t stream, Kernel<RecordArguments> kernel,
-                             const RecordArguments& arguments, bool overlap) noexcept {
-    return launch(cuda, stream, kernel, dim3(static_cast<unsigned>(plan_.max_characters)),
-                  dim3(kRecordThreads), 0, arguments, overlap);
   }
 
   bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
@@ -442,7 +438,6 @@ class FindingNeocognitron final : public ImageNeocognitron {
   void layout(LayoutBuilder& device) noexcept override {
     ImageNeocognitron::layout(device);
     place_scores(device);
-    chosen_ = device.take<int>(static_cast<std::size_t>(plan_.max_characters));
     sizes_ = device.take<CharacterSize>(table().known_sizes().size());
     gray_ = device.take<std::uint8_t>(pixels());
     device_fields_ = device.take<InkField>(field_count());
@@ -485,10 +480,11 @@ class FindingNeocognitron final : public ImageNeocognitron {
 
   Expected<void> prepare(Scope& cuda) noexcept override {
     OCELLUS_TRY(load_kernel(cuda, gray_kernel(plan_.format), 0));
-    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel,
-                                              kLinkKernel, kInkCutKernel, kInkCandidateKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(load_kernel(cuda, kernel, 0));
     OCELLUS_TRY(load_kernel(cuda, kInkGroupKernel, search_bytes()));
+    OCELLUS_TRY(load_kernel(cuda, kInkCutKernel, split_bytes()));
+    OCELLUS_TRY(load_kernel(cuda, kInkCandidateKernel, entry_bytes()));
     OCELLUS_TRY(load_kernel(cuda, kDrawKernel, draw_bytes(words_)));
     const std::unique_ptr<InkRow[]> rows(new (std::nothrow) InkRow[row_count_]);
     if (!rows) return detail::no_memory_for_operator();
@@ -502,7 +498,6 @@ class FindingNeocognitron final : public ImageNeocognitron {
     const auto sizes = table().known_sizes();
     OCELLUS_TRY(upload(cuda, sizes_, sizes.data(), sizes.size_bytes()));
     OCELLUS_TRY(load_kernel(cuda, kChoiceKernel, 0));
-    OCELLUS_TRY(load_kernel(cuda, kChosenRowKernel, 0));
     return ImageNeocognitron::prepare(cuda);
   }
 
@@ -511,7 +506,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
             .state = state(),
             .fields = device_fields_,
             .field_count = plan_.fields.count,
-            .splits = device_splits_,
+            .splits = split_bytes() > 0 ? nullptr : device_splits_,
             .rows = rows_of_blocks_,
             .ink = plan_.ink,
             .size = plan_.size,
@@ -521,16 +516,22 @@ class FindingNeocognitron final : public ImageNeocognitron {
 
   // Beside the memory that depends on the launch.
   static constexpr std::size_t kOwnSharedBytes = 1024;
-  bool has_shared_parts() const noexcept {
-    return bytes_of_search(true) + kOwnSharedBytes <=
+  bool fits_shared(std::size_t bytes) const noexcept {
+    return bytes + kOwnSharedBytes <=
            static_cast<std::size_t>(device_traits().shared_bytes_per_block);
   }
+  bool has_shared_parts() const noexcept { return fits_shared(bytes_of_search(true)); }
   static std::size_t bytes_of_search(bool shared_parts) noexcept {
     detail::InkArrays ink{};
     detail::PartArrays parts{};
     return layout_search(shared_parts, nullptr, ink, parts);
   }
   std::size_t search_bytes() const noexcept { return bytes_of_search(has_shared_parts()); }
+  /// Of the memory of a splitter; 0: it is not in shared memory.
+  std::size_t split_bytes() const noexcept {
+    const std::size_t bytes = shared_split_bytes();
+    return fits_shared(bytes) ? bytes : 0;
+  }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
     OCELLUS_TRY(launch_search(cuda, slot, stream));
@@ -547,9 +548,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
     a.odds = table().odds;
     a.sizes = sizes_;
     a.size_count = static_cast<int>(table().known_sizes().size());
-    a.chosen = chosen_;
-    OCELLUS_TRY(launch(cuda, stream, kChoiceKernel, dim3(1), dim3(kChoiceThreads), 0, a, true));
-    return launch_rows(cuda, stream, kChosenRowKernel, a, true);
+    return launch(cuda, stream, kChoiceKernel, dim3(1), dim3(kChoiceThreads), 0, a, true);
   }
 
   /// Finds the candidates.
@@ -559,15 +558,15 @@ class FindingNeocognitron final : public ImageNeocognitron {
     OCELLUS_TRY(launch(cuda, stream, gray_kernel(plan_.format), dim3(static_cast<unsigned>(rows)),
                        dim3(kGrayThreads), 0, ink));
     const dim3 blocks(row_count_);
-    for (const Kernel<InkArguments> kernel :
-         {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel, kLinkKernel})
+    for (const Kernel<InkArguments> kernel : {kBlockKernel, kWindowKernel, kMaskKernel, kRunKernel})
       OCELLUS_TRY(launch(cuda, stream, kernel, blocks, dim3(kInkThreads), 0, ink, true));
     const dim3 threads(kInkGroupThreads);
     const dim3 of_fields(static_cast<unsigned>(field_count()));
     OCELLUS_TRY(
         launch(cuda, stream, kInkGroupKernel, of_fields, threads, search_bytes(), ink, true));
-    OCELLUS_TRY(launch(cuda, stream, kInkCutKernel, dim3(kInkCutBlocks), threads, 0, ink, true));
-    return launch(cuda, stream, kInkCandidateKernel, of_fields, threads, 0, ink, true);
+    OCELLUS_TRY(launch(cuda, stream, kInkCutKernel, dim3(kInkCutBlocks), threads, split_bytes(),
+                       ink, true));
+    return launch(cuda, stream, kInkCandidateKernel, of_fields, threads, entry_bytes(), ink, true);
   }
 
   Expected<void> launch_images(Scope& cuda, int slot, cudaStream_t stream, int first,
@@ -591,7 +590,6 @@ class FindingNeocognitron final : public ImageNeocognitron {
   unsigned row_count_ = 0;  ///< rows of blocks of all fields
   int words_ = 0;           ///< DrawArguments::words
   // Device memory.
-  int* chosen_ = nullptr;
   CharacterSize* sizes_ = nullptr;
   InkField* device_fields_ = nullptr;
   InkRow* rows_of_blocks_ = nullptr;
@@ -651,7 +649,8 @@ class BoxNeocognitron final : public ImageNeocognitron {
     RecordArguments result = record_arguments(slot);
     result.host = host_;
     result.rows = rows_;
-    return launch_rows(cuda, stream, kRowKernel, result, false);
+    return launch(cuda, stream, kRowKernel, dim3(static_cast<unsigned>(plan_.max_characters)),
+                  dim3(kRecordThreads), 0, result);
   }
 
   Expected<void> launch_images(Scope& cuda, int, cudaStream_t stream, int first,

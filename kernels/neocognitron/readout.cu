@@ -148,19 +148,6 @@ __global__ void __launch_bounds__(kRecordThreads)
   finish_frame(a.state, a.outcome, kFrames, gridDim.x);
 }
 
-__global__ void __launch_bounds__(kRecordThreads)
-    chosen_rows(const __grid_constant__ RecordArguments a) {
-  wait_for_kernels_before();
-  const int row = static_cast<int>(blockIdx.x);
-  const int chosen = a.chosen[row];
-  float* const out = row_of_result(a, row);
-  if (out != nullptr)
-    for (int c = static_cast<int>(threadIdx.x); c < a.characters; c += kRecordThreads)
-      out[c] = chosen < 0 ? 0.0f : a.scores[chosen * a.class_count + c];
-  __syncthreads();
-  if (threadIdx.x == 0) finish_frame(a.state, a.outcome, kFrames, gridDim.x);
-}
-
 constexpr int kMostCandidates = 2 * kMaxCharacters;
 
 /// The candidates of the fields, and the characters among them.
@@ -211,7 +198,9 @@ __global__ void __launch_bounds__(kChoiceThreads)
   __shared__ FieldShares shares;
   __shared__ float values[kMostCandidates];
   __shared__ int places[kMostCandidates];
+  __shared__ int chosen[kMaxCharacters];  // the candidate of each row, -1: none
   wait_for_kernels_before();
+  const bool bad = a.state->bad != 0;
   const BlockTeam<kChoiceThreads> team;
   const InkField* const fields = a.ink.fields;
   const auto candidate_at = [&](int c, int field) -> const detail::CharacterCandidate& {
@@ -231,10 +220,9 @@ __global__ void __launch_bounds__(kChoiceThreads)
     const int total = detail::share_places(a.ink.field_count, a.most, count_of, use);
     shares.first[a.ink.field_count] = total;
   }
-  detail::share(team, a.max_characters, [&](int row) { a.chosen[row] = -1; });
-  if (a.state->bad != 0) return;
+  detail::share(team, a.max_characters, [&](int row) { chosen[row] = -1; });
   team.barrier();
-  const int total = shares.first[a.ink.field_count];
+  const int total = bad ? 0 : shares.first[a.ink.field_count];
   detail::share(team, total, [&](int c) {
     const detail::BestClass best = best_of(c);
     values[c] = detail::value_of(candidate_at(c, shares.field_of(c)),
@@ -254,7 +242,7 @@ __global__ void __launch_bounds__(kChoiceThreads)
                               [&](int index) { places[c + index] = 1; });
   });
   const int characters = team.scan(places, total);
-  if (team.index() == 0) share_rows(a, shares, places, characters, truncated);
+  if (team.index() == 0 && !bad) share_rows(a, shares, places, characters, truncated);
   team.barrier();
   detail::share(team, total, [&](int c) {
     const int next = c + 1 < total ? places[c + 1] : characters;
@@ -262,7 +250,7 @@ __global__ void __launch_bounds__(kChoiceThreads)
     const int in_field = places[c] - places[shares.first[field]];
     if (next == places[c] || in_field >= shares.kept[field]) return;
     const int row = shares.row[field] + in_field;
-    a.chosen[row] = c;
+    chosen[row] = c;
     const detail::CharacterCandidate& candidate = candidate_at(c, field);
     Rect box = candidate.box;
     box.x += fields[field].x;
@@ -271,6 +259,16 @@ __global__ void __launch_bounds__(kChoiceThreads)
     a.record->line[row] = candidate.line;
     a.record->field[row] = field;
   });
+  team.barrier();
+  detail::share(team, a.max_characters * a.characters, [&](int i) {
+    const int row = i / a.characters;
+    float* const out = row_of_result(a, row);
+    if (out == nullptr) return;
+    const int c = chosen[row];
+    out[i % a.characters] = c < 0 ? 0.0f : a.scores[c * a.class_count + i % a.characters];
+  });
+  team.barrier();
+  if (team.index() == 0) finish_frame(a.state, a.outcome, kFrames, gridDim.x);
 }
 
 }  // namespace
@@ -278,7 +276,6 @@ __global__ void __launch_bounds__(kChoiceThreads)
 const Kernel<ReadoutArguments> kReadoutKernel = read_out;
 const Kernel<RecordArguments> kTileRecordKernel = tile_record;
 const Kernel<RecordArguments> kRowKernel = rows_of_host;
-const Kernel<RecordArguments> kChosenRowKernel = chosen_rows;
 const Kernel<RecordArguments> kChoiceKernel = choose_characters;
 
 }  // namespace ocellus::cuda

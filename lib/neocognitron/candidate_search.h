@@ -37,7 +37,10 @@ struct LatticeArrays {
   int run_capacity;
   bool split;  ///< wide groups are cut
   GroupCuts* cuts;
-  int* cuts_of;   ///< of each group; -1: it is not cut
+  int* cuts_of;  ///< of each group; -1: it is not cut
+  int* wide;     ///< the groups that are cut
+  int* cut_count;
+  // Of the last step.
   int* segments;  ///< of each group: its place in its cluster
   Entry* entries;
   InkComponent* boxes;  ///< of each entry
@@ -54,15 +57,21 @@ struct LatticeArrays {
     split = split_touching;
     cuts = memory.take<GroupCuts>(kMostCuts);
     cuts_of = memory.take<int>(kMaxParts);
+    wide = memory.take<int>(kMostCuts);
+    cut_count = memory.take<int>(1);
+    layout_entries(memory);
+    runs = memory.take<InkRun>(static_cast<std::size_t>(run_capacity));
+    candidates = memory.take<CharacterCandidate>(kMaxCandidates);
+    inks = memory.take<InkRuns>(kMaxCandidates);
+  }
+  /// Places the arrays that only the last step uses.
+  constexpr void layout_entries(LayoutBuilder& memory) noexcept {
     segments = memory.take<int>(kMaxParts);
     entries = memory.take<Entry>(kMostEntries);
     boxes = memory.take<InkComponent>(kMostEntries);
     run_begin = memory.take<int>(kMostEntries);
     places = memory.take<int>(kMostEntries);
     entry_count = memory.take<int>(1);
-    runs = memory.take<InkRun>(static_cast<std::size_t>(run_capacity));
-    candidates = memory.take<CharacterCandidate>(kMaxCandidates);
-    inks = memory.take<InkRuns>(kMaxCandidates);
   }
 };
 
@@ -93,7 +102,7 @@ constexpr int share_places(int fields, int most, const CountOf& count_of, const 
 /// character may be broken. Any other group is a cluster of its own with one candidate. What does
 /// not fit is left out, and `truncated` says so.
 ///
-/// The steps: `select_wide`, `cut` for each group that it has selected, `find`.
+/// The steps: `select_wide`, `cut` for each of the groups that it has selected, `find`.
 template <typename Team>
 class CandidateSearch {
  public:
@@ -104,33 +113,33 @@ class CandidateSearch {
     counts_.truncated = counts.truncated;
   }
 
-  /// Sets `cuts_of`. Returns the number of groups that are cut.
+  /// Selects the groups that are cut. Returns their number.
   OCELLUS_TEAM_FUNCTION int select_wide() noexcept {
     constexpr int kMostCost = 100000;  // of all cuts of a field: it bounds the time
-    if (team_.index() == 0) {
-      int cost = 0;
-      int count = 0;
-      for (int i = 0; i < groups_; ++i) {
-        const FoundGroup& group = parts_.groups[i];
-        a_.cuts_of[i] = -1;
-        if (!a_.split || 400 * group.box.width() <= kWide * height_of(group)) continue;
-        if (cost >= kMostCost || count == LatticeArrays::kMostCuts) {
-          a_.cuts_of[i] = kNotCut;
-          continue;
-        }
-        cost += InkSplitter<Team>::cost(group);
-        a_.cuts_of[i] = count++;
-      }
-      *a_.entry_count = count;
-    }
+    if (team_.index() == 0) *a_.cut_count = 0;
     team_.barrier();
-    return *a_.entry_count;
+    share(team_, groups_, [&](int i) {
+      a_.cuts_of[i] = -1;
+      if (!is_wide(i)) return;
+      int cost = 0;
+      int before = 0;
+      for (int k = 0; k < i && cost < kMostCost; ++k) {
+        if (!is_wide(k)) continue;
+        cost += InkSplitter<Team>::cost(parts_.groups[k]);
+        ++before;
+      }
+      const bool cut = cost < kMostCost && before < LatticeArrays::kMostCuts;
+      a_.cuts_of[i] = cut ? before : kNotCut;
+      if (!cut) return;
+      a_.wide[before] = i;
+      team_.raise(*a_.cut_count, before + 1);
+    });
+    team_.barrier();
+    return *a_.cut_count;
   }
 
-  OCELLUS_TEAM_FUNCTION void cut(int group, const SplitArrays& work) const noexcept {
-    const int cuts = a_.cuts_of[group];
-    if (cuts < 0) return;
-    const FoundGroup& own = parts_.groups[group];
+  OCELLUS_TEAM_FUNCTION void cut(int cuts, const SplitArrays& work) const noexcept {
+    const FoundGroup& own = parts_.groups[a_.wide[cuts]];
     InkSplitter<Team>(team_, work, parts_.runs + own.first_run, own, a_.cuts[cuts])
         .plan(height_of(own));
   }
@@ -191,6 +200,10 @@ class CandidateSearch {
   /// narrow, too: a group's own height has the weight 3/4.
   OCELLUS_TEAM_FUNCTION static int height_of(const FoundGroup& group) noexcept {
     return group.line_height + 3 * std::min(group.box.height(), group.line_height);
+  }
+  OCELLUS_TEAM_FUNCTION bool is_wide(int group) const noexcept {
+    const FoundGroup& own = parts_.groups[group];
+    return a_.split && 400 * own.box.width() > kWide * height_of(own);
   }
   OCELLUS_TEAM_FUNCTION static bool is_group(const LatticeArrays::Entry& entry) noexcept {
     return entry.cuts < 0 && entry.joined == 0;

@@ -79,8 +79,8 @@ void CharacterFinder::find() noexcept {
                     components_.counts());
   part_counts_ = search.find();
   CandidateSearch lattice(OneThread(), lattice_, parts_, part_counts_);
-  if (lattice.select_wide() > 0)
-    for (int i = 0; i < part_counts_.groups; ++i) lattice.cut(i, split_);
+  const int cuts = lattice.select_wide();
+  for (int i = 0; i < cuts; ++i) lattice.cut(i, split_);
   counts_ = lattice.find(light_);
 }
 

@@ -144,7 +144,7 @@ void InkComponents::join_halves() noexcept {
 void InkComponents::find() noexcept {
   const OneThread team;
   InkSearch search(team, arrays_, halves_[0].runs + halves_[1].runs);
-  counts_ = search.find(false);
+  counts_ = search.find();
   found_ = search.runs();
 }
 

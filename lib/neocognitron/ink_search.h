@@ -153,7 +153,13 @@ struct InkArrays {
   int* parents;    ///< of each run
   int* places;     ///< of each run
   InkComponent* components;
-  int* work;  ///< kSearchWork elements; not placed by `layout`
+  // Not placed by `layout`.
+  int* work;  ///< kSearchWork elements
+  // For fewer than `near_capacity` runs, in the memory of a block.
+  int near_capacity;
+  InkRun* near_runs;
+  int* near_parents;
+  int* near_places;
   InkOutline outline;
 
   /// `has_outline`: the field may have a printed outline, which is removed.
@@ -177,37 +183,30 @@ class InkSearch {
   /// `runs`: all runs of the field, also those that had no place. `arrays.runs` and
   /// `arrays.row_begin` have those that had one.
   OCELLUS_TEAM_FUNCTION InkSearch(const Team& team, const InkArrays& arrays, int runs) noexcept
-      : team_(team), a_(arrays) {
+      : team_(team), a_(arrays), runs_(arrays.runs) {
     set_count(runs);
   }
 
-  /// `linked`: `link` has been called for the runs, with any team.
-  OCELLUS_TEAM_FUNCTION InkCounts find(bool linked) noexcept {
+  OCELLUS_TEAM_FUNCTION InkCounts find() noexcept {
     if (a_.outline.reach > 0) {
       const OutlineSearch<Team> outline(team_, a_.outline, a_.work);
       if (outline.find(a_.runs, a_.row_begin)) {
-        linked = !rewrite([&](const InkRun& run, const auto& keep) {
+        rewrite([&](const InkRun& run, const auto& keep) {
           outline.cut(run, keep);
           return true;
         });
       }
     }
-    if (!linked) connect();
-    label();
-    if (remove_rules()) {
+    OCELLUS_TEAM_LOOP
+    for (int pass = 0; pass < 2; ++pass) {
       connect();
       label();
+      if (pass == 1 || !remove_rules()) break;
     }
     return counts_;
   }
-  /// Unites the sets of runs that touch each other. Each run must be a set: `parents` of it.
-  OCELLUS_TEAM_FUNCTION static void link(const Team& team, const InkArrays& a) noexcept {
-    const RunSets<Team> sets{team, a.parents};
-    share_touching(team, a.runs, a.row_begin, a.size.height,
-                   [&](int i, int j) { sets.unite(i, j); });
-  }
-  /// Where the runs are in the end, in one of the two arrays.
-  OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return a_.runs; }
+  /// Where the runs are in the end.
+  OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return runs_; }
 
  private:
   static constexpr int kHeights = 512;  // of the histogram of heights
@@ -223,36 +222,43 @@ class InkSearch {
   }
 
   OCELLUS_TEAM_FUNCTION void connect() noexcept {
-    share(team_, counts_.runs, [&](int i) { a_.parents[i] = i; });
+    const bool near = counts_.runs < a_.near_capacity;
+    sets_ = {team_, near ? a_.near_parents : a_.parents};
+    places_ = near ? a_.near_places : a_.places;
+    runs_ = near ? a_.near_runs : a_.runs;
+    share(team_, counts_.runs, [&](int i) {
+      if (near) runs_[i] = a_.runs[i];
+      sets_.parents[i] = i;
+    });
     team_.barrier();
-    link(team_, a_);
+    share_touching(team_, runs_, a_.row_begin, a_.size.height,
+                   [&](int i, int j) { sets_.unite(i, j); });
     team_.barrier();
   }
 
   /// Numbers the sets, and measures them.
   OCELLUS_TEAM_FUNCTION void label() noexcept {
-    const RunSets<Team> sets{team_, a_.parents};
     share(team_, counts_.runs, [&](int i) {
-      const int root = sets.root(i);
-      a_.runs[i].label = static_cast<std::uint32_t>(root);
-      a_.places[i] = root == i ? 1 : 0;
+      const int root = sets_.root(i);
+      runs_[i].label = static_cast<std::uint32_t>(root);
+      places_[i] = root == i ? 1 : 0;
     });
-    const int found = team_.scan(a_.places, counts_.runs);
+    const int found = team_.scan(places_, counts_.runs);
     counts_.truncated = counts_.truncated || found > a_.component_capacity;
     counts_.components = std::min(found, a_.component_capacity);
     // Most components are specks of one run.
-    const auto is_first = [&](int i) { return static_cast<int>(a_.runs[i].label) == i; };
+    const auto is_first = [&](int i) { return static_cast<int>(runs_[i].label) == i; };
     share(team_, counts_.runs, [&](int i) {
-      if (!is_first(i) || a_.places[i] >= a_.component_capacity) return;
+      if (!is_first(i) || places_[i] >= a_.component_capacity) return;
       InkComponent component;
-      component.add(a_.runs[i]);
-      a_.components[a_.places[i]] = component;
+      component.add(runs_[i]);
+      a_.components[places_[i]] = component;
     });
     team_.barrier();
     share(team_, counts_.runs, [&](int i) {
-      InkRun& run = a_.runs[i];
+      InkRun& run = runs_[i];
       const bool first = is_first(i);
-      const int component = a_.places[run.label];
+      const int component = places_[run.label];
       if (component >= a_.component_capacity) {
         run.label = kNoComponent;
         return;
@@ -288,8 +294,8 @@ class InkSearch {
     for (int side = 0; side < 2; ++side) {
       const int y = side == 0 ? run.y - distance : run.y + distance;
       const bool inside = y >= 0 && y < a_.size.height;
-      rows[side] = a_.runs + (inside ? a_.row_begin[y] : 0);
-      ends[side] = a_.runs + (inside ? a_.row_begin[y + 1] : 0);
+      rows[side] = runs_ + (inside ? a_.row_begin[y] : 0);
+      ends[side] = runs_ + (inside ? a_.row_begin[y + 1] : 0);
     }
     int first = run.first;  // of a part that grows
     int end = first;
@@ -319,14 +325,14 @@ class InkSearch {
     bool changed = false;
     share(team_, counts_.runs, [&](int i) {
       int kept = 0;
-      if (each(a_.runs[i], [&](const InkRun&) { ++kept; })) changed = true;
+      if (each(runs_[i], [&](const InkRun&) { ++kept; })) changed = true;
       a_.places[i] = kept;
     });
     if (!team_.any(changed)) return false;
     const int count = team_.scan(a_.places, counts_.runs);
     share(team_, counts_.runs, [&](int i) {
       int at = a_.places[i];
-      each(a_.runs[i], [&](const InkRun& run) {
+      each(runs_[i], [&](const InkRun& run) {
         if (at < a_.run_capacity) a_.spare[at] = run;
         ++at;
       });
@@ -338,6 +344,7 @@ class InkSearch {
     });
     team_.barrier();
     std::swap(a_.runs, a_.spare);
+    runs_ = a_.runs;
     set_count(count);
     return true;
   }
@@ -380,6 +387,10 @@ class InkSearch {
 
   Team team_;
   InkArrays a_;
+  // Those of `a_`, or those near.
+  InkRun* runs_;
+  int* places_ = nullptr;
+  RunSets<Team> sets_{};
   InkCounts counts_;
 };
 

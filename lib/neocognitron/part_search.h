@@ -47,11 +47,13 @@ struct FoundGroup {
 struct PartArrays {
   struct Part {
     InkComponent box;
-    int left;     ///< of the part alone, by which parts are sorted
-    int line;     ///< a line is named by its first part
-    int group;    ///< the part into which this one was joined, or its own index
-    bool member;  ///< of a line: a character or several
-    bool form;    ///< the frame of a field of a form
+    int left;      ///< of the part alone, by which parts are sorted
+    int line;      ///< a line is named by its first part
+    int group;     ///< the part into which this one was joined, or its own index
+    int contrast;  ///< mean_contrast of `box`
+    bool member;   ///< of a line: a character or several
+    bool form;     ///< the frame of a field of a form
+    bool linked;   ///< it was a member when lines were formed
   };
   struct Line {
     int height;  ///< of a character
@@ -62,13 +64,6 @@ struct PartArrays {
     int right;
     int x;  ///< a point of its middle
     int y;
-  };
-  /// Sums over the centers of the members of a line, relative to its first part.
-  struct LineSums {
-    int x;
-    int y;
-    std::int64_t xx;
-    std::int64_t xy;
   };
   /// Ink near the sides of a part: pixels above and below, rows on the left and on the right.
   struct Sides {
@@ -85,12 +80,11 @@ struct PartArrays {
   // Of each part, also where lines are named by parts.
   Part* parts;
   int* by_left;         ///< indices of parts, sorted by their left edges
-  std::uint64_t* keys;  ///< that are sorted
+  std::uint64_t* keys;  ///< by which parts are sorted
   int* parents;         ///< of lines, as sets of parts
   int* best;            ///< the part into which a part would be joined, -1: none
-  int* line_begin;      ///< among the parts sorted by lines
+  int* places;          ///< in the order of the result
   Line* lines;
-  LineSums* sums;
   Sides* sides;
   StrokeSlant* slants;  ///< of lines
   int* run_begin;
@@ -108,9 +102,8 @@ struct PartArrays {
     keys = memory.take<std::uint64_t>(kMaxParts);
     parents = memory.take<int>(kMaxParts);
     best = memory.take<int>(kMaxParts);
-    line_begin = memory.take<int>(kMaxParts);
+    places = memory.take<int>(kMaxParts);
     lines = memory.take<Line>(kMaxParts);
-    sums = memory.take<LineSums>(kMaxParts);
     slants = memory.take<StrokeSlant>(kMaxParts);
     run_begin = memory.take<int>(kMaxParts);
     scalars = memory.take<int>(2);
@@ -138,11 +131,12 @@ class PartSearch {
     collect_parts();
     drop_frames_of_forms();
     link_lines();
-    measure_lines();
-    drop_faint_members();
-    measure_lines();
-    join_parts();
-    measure_lines();
+    OCELLUS_TEAM_LOOP
+    for (int pass = 0; pass < 3; ++pass) {
+      if (pass == 1) drop_faint_members();
+      if (pass == 2) join_parts();
+      measure_lines();
+    }
     drop_marks();
     gather_runs();
     measure_slants();
@@ -223,6 +217,20 @@ class PartSearch {
     share(team_, part_count_, use);
     team_.barrier();
   }
+  /// Squads take the parts, so that their lanes compare a part with all others at once.
+  template <typename Use>
+  OCELLUS_TEAM_FUNCTION void for_each_part_by_squads(const Use& use) const noexcept {
+    share_among_squads(team_, part_count_, use);
+    team_.barrier();
+  }
+  /// Calls use(i) for all i of [first, part_count_); each lane of a squad for some of them. It
+  /// returns false if the lane need not go on.
+  template <typename Use>
+  OCELLUS_TEAM_FUNCTION void share_among_lanes(int first, const Use& use) const noexcept {
+    OCELLUS_TEAM_LOOP
+    for (int i = first + team_.lane(); i < part_count_; i += team_.lanes())
+      if (!use(i)) return;
+  }
 
   OCELLUS_TEAM_FUNCTION bool may_be_part(const InkComponent& box) const noexcept {
     const int width = box.width();
@@ -248,36 +256,44 @@ class PartSearch {
       a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
       if (!kept) return;
       const InkComponent& box = ink_.components[c];
-      a_.parts[part] = {box, box.left, part, part, box.height() >= a_.min_height, false};
+      a_.parts[part] = {
+          box,   box.left, part, part, box.mean_contrast(), box.height() >= a_.min_height,
+          false, false};
+      a_.parents[part] = part;
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
-    team_.sort(a_.keys, part_count_);
-    for_each_part([&](int i) { a_.by_left[i] = index_in(a_.keys[i]); });
+    team_.sort(a_.keys, part_count_,
+               [&](int place, std::uint64_t key) { a_.by_left[place] = index_in(key); });
   }
 
+  /// Whether a part has a member inside. A squad calls it, as the functions below that compare a
+  /// part with all others.
   OCELLUS_TEAM_FUNCTION bool contains_member(int position) const noexcept {
     const InkComponent& box = a_.parts[a_.by_left[position]].box;
+    bool found = false;
     // What is inside begins further to the right.
-    for (int j = position + 1; j < part_count_; ++j) {
+    share_among_lanes(position + 1, [&](int j) {
       const Part& part = a_.parts[a_.by_left[j]];
       const InkComponent& inner = part.box;
       if (inner.left >= box.right) return false;
-      if (part.member && kFormHeights * inner.height() >= box.height() && inner.left > box.left &&
-          inner.right < box.right && inner.top > box.top && inner.bottom < box.bottom) {
-        return true;
-      }
-    }
-    return false;
+      found = part.member && kFormHeights * inner.height() >= box.height() &&
+              inner.left > box.left && inner.right < box.right && inner.top > box.top &&
+              inner.bottom < box.bottom;
+      return !found;
+    });
+    return team_.combine_lanes(found ? 1 : 0, [](int a, int b) { return a | b; }) != 0;
   }
 
   OCELLUS_TEAM_FUNCTION void drop_frames_of_forms() const noexcept {
     // A frame has a character inside, and ink along its four sides.
     bool any = false;
-    share(team_, part_count_, [&](int i) {
+    share_among_squads(team_, part_count_, [&](int i) {
       Part& part = a_.parts[a_.by_left[i]];
+      const bool form = part.member && contains_member(i);
+      any = any || form;
+      if (team_.lane() != 0) return;
+      part.form = form;
       a_.sides[a_.by_left[i]] = {};
-      part.form = part.member && contains_member(i);
-      any = any || part.form;
     });
     if (!team_.any(any)) return;
     share(team_, found_.runs, [&](int i) {
@@ -306,124 +322,157 @@ class PartSearch {
     });
   }
 
+  /// The one of `none` and of the parts for which some lane has called it with the least order. Of
+  /// those with the same order, the first one in by_left.
+  struct Nearest {
+    static constexpr std::int64_t kNone = std::int64_t{1} << 62;
+    std::int64_t key = kNone;
+
+    OCELLUS_TEAM_FUNCTION void add(int order, int position) noexcept {
+      key = std::min(key, std::int64_t{order} << kPartBits | position);
+    }
+  };
+  OCELLUS_TEAM_FUNCTION int part_of(const Nearest& nearest) const noexcept {
+    const std::int64_t key = team_.combine_lanes(
+        nearest.key, [](std::int64_t a, std::int64_t b) { return std::min(a, b); });
+    return key == Nearest::kNone ? -1 : a_.by_left[key & (kMaxParts - 1)];
+  }
+
   /// The right neighbor of a part in its line, -1: none.
   OCELLUS_TEAM_FUNCTION int neighbor(int position) const noexcept {
     const Part& part = a_.parts[a_.by_left[position]];
     if (!part.member) return -1;
     const int height = part.box.height();
-    int best = -1;
-    int least = 0;
-    for (int j = position + 1; j < part_count_; ++j) {
+    Nearest nearest;
+    share_among_lanes(position + 1, [&](int j) {
       const Part& other = a_.parts[a_.by_left[j]];
-      if (!other.member) continue;
+      if (!other.member) return true;
       const int other_height = other.box.height();
       const int taller = std::max(height, other_height);
       const int gap = other.box.left - part.box.right;
       // Later parts are further to the right; `max_height` bounds how tall one may be.
-      if (best >= 0 && gap >= least) break;
-      if (above(gap, kLargestGap, std::max(a_.max_height, height))) break;
-      if (above(gap, kLargestGap, taller)) continue;
-      if (below(std::min(height, other_height), kLeastHeightRatio, taller)) continue;
+      if (gap >= nearest.key >> kPartBits ||
+          above(gap, kLargestGap, std::max(a_.max_height, height))) {
+        return false;
+      }
+      if (above(gap, kLargestGap, taller)) return true;
+      if (below(std::min(height, other_height), kLeastHeightRatio, taller)) return true;
       const int across = center_x(other.box) - center_x(part.box);
       const int rise = distance(center_y(other.box), center_y(part.box));
-      if (across <= 0 || 100 * rise > 2 * kRise * taller + kLargestSlope * across) continue;
-      const int own = std::max(gap, 0) + rise;
-      if (best < 0 || own < least) {
-        best = a_.by_left[j];
-        least = own;
-      }
-    }
-    return best;
+      if (across <= 0 || 100 * rise > 2 * kRise * taller + kLargestSlope * across) return true;
+      nearest.add(std::max(gap, 0) + rise, j);
+      return true;
+    });
+    return part_of(nearest);
   }
 
   OCELLUS_TEAM_FUNCTION void link_lines() const noexcept {
     const RunSets<Team> lines{team_, a_.parents};
-    for_each_part([&](int i) { a_.parents[i] = i; });
-    for_each_part([&](int i) {
+    for_each_part_by_squads([&](int i) {
       const int best = neighbor(i);
-      if (best >= 0) lines.unite(a_.by_left[i], best);
+      if (best >= 0 && team_.lane() == 0) lines.unite(a_.by_left[i], best);
     });
     for_each_part([&](int i) {
       a_.parts[i].line = lines.root(i);
-      a_.line_begin[i] = 0;
+      a_.parts[i].linked = a_.parts[i].member;
+      a_.lines[i] = {};
     });
-    for_each_part([&](int i) { team_.add(a_.line_begin[a_.parts[i].line], 1); });
-    team_.scan(a_.line_begin, part_count_);
   }
 
-  /// Sorts the parts by their lines, members by `value` and before the others. Calls use(line,
-  /// part) with the member of each line whose value is the upper quartile: parts of broken
-  /// characters make it better than the median.
-  template <typename Value, typename Use>
-  OCELLUS_TEAM_FUNCTION void find_quartiles(const Value& value, const Use& use) const noexcept {
-    constexpr int kValueBits = 20;
-    for_each_part([&](int i) {
-      const Part& part = a_.parts[i];
-      const int own = part.member ? value(part.box) : (1 << kValueBits) - 1;
-      a_.keys[i] = (static_cast<std::uint64_t>(part.line) << kValueBits | own) << kPartBits | i;
-    });
-    team_.sort(a_.keys, part_count_);
-    for_each_part([&](int i) {
-      const int members = a_.lines[i].members;
-      if (is_line(i) && members > 0) use(i, index_in(a_.keys[a_.line_begin[i] + 3 * members / 4]));
-    });
-  }
+  /// Sums over the members of a line. Centers are relative to its first part.
+  struct LineSums {
+    int members = 0;
+    int left = 4 * kMaxImageSide;
+    int right = 0;
+    int x = 0;
+    int y = 0;
+    int lower = 0;    ///< members that are lower than a part
+    int fainter = 0;  ///< members that have less contrast than a part
+    std::int64_t xx = 0;
+    std::int64_t xy = 0;
+
+    OCELLUS_TEAM_FUNCTION friend LineSums operator+(const LineSums& a, const LineSums& b) noexcept {
+      return {a.members + b.members,
+              std::min(a.left, b.left),
+              std::max(a.right, b.right),
+              a.x + b.x,
+              a.y + b.y,
+              a.lower + b.lower,
+              a.fainter + b.fainter,
+              a.xx + b.xx,
+              a.xy + b.xy};
+    }
+  };
 
   OCELLUS_TEAM_FUNCTION void measure_lines() const noexcept {
-    constexpr int kFar = 4 * kMaxImageSide;
-    for_each_part([&](int i) {
-      a_.lines[i] = {0, 0, 0, 0, kFar, 0, 0, 0};
-      a_.sums[i] = {};
+    for_each_part_by_squads([&](int i) {
+      const Part& own = a_.parts[i];
+      if (!own.linked || (!own.member && !is_line(i))) return;
+      const InkComponent& first = a_.parts[own.line].box;
+      const bool names_line = is_line(i);
+      LineSums sums;
+      share_among_lanes(0, [&](int j) {
+        const Part& part = a_.parts[j];
+        if (!part.member || part.line != own.line) return true;
+        const auto precedes = [&](int value, int own_value) {
+          return value < own_value || (value == own_value && j < i) ? 1 : 0;
+        };
+        ++sums.members;
+        sums.lower += precedes(part.box.height(), own.box.height());
+        sums.fainter += precedes(part.contrast, own.contrast);
+        if (!names_line) return true;
+        sums.left = std::min(sums.left, center_x(part.box));
+        sums.right = std::max(sums.right, center_x(part.box));
+        const int x = center_x(part.box) - center_x(first);
+        const int y = center_y(part.box) - center_y(first);
+        sums.x += x;
+        sums.y += y;
+        sums.xx += std::int64_t{x} * x;
+        sums.xy += std::int64_t{x} * y;
+        return true;
+      });
+      sums = team_.combine_lanes(sums, Plus());
+      if (team_.lane() != 0) return;
+      Line& line = a_.lines[own.line];
+      // The upper quartile: parts of broken characters make it better than the median.
+      const int quartile = 3 * sums.members / 4;
+      if (own.member && sums.lower == quartile) line.height = own.box.height();
+      if (own.member && sums.fainter == quartile) line.contrast = own.contrast;
+      if (names_line) set_line(sums, first, line);
     });
-    for_each_part([&](int i) {
-      const Part& part = a_.parts[i];
-      if (!part.member) return;
-      const InkComponent& first = a_.parts[part.line].box;
-      const int x = center_x(part.box) - center_x(first);
-      const int y = center_y(part.box) - center_y(first);
-      Line& line = a_.lines[part.line];
-      team_.add(line.members, 1);
-      team_.lower(line.left, center_x(part.box));
-      team_.raise(line.right, center_x(part.box));
-      PartArrays::LineSums& sums = a_.sums[part.line];
-      team_.add(sums.x, x);
-      team_.add(sums.y, y);
-      team_.add(sums.xx, std::int64_t{x} * x);
-      team_.add(sums.xy, std::int64_t{x} * y);
-    });
-    for_each_part([&](int i) {
-      Line& line = a_.lines[i];
-      if (!is_line(i) || line.members == 0) return;
-      const PartArrays::LineSums& sums = a_.sums[i];
-      const std::int64_t n = line.members;
-      const std::int64_t spread = n * sums.xx - std::int64_t{sums.x} * sums.x;
-      const std::int64_t rise = n * sums.xy - std::int64_t{sums.x} * sums.y;
-      constexpr int kMost = (kLargestSlope << kSlopeBits) / 100;
-      if (spread > 4 * n)
-        line.slope = static_cast<int>(std::min<std::int64_t>(
-            std::max<std::int64_t>(rise * (1 << kSlopeBits) / spread, -kMost), +kMost));
-      const InkComponent& first = a_.parts[i].box;
-      line.x = kPointsPerHalf * center_x(first) + kPointsPerHalf * sums.x / line.members;
-      line.y = kPointsPerHalf * center_y(first) + kPointsPerHalf * sums.y / line.members;
-    });
-    find_quartiles(
-        [](const InkComponent& box) { return box.height(); },
-        [&](int line, int part) { a_.lines[line].height = a_.parts[part].box.height(); });
-    find_quartiles(
-        [](const InkComponent& box) { return box.mean_contrast(); },
-        [&](int line, int part) { a_.lines[line].contrast = a_.parts[part].box.mean_contrast(); });
+  }
+
+  /// Sets all but height and contrast, which a line without members has not.
+  OCELLUS_TEAM_FUNCTION static void set_line(const LineSums& sums, const InkComponent& first,
+                                             Line& line) noexcept {
+    line.members = sums.members;
+    line.left = sums.left;
+    line.right = sums.right;
+    line.slope = 0;
+    if (sums.members == 0) {
+      line.height = line.contrast = line.x = line.y = 0;
+      return;
+    }
+    const std::int64_t n = sums.members;
+    const std::int64_t spread = n * sums.xx - std::int64_t{sums.x} * sums.x;
+    const std::int64_t rise = n * sums.xy - std::int64_t{sums.x} * sums.y;
+    constexpr int kMost = (kLargestSlope << kSlopeBits) / 100;
+    if (spread > 4 * n)
+      line.slope = static_cast<int>(std::min<std::int64_t>(
+          std::max<std::int64_t>(rise * (1 << kSlopeBits) / spread, -kMost), +kMost));
+    line.x = kPointsPerHalf * center_x(first) + kPointsPerHalf * sums.x / sums.members;
+    line.y = kPointsPerHalf * center_y(first) + kPointsPerHalf * sums.y / sums.members;
   }
 
   /// The largest value(line) of all lines.
   template <typename Value>
   OCELLUS_TEAM_FUNCTION int largest_of_lines(const Value& value) const noexcept {
-    int& largest = a_.scalars[0];
-    if (team_.index() == 0) largest = 0;
-    team_.barrier();
-    for_each_part([&](int i) {
-      if (is_line(i)) team_.raise(largest, value(a_.lines[i]));
+    int largest = 0;
+    share_among_lanes(0, [&](int i) {
+      if (is_line(i)) largest = std::max(largest, value(a_.lines[i]));
+      return true;
     });
-    return largest;
+    return team_.combine_lanes(largest, Larger());
   }
 
   OCELLUS_TEAM_FUNCTION void drop_faint_members() const noexcept {
@@ -431,9 +480,8 @@ class PartSearch {
     const int strongest = largest_of_lines([](const Line& line) { return line.contrast; });
     for_each_part([&](int i) {
       Part& part = a_.parts[i];
-      const int contrast = part.box.mean_contrast();
-      if (below(contrast, kLeastContrast, a_.lines[part.line].contrast) ||
-          below(contrast, kWeakLine, strongest)) {
+      if (below(part.contrast, kLeastContrast, a_.lines[part.line].contrast) ||
+          below(part.contrast, kWeakLine, strongest)) {
         part.member = false;
       }
     });
@@ -475,61 +523,63 @@ class PartSearch {
   OCELLUS_TEAM_FUNCTION int whole_of(int i, int farthest) const noexcept {
     const Part& part = a_.parts[i];
     if (part.form) return -1;
-    int best = -1;
-    int least = 0;
-    for (int k = 0; k < part_count_; ++k) {
+    Nearest nearest;
+    share_among_lanes(0, [&](int k) {
       const int j = a_.by_left[k];
       const Part& other = a_.parts[j];
       const InkComponent& box = other.box;
       // Parts are sorted by the edges that they had before they were joined.
-      if (other.left > part.box.right + farthest) break;
-      if (j == i || !other.member || box.right + farthest < part.box.left) continue;
+      if (other.left > part.box.right + farthest) return false;
+      if (j == i || !other.member || box.right + farthest < part.box.left) return true;
       const Line& line = a_.lines[other.line];
       // A character is joined to a larger one only, or to one of a longer line.
       const bool stray = a_.lines[part.line].members < line.members;
       if (part.member && !stray && (part.line != other.line || box.height() < part.box.height()))
-        continue;
+        return true;
       if (below(std::max(part.box.width(), part.box.height()), kSmallestJoined, line.height))
-        continue;
-      if (below(part.box.mean_contrast(), kLeastContrast, box.mean_contrast())) continue;
-      if (!belong_together(part.box, box, line.height)) continue;
-      const int own = distance(center_x(part.box), center_x(box));
-      if (best < 0 || own < least) {
-        best = j;
-        least = own;
-      }
-    }
-    return best;
+        return true;
+      if (below(part.contrast, kLeastContrast, other.contrast)) return true;
+      if (belong_together(part.box, box, line.height))
+        nearest.add(distance(center_x(part.box), center_x(box)), k);
+      return true;
+    });
+    return part_of(nearest);
   }
 
   OCELLUS_TEAM_FUNCTION void join_parts() const noexcept {
     const int tallest = largest_of_lines([](const Line& line) { return line.height; });
     const int farthest = kSideGap * tallest / 100 + 1;
-    int& next = a_.scalars[1];
-    // One after the other, because a part grows by those that are joined to it. The threads look
-    // for the next one that is joined.
-    for (int first = 0;;) {
-      if (team_.index() == 0) next = part_count_;
-      team_.barrier();
-      for (int i = first + team_.index(); i < part_count_; i += team_.size()) {
-        a_.best[i] = whole_of(i, farthest);
-        if (a_.best[i] < 0) continue;
-        team_.lower(next, i);
+    // The next part that is joined, in turn.
+    int* const next = a_.scalars;
+    if (team_.index() == 0) next[0] = part_count_;
+    team_.barrier();
+    // One after the other, because a part grows by those that are joined to it. The squads look for
+    // the next one that is joined.
+    for (int first = 0, turn = 0;; turn ^= 1) {
+      for (int i = first + team_.squad(); i < part_count_; i += team_.squads()) {
+        const int best = whole_of(i, farthest);
+        if (best < 0) continue;
+        if (team_.lane() == 0) {
+          a_.best[i] = best;
+          team_.lower(next[turn], i);
+        }
         break;
       }
       team_.barrier();
-      const int joined = next;
-      if (joined == part_count_) break;
+      const int joined = next[turn];
+      if (joined == part_count_) return;
       if (team_.index() == 0) {
         Part& part = a_.parts[joined];
         part.group = a_.best[joined];
         part.member = false;
-        a_.parts[part.group].box.extend(part.box);
+        Part& whole = a_.parts[part.group];
+        whole.box.extend(part.box);
+        whole.contrast = whole.box.mean_contrast();
+        next[turn ^ 1] = part_count_;
       }
       first = joined + 1;
       team_.barrier();
     }
-    team_.barrier();
   }
 
   OCELLUS_TEAM_FUNCTION static bool is_mark(const InkComponent& box, int line_height) noexcept {
@@ -545,22 +595,33 @@ class PartSearch {
 
   OCELLUS_TEAM_FUNCTION void drop_marks() const noexcept {
     // The longest lines. Of those with the same number of members, the first ones.
-    for_each_part([&](int i) {
-      const int members = is_line(i) ? a_.lines[i].members : 0;
-      a_.keys[i] = static_cast<std::uint64_t>(kMaxParts - members) << kPartBits | i;
-    });
-    team_.sort(a_.keys, part_count_);
-    const int count = std::min(part_count_, +kMaxTextLines);
-    for_each_part([&](int i) {
-      Part& part = a_.parts[i];
+    const bool all = part_count_ <= kMaxTextLines;
+    const auto is_longer = [&](int l, int i) {
+      const int members = a_.lines[l].members;
+      return members > a_.lines[i].members || (members == a_.lines[i].members && l < i);
+    };
+    if (!all)
+      for_each_part_by_squads([&](int i) {
+        int longer = 0;
+        share_among_lanes(0, [&](int l) {
+          longer += is_line(i) && is_line(l) && is_longer(l, i) ? 1 : 0;
+          return true;
+        });
+        longer = team_.combine_lanes(longer, Plus());
+        if (team_.lane() == 0) a_.best[i] = longer;
+      });
+    for_each_part_by_squads([&](int i) {
+      const Part& part = a_.parts[i];
       if (!part.member || part.group != i) return;
       const Line& own = a_.lines[part.line];
       int height = own.height;
       // A mark that is too low for a line is a line of its own beside or in a line of characters.
-      for (int l = 0; l < count; ++l) {
-        const int index = index_in(a_.keys[l]);
-        const Line& line = a_.lines[index];
-        if (!is_line(index) || index == part.line || line.height <= height) continue;
+      share_among_lanes(0, [&](int l) {
+        const Line& line = a_.lines[l];
+        if (!is_line(l) || l == part.line || line.height <= height ||
+            (!all && a_.best[l] >= kMaxTextLines)) {
+          return true;
+        }
         const int x = center_x(part.box);
         const int level = line_level(line.slope, line.x, line.y, kPointsPerHalf * x);
         if (below(std::max(line.left - x, x - line.right), 2 * kReach, line.height) &&
@@ -569,8 +630,10 @@ class PartSearch {
             own.members < line.members + 1) {
           height = line.height;
         }
-      }
-      if (is_mark(part.box, height)) part.member = false;
+        return true;
+      });
+      height = team_.combine_lanes(height, Larger());
+      if (team_.lane() == 0 && is_mark(part.box, height)) a_.parts[i].member = false;
     });
   }
 
@@ -582,13 +645,17 @@ class PartSearch {
     return a_.parts[part].member ? part : -1;
   }
 
+  OCELLUS_TEAM_FUNCTION bool is_group(int part) const noexcept {
+    return a_.parts[part].member && a_.parts[part].group == part;
+  }
+
   OCELLUS_TEAM_FUNCTION void gather_runs() noexcept {
-    for_each_part([&](int i) { a_.run_begin[i] = 0; });
-    share(team_, found_.runs, [&](int i) {
-      const int part = owner(runs_[i]);
-      if (part >= 0) team_.add(a_.run_begin[part], 1);
+    share(team_, part_count_, [&](int i) {
+      a_.run_begin[i] = is_group(i) ? a_.parts[i].box.runs : 0;
+      a_.slants[i] = {};
     });
     counts_.runs = team_.scan(a_.run_begin, part_count_);
+    OCELLUS_TEAM_LOOP
     for (int first = 0; first < found_.runs; first += team_.size()) {
       const int i = first + team_.index();
       const int part = i < found_.runs ? owner(runs_[i]) : -1;
@@ -602,10 +669,9 @@ class PartSearch {
   }
 
   OCELLUS_TEAM_FUNCTION void measure_slants() const noexcept {
-    for_each_part([&](int i) { a_.slants[i] = {}; });
     // A thread adds what it finds in the same line one after the other at once.
     StrokeSlant found;
-    int line = 0;
+    int line = -1;
     const auto add_found = [&] {
       if (found.rows == 0) return;
       team_.add(a_.slants[line].steps, found.steps);
@@ -627,32 +693,39 @@ class PartSearch {
       found.steps += step;
       ++found.rows;
     });
-    add_found();
+    // Most lanes of a squad end in the same line.
+    const int common = team_.combine_lanes(line, Larger());
+    if (line != common) add_found();
+    found.steps = team_.combine_lanes(found.steps, Plus());
+    found.rows = team_.combine_lanes(found.rows, Plus());
+    line = common;
+    if (team_.lane() == 0) add_found();
     team_.barrier();
   }
 
   OCELLUS_TEAM_FUNCTION void order() noexcept {
     // Lines are compared by their heights at the same column, along the common slope.
-    std::int64_t slopes = 0;
-    int members = 0;
-    for (int i = team_.lane(); i < part_count_; i += team_.lanes()) {
+    struct Sums {
+      std::int64_t slopes = 0;
+      int members = 0;
+      int groups = 0;
+    } sums;
+    share_among_lanes(0, [&](int i) {
+      sums.groups += is_group(i) ? 1 : 0;
       const Line& line = a_.lines[i];
-      if (!is_line(i) || line.members < kLongLine) continue;
-      slopes += std::int64_t{line.slope} * line.members;
-      members += line.members;
-    }
-    const auto plus = [](auto a, auto b) { return a + b; };
-    slopes = team_.combine_lanes(slopes, plus);
-    members = team_.combine_lanes(members, plus);
-    const int slope = members > 0 ? static_cast<int>(slopes / members) : 0;
-    for_each_part([&](int i) {
-      const Part& part = a_.parts[i];
-      a_.best[i] = part.member && part.group == i ? 1 : 0;
+      if (!is_line(i) || line.members < kLongLine) return true;
+      sums.slopes += std::int64_t{line.slope} * line.members;
+      sums.members += line.members;
+      return true;
     });
-    counts_.groups = team_.scan(a_.best, part_count_);
+    sums = team_.combine_lanes(sums, [](const Sums& a, const Sums& b) -> Sums {
+      return {a.slopes + b.slopes, a.members + b.members, a.groups + b.groups};
+    });
+    counts_.groups = sums.groups;
+    const int slope = sums.members > 0 ? static_cast<int>(sums.slopes / sums.members) : 0;
+    constexpr std::uint64_t kNoGroup = ~std::uint64_t{0};
     for_each_part([&](int i) {
       const Part& part = a_.parts[i];
-      if (!part.member || part.group != i) return;
       constexpr int kXBits = 16;
       constexpr int kOffset = 32 * kMaxImageSide;
       std::uint64_t key = 0;
@@ -661,32 +734,49 @@ class PartSearch {
         const int level = line_level(slope, line.x, line.y, 0) + kOffset;
         key = static_cast<std::uint64_t>(level) << kPartBits | part.line;
       }
-      a_.keys[a_.best[i]] = (key << kXBits | center_x(part.box)) << kPartBits | i;
+      a_.keys[i] = is_group(i) ? (key << kXBits | center_x(part.box)) << kPartBits | i : kNoGroup;
     });
-    team_.sort(a_.keys, counts_.groups);
-    // The groups that begin a line.
-    const auto line_of = [&](int i) { return a_.parts[index_in(a_.keys[i])].line; };
-    share(team_, counts_.groups, [&](int i) {
-      a_.best[i] = a_.group_lines && i > 0 && line_of(i) != line_of(i - 1) ? 1 : 0;
+    // The place of each group, and whether it begins a line.
+    for_each_part_by_squads([&](int i) {
+      const std::uint64_t key = a_.keys[i];
+      if (key == kNoGroup) return;
+      int before = 0;
+      int in_line = 0;
+      share_among_lanes(0, [&](int j) {
+        if (a_.keys[j] >= key) return true;
+        ++before;
+        in_line += a_.parts[j].line == a_.parts[i].line ? 1 : 0;
+        return true;
+      });
+      before = team_.combine_lanes(before, Plus());
+      in_line = team_.combine_lanes(in_line, Plus());
+      if (team_.lane() != 0) return;
+      a_.places[i] = before;
+      a_.best[i] = in_line == 0 ? 1 : 0;
     });
-    team_.scan(a_.best, counts_.groups);
-    share(team_, counts_.groups, [&](int i) {
-      const int part = index_in(a_.keys[i]);
-      const int own = a_.parts[part].line;
+    for_each_part_by_squads([&](int i) {
+      const std::uint64_t key = a_.keys[i];
+      if (key == kNoGroup) return;
+      int lines = 0;  // that begin up to the group
+      share_among_lanes(0, [&](int j) {
+        lines += a_.keys[j] <= key && a_.best[j] != 0 ? 1 : 0;
+        return true;
+      });
+      lines = team_.combine_lanes(lines, Plus());
+      if (team_.lane() != 0) return;
+      const int own = a_.parts[i].line;
       const Line& line = a_.lines[own];
-      const int begins = a_.group_lines && i > 0 && own != line_of(i - 1) ? 1 : 0;
-      const int first_run = part > 0 ? a_.run_begin[part - 1] : 0;
-      a_.groups[i] = {a_.parts[part].box,
-                      first_run,
-                      a_.run_begin[part] - first_run,
-                      a_.best[i] + begins,
-                      line.height,
-                      line.x,
-                      line.y,
-                      line.slope,
-                      a_.slants[own]};
+      const int first_run = i > 0 ? a_.run_begin[i - 1] : 0;
+      a_.groups[a_.places[i]] = {a_.parts[i].box,
+                                 first_run,
+                                 a_.run_begin[i] - first_run,
+                                 a_.group_lines ? lines - 1 : 0,
+                                 line.height,
+                                 line.x,
+                                 line.y,
+                                 line.slope,
+                                 a_.slants[own]};
     });
-    team_.barrier();
   }
 
   Team team_;

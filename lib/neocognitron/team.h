@@ -9,8 +9,13 @@
 
 #if defined(__CUDACC__)
 #define OCELLUS_TEAM_FUNCTION __device__
+// A block that runs once in a frame waits for its instructions longer than it executes them. So
+// loops are not unrolled, and functions with several callers are not inlined.
+#define OCELLUS_TEAM_CALL __device__ __attribute__((noinline))
+#define OCELLUS_TEAM_LOOP _Pragma("unroll 1")
 #else
 #define OCELLUS_TEAM_FUNCTION
+#define OCELLUS_TEAM_LOOP
 #endif
 
 namespace ocellus::detail {
@@ -31,9 +36,12 @@ struct OneThread {
     return sum;
   }
 
-  /// Sorts keys that differ. A device has room for one key of each thread.
-  constexpr void sort(std::uint64_t* keys, int count) const noexcept {
+  /// Calls use(place, key) for keys that differ, with their places in ascending order. A device has
+  /// room for one key of each thread. Begins and ends with a barrier.
+  template <typename Use>
+  constexpr void sort(std::uint64_t* keys, int count, const Use& use) const noexcept {
     std::sort(keys, keys + count);
+    for (int i = 0; i < count; ++i) use(i, keys[i]);
   }
   /// The number of threads before the own one that call it with the same value. `work`: of a
   /// device. There must be a barrier before the next call.
@@ -69,10 +77,29 @@ struct OneThread {
   constexpr int read(const int& from) const noexcept { return from; }
 };
 
+// What lanes combine.
+struct Plus {
+  template <typename T>
+  OCELLUS_TEAM_FUNCTION T operator()(const T& a, const T& b) const noexcept {
+    return a + b;
+  }
+};
+struct Larger {
+  OCELLUS_TEAM_FUNCTION int operator()(int a, int b) const noexcept { return std::max(a, b); }
+};
+
+/// Adds the values of all threads. The threads of a squad add theirs at once.
+template <typename Team>
+OCELLUS_TEAM_FUNCTION void add_from_all(const Team& team, int& to, int value) noexcept {
+  value = team.combine_lanes(value, Plus());
+  if (team.lane() == 0) team.add(to, value);
+}
+
 /// The first index of [first, end) for which has(index) is false, or `end`. It is true for all
 /// indices before, and for none behind.
 template <typename Has>
 OCELLUS_TEAM_FUNCTION int first_without(int first, int end, const Has& has) noexcept {
+  OCELLUS_TEAM_LOOP
   while (first < end) {
     const int middle = (first + end) / 2;
     if (has(middle))
@@ -86,13 +113,26 @@ OCELLUS_TEAM_FUNCTION int first_without(int first, int end, const Has& has) noex
 /// Calls use(i) for all i of [0, count); each thread for some of them.
 template <typename Team, typename Use>
 OCELLUS_TEAM_FUNCTION void share(const Team& team, int count, const Use& use) noexcept {
+  OCELLUS_TEAM_LOOP
   for (int i = team.index(); i < count; i += team.size()) use(i);
+}
+
+/// Calls use(side, i) for the sides 0 and 1 and all i of [0, count); each thread for some of them.
+template <typename Team, typename Use>
+OCELLUS_TEAM_FUNCTION void share_pairs(const Team& team, int count, const Use& use) noexcept {
+  if (team.size() == 1) {
+    for (int i = 0; i < count; ++i) use(0, i);
+    for (int i = 0; i < count; ++i) use(1, i);
+    return;
+  }
+  share(team, 2 * count, [&](int i) { use(i < count ? 0 : 1, i < count ? i : i - count); });
 }
 
 /// Calls use(i) for all i of [0, count); all threads of a squad for some of them.
 template <typename Team, typename Use>
 OCELLUS_TEAM_FUNCTION void share_among_squads(const Team& team, int count,
                                               const Use& use) noexcept {
+  OCELLUS_TEAM_LOOP
   for (int i = team.squad(); i < count; i += team.squads()) use(i);
 }
 

@@ -21,7 +21,6 @@ std::function<void()> host_work(const HostLaunch& launch) {
   is(cuda::kWindowKernel);
   is(cuda::kMaskKernel);
   is(cuda::kRunKernel);
-  is(cuda::kLinkKernel);
   is(cuda::kInkGroupKernel);
   is(cuda::kInkCutKernel);
   is(cuda::kInkCandidateKernel);
@@ -34,7 +33,6 @@ std::function<void()> host_work(const HostLaunch& launch) {
   for (const int planes : {1, 32, kMaxFeaturePlanes}) is(cuda::complex_kernel(planes));
   is(cuda::kReadoutKernel);
   is(cuda::kRowKernel);
-  is(cuda::kChosenRowKernel);
   is(cuda::kChoiceKernel);
   is(cuda::kTileRecordKernel);
   return work;

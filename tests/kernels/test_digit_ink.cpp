@@ -115,7 +115,7 @@ class InkTest {
     };
     split_memory_ = std::make_unique<LaidOutMemory>(layout_splits(nullptr));
     layout_splits(split_memory_->get());
-    arguments_.splits = splits_.data();
+    if (!shared_parts) arguments_.splits = splits_.data();
     arguments_.rows = rows_.data();
     arguments_.ink = ink;
     arguments_.size = size_;
@@ -127,7 +127,6 @@ class InkTest {
     run(cuda::kWindowKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kMaskKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
     run(cuda::kRunKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
-    run(cuda::kLinkKernel, rows_.size(), cuda::kInkThreads, 0, arguments());
   }
 
   unsigned bad() const { return state_.bad; }
@@ -175,8 +174,10 @@ class InkTest {
     detail::PartArrays parts{};
     run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads,
         cuda::layout_search(arguments_.shared_parts, nullptr, arrays, parts), arguments());
-    run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads, 0, arguments());
-    run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, 0, arguments());
+    run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads,
+        arguments_.splits == nullptr ? cuda::shared_split_bytes() : 0, arguments());
+    run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, cuda::entry_bytes(),
+        arguments());
     struct Candidate {
       std::size_t field;
       int index;
@@ -507,6 +508,21 @@ TEST(DigitInkLimits, WhatIsBeyondTheCapacitiesIsLeftOut) {
       test.expect_equal_images();
     }
   }
+}
+
+// Fails if the lines of a page with more of them than marks are looked for beside differ, or a
+// frame with more parts than a warp has lanes.
+TEST(DigitInkLimits, PagesHaveManyLines) {
+  constexpr ImageSize kSize{110, 780};
+  Scene scene(kSize.width, kSize.height);
+  for (int line = 0; line < 54; ++line)
+    for (int i = 0; i < 3 + line % 2; ++i)
+      scene.digit((line * 7 + i * 3) % 10, 5 + 14 * i + line % 3, 4 + 14 * line, 9, 1.5);
+  scene.blur(0.4);
+  InkTest test(frame_of(scene.pixels(), kSize), {{{0, 0, kSize.width, kSize.height}}},
+               CharacterInk::kDark);
+  test.expect_equal_runs();
+  EXPECT_GT(test.expect_equal_images(), 100u) << "the test is void";
 }
 
 // Fails if a candidate with more runs than the device keeps near is drawn wrongly.
