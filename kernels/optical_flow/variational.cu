@@ -232,10 +232,10 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
       to_right + to_left + to_down + tile.down[row][column + 1] + detail::kLeastDiagonal;
   const float p = data.xx + sum;
   const float q = data.yy + sum;
-  const float determinant = 1.0f / (p * q - data.xy * data.xy);
+  // The inverse has the factor of the relaxation.
+  const float scale = detail::kRelaxation * inverse_of(p * q - data.xy * data.xy);
   const int index = y * a.level.stride + x;
-  a.system.inverse[index] =
-      make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
+  a.system.inverse[index] = make_float4(q * scale, -data.xy * scale, p * scale, to_right);
   a.system.constant[index] = make_float4(
       (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
       data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
@@ -288,7 +288,7 @@ struct SweepPixels {
 
   float2 flow[kRows][2];
   float2 constant[kRows][2];
-  float xx[kRows][2];  ///< of the inverse of the pixel's block
+  float xx[kRows][2];  ///< of the inverse of the pixel's block, times the relaxation
   float xy[kRows][2];
   float yy[kRows][2];
   float beside[kRows][3];       ///< weights between columns -1, 0, 1 and 2
@@ -356,10 +356,10 @@ struct SweepPixels {
                        to_down * down.x;
       const float b1 = constant[r][c].y + to_own * own.y + to_beyond * beyond.y + to_up * up.y +
                        to_down * down.y;
+      constexpr float kKept = 1.0f - detail::kRelaxation;
       float2& w = flow[r][c];
-      const float2 step =
-          make_float2(xx[r][c] * b0 + xy[r][c] * b1 - w.x, xy[r][c] * b0 + yy[r][c] * b1 - w.y);
-      w = make_float2(w.x + detail::kRelaxation * step.x, w.y + detail::kRelaxation * step.y);
+      w = make_float2(kKept * w.x + xx[r][c] * b0 + xy[r][c] * b1,
+                      kKept * w.y + xy[r][c] * b0 + yy[r][c] * b1);
     }
   }
 };

@@ -12,8 +12,8 @@ inline constexpr int kCandidateTileHeight = 8;
 Kernel<FlowArguments> candidate_kernel() noexcept;
 
 /// The linear system of a warp, two float4 for each pixel: xx, xy and yy of the inverse of its
-/// block with the weight of the right neighbor; the constant with the weights of the lower and of
-/// the left neighbor.
+/// block, times the relaxation, with the weight of the right neighbor; the constant with the
+/// weights of the lower and of the left neighbor.
 struct SystemPlanes {
   float4* inverse;
   float4* constant;
