@@ -303,7 +303,8 @@ struct SweepPixels {
       for (int c = 0; c < 2; ++c) use(r, c);
     }
   }
-  /// All addresses are valid, so that many loads are on their way at once.
+  /// All addresses are valid, so that many loads are on their way at once. Pixels outside the
+  /// region repeat its edge, and no weight leads to them.
   __device__ void load(const SweepArguments& a, int left, int top) {
     each([&](int r, int c) {
       const int x = clamp_to(left + c, a.level.region.width);
@@ -311,15 +312,14 @@ struct SweepPixels {
       const int index = y * a.level.stride + x;
       const float4 inverse = a.system.inverse[index];
       const float4 rest = a.system.constant[index];
-      const float inside = x == left + c && y == top + r ? 1.0f : 0.0f;
-      xx[r][c] = inside * inverse.x;
-      xy[r][c] = inside * inverse.y;
-      yy[r][c] = inside * inverse.z;
+      xx[r][c] = inverse.x;
+      xy[r][c] = inverse.y;
+      yy[r][c] = inverse.z;
       constant[r][c] = make_float2(rest.x, rest.y);
       if (c == 0) beside[r][0] = rest.w;
-      beside[r][c + 1] = inside * inverse.w;
+      beside[r][c + 1] = left + c >= 0 ? inverse.w : 0.0f;
       if (r == 0) between[0][c] = y > 0 ? a.system.constant[index - a.level.stride].z : 0.0f;
-      between[r + 1][c] = inside * rest.z;
+      between[r + 1][c] = top + r >= 0 ? rest.z : 0.0f;
       flow[r][c] = flow_at(a.source, x, y);
     });
   }
