@@ -258,15 +258,16 @@ __device__ inline float middle_of(float a, float b, float c) {
   return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
 
-/// The median of load(row, column), 0 to 2 each: the middle one of the largest of the smallest, the
-/// middle of the middle, and the smallest of the largest values of the columns.
+/// The medians of 3x3 values around two pixels side by side, of load(row, column) with 3 rows and 4
+/// columns: the middle one of the largest of the smallest, the middle of the middle, and the
+/// smallest of the largest values of the columns.
 template <typename Load>
-__device__ float median_of(const Load& load) {
-  float low[3];
-  float middle[3];
-  float high[3];
+__device__ float2 medians_of(const Load& load) {
+  float low[4];
+  float middle[4];
+  float high[4];
 #pragma unroll
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     low[i] = load(0, i);
     middle[i] = load(1, i);
     high[i] = load(2, i);
@@ -274,8 +275,12 @@ __device__ float median_of(const Load& load) {
     order(middle[i], high[i]);
     order(low[i], middle[i]);
   }
-  return middle_of(fmaxf(fmaxf(low[0], low[1]), low[2]), middle_of(middle[0], middle[1], middle[2]),
-                   fminf(fminf(high[0], high[1]), high[2]));
+  const auto at = [&](int i) {
+    return middle_of(fmaxf(fmaxf(low[i], low[i + 1]), low[i + 2]),
+                     middle_of(middle[i], middle[i + 1], middle[i + 2]),
+                     fminf(fminf(high[i], high[i + 1]), high[i + 2]));
+  };
+  return make_float2(at(0), at(1));
 }
 
 // ---- red-black sweeps
@@ -422,21 +427,25 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   }
   SweepPixels::each([&](int r, int c) { tile[row + r][column + c] = pixels.flow[r][c]; });
   __syncthreads();
-  for (BlockWalk<kSweepThreads> at(kSweepTileWidth - 2 * kHalo, kSweepTileHeight - 2 * kHalo);
+  // Two pixels side by side. Rows of the planes have an even size, so there is room for both.
+  for (BlockWalk<kSweepThreads> at(kSweepTileWidth / 2 - kHalo, kSweepTileHeight - 2 * kHalo);
        at.more(); at.next()) {
-    const int x = left + kHalo + at.column();
+    const int x = left + kHalo + 2 * at.column();
     const int y = top + kHalo + at.row();
     if (x >= region.width || y >= region.height) continue;
-    float2 w = tile[y - top][x - left];
+    const float2* const here = &tile[y - top][x - left];
+    float2 u = make_float2(here[0].x, here[1].x);
+    float2 v = make_float2(here[0].y, here[1].y);
     if (a.median) {
       const auto near = [&](int j, int i) {
         return tile[clamp_to(y + j - 1, region.height) - top]
                    [clamp_to(x + i - 1, region.width) - left];
       };
-      w = make_float2(median_of([&](int j, int i) { return near(j, i).x; }),
-                      median_of([&](int j, int i) { return near(j, i).y; }));
+      u = medians_of([&](int j, int i) { return near(j, i).x; });
+      v = medians_of([&](int j, int i) { return near(j, i).y; });
     }
-    a.target.flow[y * a.level.stride + x] = w;
+    *reinterpret_cast<float4*>(&a.target.flow[y * a.level.stride + x]) =
+        make_float4(u.x, v.x, u.y, v.y);
   }
 }
 
