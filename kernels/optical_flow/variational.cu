@@ -403,15 +403,20 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
     publish(1, pixels.first<1>(), pixels.last<1>());
   else
     publish(0, pixels.first<0>(), pixels.last<0>());
-  // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
+  // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep. So
+  // fewer rows are needed each time, and none outside the region.
+  const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
   for (int s = a.first; s < a.first + a.count; ++s) {
+    const int spare = kHalo - (a.first + a.count - s);
+    const bool needed =
+        in_region && row + SweepPixels::kRows > spare && row < kSweepTileHeight - spare;
     const float2 above = edge(s + 1, max(warp - 1, 0), true);
     const float2 below = edge(s + 1, min(warp + 1, kWarps - 1), false);
     if (s % 2 == 0) {
-      pixels.relax<0>(above, below);
+      if (needed) pixels.relax<0>(above, below);
       publish(0, pixels.first<0>(), pixels.last<0>());
     } else {
-      pixels.relax<1>(above, below);
+      if (needed) pixels.relax<1>(above, below);
       publish(1, pixels.first<1>(), pixels.last<1>());
     }
   }
