@@ -1,5 +1,7 @@
 // The variational solver. Each kernel does the steps of the CPU backend on a tile, with what it
 // needs of the pixels around it. Red-black order makes the result independent of the tiles.
+#include <iterator>
+
 #include "kernels/optical_flow/pyramid.cuh"
 #include "kernels/optical_flow/variational_kernels.h"
 
@@ -288,7 +290,7 @@ __device__ float2 medians_of(const Load& load) {
 /// The state of the pixels of a thread, which stays in registers: 2 columns of kRows rows. In the
 /// half sweep of a color, a row has one pixel of it, in column (row + color) % 2.
 struct SweepPixels {
-  static constexpr int kRows = kSweepRowsOfThread;
+  static constexpr int kRows = SweepVariant::kRowsOfThread;
   static_assert(kRows % 2 == 0);
 
   float2 flow[kRows][2];
@@ -369,27 +371,29 @@ struct SweepPixels {
   }
 };
 
-/// kMost is the largest count of half sweeps.
-template <int kMost>
-__global__ void __launch_bounds__(kSweepThreads, 1)
+template <int kVariant>
+__global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
     sweeps(const __grid_constant__ SweepArguments a) {
-  constexpr int kHalo = sweep_halo(kMost);
-  constexpr int kWarps = kSweepThreads / 32;
-  __shared__ float2 tile[kSweepTileHeight][kSweepTileWidth];
+  constexpr SweepVariant kShape = kSweepVariants[kVariant];
+  constexpr int kTileWidth = SweepVariant::kTileWidth;
+  constexpr int kTileHeight = kShape.tile_height();
+  constexpr int kHalo = kShape.halo();
+  constexpr int kWarps = kShape.threads / 32;
+  __shared__ float2 tile[kTileHeight][kTileWidth];
   // Its first part has the first and the last row of each warp, of the last two half sweeps.
   const auto edge = [&](int half_sweep, int warp, bool last) -> float2& {
     return (&tile[0][0])[((half_sweep % 2 * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 +
                          threadIdx.x % 32];
   };
-  static_assert(2 * kWarps * 2 * 32 <= kSweepTileHeight * kSweepTileWidth);
+  static_assert(2 * kWarps * 2 * 32 <= kTileHeight * kTileWidth);
   let_next_begin();
   wait_for_kernels_before();
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int row = warp * SweepPixels::kRows;
   const int column = static_cast<int>(threadIdx.x) % 32 * 2;
   // The sum of both is even, so that the color of a register does not depend on the block.
-  const int left = static_cast<int>(blockIdx.x) * (kSweepTileWidth - 2 * kHalo) - kHalo;
-  const int top = static_cast<int>(blockIdx.y) * (kSweepTileHeight - 2 * kHalo) - kHalo;
+  const int left = static_cast<int>(blockIdx.x) * kShape.columns() - kHalo;
+  const int top = static_cast<int>(blockIdx.y) * kShape.rows() - kHalo;
   const Rect& region = a.level.region;
   SweepPixels pixels;
   pixels.load(a, left + column, top + row);
@@ -408,8 +412,7 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
   for (int s = a.first; s < a.first + a.count; ++s) {
     const int spare = kHalo - (a.first + a.count - s);
-    const bool needed =
-        in_region && row + SweepPixels::kRows > spare && row < kSweepTileHeight - spare;
+    const bool needed = in_region && row + SweepPixels::kRows > spare && row < kTileHeight - spare;
     const float2 above = edge(s + 1, max(warp - 1, 0), true);
     const float2 below = edge(s + 1, min(warp + 1, kWarps - 1), false);
     if (s % 2 == 0) {
@@ -433,8 +436,7 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   SweepPixels::each([&](int r, int c) { tile[row + r][column + c] = pixels.flow[r][c]; });
   __syncthreads();
   // Two pixels side by side. Rows of the planes have an even size, so there is room for both.
-  for (BlockWalk<kSweepThreads> at(kSweepTileWidth / 2 - kHalo, kSweepTileHeight - 2 * kHalo);
-       at.more(); at.next()) {
+  for (BlockWalk<kShape.threads> at(kShape.columns() / 2, kShape.rows()); at.more(); at.next()) {
     const int x = left + kHalo + 2 * at.column();
     const int y = top + kHalo + at.row();
     if (x >= region.width || y >= region.height) continue;
@@ -565,10 +567,11 @@ Kernel<FlowArguments> candidate_kernel() noexcept {
 Kernel<SystemArguments> system_kernel() noexcept {
   return set_up_system;
 }
-Kernel<SweepArguments> sweep_kernel(int most) noexcept {
-  return most <= kSweepCounts[0]   ? sweeps<kSweepCounts[0]>
-         : most <= kSweepCounts[1] ? sweeps<kSweepCounts[1]>
-                                   : sweeps<kSweepCounts[2]>;
+Kernel<SweepArguments> sweep_kernel(int variant) noexcept {
+  static constexpr Kernel<SweepArguments> kKernels[] = {sweeps<0>, sweeps<1>, sweeps<2>, sweeps<3>,
+                                                        sweeps<4>};
+  static_assert(std::size(kKernels) == std::size(kSweepVariants));
+  return kKernels[variant];
 }
 Kernel<GuidedMedianArguments> guided_median_kernel() noexcept {
   return guided_median;

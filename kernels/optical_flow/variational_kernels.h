@@ -39,18 +39,24 @@ struct SweepArguments : FlowArguments {
   bool last;          ///< limits the step of the warp
   bool median;        ///< takes the median of 3x3 pixels, too
 };
-/// The most half sweeps of a launch, for each variant of the kernel. A block has a tile with as
-/// many pixels around what it writes, so that it needs no other block.
-inline constexpr int kSweepCounts[] = {8, 12, 24};
-inline constexpr int kSweepThreads = 640;
-inline constexpr int kSweepRowsOfThread = 4;
-inline constexpr int kSweepTileWidth = 64;  ///< two columns a lane
-inline constexpr int kSweepTileHeight = kSweepThreads / 32 * kSweepRowsOfThread;
-/// Pixels around what a block writes. One more is for the median.
-constexpr int sweep_halo(int most) noexcept {
-  return most + 1;
-}
-Kernel<SweepArguments> sweep_kernel(int most) noexcept;
+/// A variant of the kernel. A block has a tile with as many pixels around what it writes as half
+/// sweeps, so that it needs no other block.
+struct SweepVariant {
+  int most;     ///< half sweeps of a launch
+  int threads;  ///< of a block
+
+  static constexpr int kTileWidth = 64;  ///< two columns a lane
+  static constexpr int kRowsOfThread = 4;
+  constexpr int tile_height() const { return threads / 32 * kRowsOfThread; }
+  /// Pixels around what a block writes. One more is for the median.
+  constexpr int halo() const { return most + 1; }
+  constexpr int columns() const { return kTileWidth - 2 * halo(); }  ///< of what a block writes
+  constexpr int rows() const { return tile_height() - 2 * halo(); }
+};
+inline constexpr SweepVariant kSweepVariants[] = {
+    {8, 640}, {12, 384}, {12, 640}, {24, 512}, {24, 640}};
+/// `variant`: its index.
+Kernel<SweepArguments> sweep_kernel(int variant) noexcept;
 
 /// The guided median.
 struct GuidedMedianArguments : FlowArguments {
