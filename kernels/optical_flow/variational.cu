@@ -125,16 +125,19 @@ struct SystemTile {
 
   /// Pixels outside the region have the values of the nearest pixel inside.
   __device__ void warp(const SystemArguments& a, const LevelFrames& frames, int x0, int y0) {
-    for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
-      const int x = clamp_to(x0 - 2 * kReach + at.column(), a.level.region.width);
-      const int y = clamp_to(y0 - 2 * kReach + at.row(), a.level.region.height);
-      const float2 w = flow_at(a.source, x, y);
-      const float there = frames.warped<true>(x, y, w);
-      const float here = frames.reference(x, y);
-      flow[at.row()][at.column()] = w;
-      residual[at.row()][at.column()] = there - here;
-      mean[at.row()][at.column()] = 0.5f * (there + here);
-    }
+    copy_block<(kColumns * kRows + kSystemThreads - 1) / kSystemThreads, kSystemThreads>(
+        kColumns, kRows,
+        [&](int column, int row) {
+          const int x = clamp_to(x0 - 2 * kReach + column, a.level.region.width);
+          const int y = clamp_to(y0 - 2 * kReach + row, a.level.region.height);
+          const float2 w = flow_at(a.source, x, y);
+          return make_float4(w.x, w.y, frames.warped<true>(x, y, w), frames.reference(x, y));
+        },
+        [&](int column, int row, const float4& pixel) {
+          flow[row][column] = make_float2(pixel.x, pixel.y);
+          residual[row][column] = pixel.z - pixel.w;
+          mean[row][column] = 0.5f * (pixel.z + pixel.w);
+        });
   }
 
   __device__ void derive(const Rect& region, int x0, int y0) {
@@ -167,11 +170,12 @@ struct SystemTile {
                         0.25f * ((w(j, i).y + w(1, 1).y) - (w(-j, -i).y + w(i - j, j - i).y)));
         return smoothness(a.smoothness, image(x + i, y + j) - image(x, y), across, along);
       };
-      // Nothing lies beyond the border.
-      const float to_right = x >= 0 && x < region.width - 1 ? side(1, 0) : 0.0f;
-      const float to_down = y >= 0 && y < region.height - 1 ? side(0, 1) : 0.0f;
-      right[at.row()][at.column()] = to_right;
-      down[at.row()][at.column()] = to_down;
+      // Nothing lies beyond the border. Both are computed there as well, because a branch would
+      // separate their loads.
+      const float to_right = side(1, 0);
+      const float to_down = side(0, 1);
+      right[at.row()][at.column()] = x >= 0 && x < region.width - 1 ? to_right : 0.0f;
+      down[at.row()][at.column()] = y >= 0 && y < region.height - 1 ? to_down : 0.0f;
     }
   }
 
@@ -395,8 +399,9 @@ __global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
   const int left = static_cast<int>(blockIdx.x) * kShape.columns() - kHalo;
   const int top = static_cast<int>(blockIdx.y) * kShape.rows() - kHalo;
   const Rect& region = a.level.region;
-  SweepPixels pixels;
-  pixels.load(a, left + column, top + row);
+  const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
+  SweepPixels pixels{};
+  if (in_region) pixels.load(a, left + column, top + row);
   const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
     edge(half_sweep, warp, false) = first;
     edge(half_sweep, warp, true) = last;
@@ -409,7 +414,6 @@ __global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
     publish(0, pixels.first<0>(), pixels.last<0>());
   // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep. So
   // fewer rows are needed each time, and none outside the region.
-  const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
   for (int s = a.first; s < a.first + a.count; ++s) {
     const int spare = kHalo - (a.first + a.count - s);
     const bool needed = in_region && row + SweepPixels::kRows > spare && row < kTileHeight - spare;
