@@ -153,7 +153,10 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kCandidates: {
         auto a = flow_arguments<FlowArguments>(frame, step.level);
         a.target = next_target(frame, step.level, false);
-        done = add(frame, candidate_kernel(), grid_of(a.target.part, kCandidateTileHeight), 0, a);
+        const Rect& part = a.target.part;
+        const dim3 grid{block_count(part.width, kCandidateColumns),
+                        block_count(part.height, kCandidateRows), 1};
+        done = add(frame, candidate_kernel(), grid, 0, a, kCandidateThreads);
         break;
       }
       case Kind::kRefine:

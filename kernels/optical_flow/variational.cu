@@ -12,63 +12,63 @@ constexpr int kWidth = kPyramidTileWidth;
 
 // ---- candidates
 
-__global__ void __launch_bounds__(kPyramidThreads)
+/// A thread computes the differences of a pixel. Those at the edge of the block serve only others.
+__global__ void __launch_bounds__(kCandidateThreads)
     candidates(const __grid_constant__ FlowArguments a) {
-  constexpr int kHeight = kCandidateTileHeight;
+  constexpr int kHeight = kCandidateThreads / kWidth;
   constexpr int kCandidates = 5;
-  constexpr int kColumns = kWidth + 2;
-  constexpr int kRows = kHeight + 2;
-  constexpr int kOffsets[kCandidates][2] = {{0, 0},
-                                            {detail::kCandidateDistance, 0},
-                                            {-detail::kCandidateDistance, 0},
-                                            {0, detail::kCandidateDistance},
-                                            {0, -detail::kCandidateDistance}};
-  __shared__ float match[kCandidates][kRows][kColumns];
+  constexpr int kDistance = detail::kCandidateDistance;
+  constexpr int kOffsets[kCandidates][2] = {
+      {0, 0}, {kDistance, 0}, {-kDistance, 0}, {0, kDistance}, {0, -kDistance}};
+  constexpr int kColumns = kWidth + 2 * kDistance;
+  constexpr int kRows = kHeight + 2 * kDistance;
+  __shared__ float2 expanded[kRows][kColumns];
+  __shared__ float match[kCandidates][kHeight][kWidth];  // sums along the rows
   let_next_begin();
   const LevelFrames frames(a);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * kHeight;
-  const auto flow_of = [&](int x, int y, int c) {
-    return coarse_flow_at(a.source, clamp_to(x + kOffsets[c][0], region.width),
-                          clamp_to(y + kOffsets[c][1], region.height));
-  };
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-    const int x = clamp_to(x0 - 1 + at.column(), region.width);
-    const int y = clamp_to(y0 - 1 + at.row(), region.height);
-    const float here = frames.reference(x, y);
-#pragma unroll
-    for (int c = 0; c < kCandidates; ++c) {
-      const float there = frames.warped<false>(x, y, flow_of(x, y, c));
-      match[c][at.row()][at.column()] = fminf(fabsf(there - here), detail::kCandidateCap);
-    }
-  }
+  const int left = static_cast<int>(blockIdx.x) * kCandidateColumns - 1 - kDistance;
+  const int top = static_cast<int>(blockIdx.y) * kCandidateRows - 1 - kDistance;
+  for (BlockWalk<kCandidateThreads> at(kColumns, kRows); at.more(); at.next())
+    expanded[at.row()][at.column()] =
+        coarse_flow_at(a.source, clamp_to(left + at.column(), region.width),
+                       clamp_to(top + at.row(), region.height));
   __syncthreads();
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth;
-  const int x = x0 + column;
-  const int y = y0 + row;
-  if (x >= region.width || y >= region.height) return;
-  float best = 0.0f;
-  int chosen = 0;
+  const int x = clamp_to(left + kDistance + column, region.width);
+  const int y = clamp_to(top + kDistance + row, region.height);
+  const auto flow_of = [&](int c) {
+    return expanded[clamp_to(y + kOffsets[c][1], region.height) - top]
+                   [clamp_to(x + kOffsets[c][0], region.width) - left];
+  };
+  const float here = frames.reference(x, y);
 #pragma unroll
   for (int c = 0; c < kCandidates; ++c) {
-    float sum = 0.0f;
+    const float there = frames.warped<false>(x, y, flow_of(c));
+    const float difference = fminf(fabsf(there - here), detail::kCandidateCap);
+    constexpr unsigned kAllLanes = 0xffffffffu;
+    match[c][row][column] = __shfl_up_sync(kAllLanes, difference, 1) + difference +
+                            __shfl_down_sync(kAllLanes, difference, 1);
+  }
+  __syncthreads();
+  if (column == 0 || column > kCandidateColumns || row == 0 || row > kCandidateRows) return;
+  if (left + kDistance + column >= region.width || top + kDistance + row >= region.height) return;
+  float best = 0.0f;
+  float2 flow = flow_of(0);
 #pragma unroll
-    for (int j = 0; j < 3; ++j)
-      sum +=
-          match[c][row + j][column] + match[c][row + j][column + 1] + match[c][row + j][column + 2];
+  for (int c = 0; c < kCandidates; ++c) {
+    const float sum = match[c][row - 1][column] + match[c][row][column] + match[c][row + 1][column];
     if (c == 0) {
       best = detail::kCandidateFactor * sum - detail::kCandidateMargin;
     } else if (sum < best) {
       best = sum;
-      chosen = c;
+      flow = flow_of(c);
     }
   }
-  a.target.flow[y * a.level.stride + x] = flow_of(x, y, chosen);
+  a.target.flow[y * a.level.stride + x] = flow;
 }
-static_assert(kPyramidThreads == kWidth * kCandidateTileHeight);
 
 // ---- the system of a warp
 

@@ -8,7 +8,9 @@
 namespace ocellus::cuda {
 
 /// Gives pixels the flow of a neighbor that fits better. The source is the coarser level.
-inline constexpr int kCandidateTileHeight = 8;
+inline constexpr int kCandidateThreads = 512;
+inline constexpr int kCandidateColumns = kPyramidTileWidth - 2;  ///< of what a block writes
+inline constexpr int kCandidateRows = kCandidateThreads / kPyramidTileWidth - 2;
 Kernel<FlowArguments> candidate_kernel() noexcept;
 
 /// The linear system of a warp, two float4 for each pixel: xx, xy and yy of the inverse of its
