@@ -498,7 +498,8 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - kReach + at.column(), region.width);
     const int y = clamp_to(y0 - kReach + at.row(), region.height);
-    color[at.row()][at.column()] = guide[y * a.level.guide.stride + x];
+    color[at.row()][at.column()] =
+        guide[y * a.level.guide.stride + x] * (1.0f / detail::kGuidedContrast);
     trust[at.row()][at.column()] = trust_of(x, y) + detail::kLeastTrust;
   }
   __syncthreads();
@@ -520,9 +521,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
       for (int i = 0; i < kSide; ++i) {
         const int at_row = row + j * detail::kGuidedStep;
         const int at_column = column + i * detail::kGuidedStep;
-        const float q =
-            inverse_of(1.0f + squared(color[at_row][at_column] - center) *
-                                  (1.0f / (detail::kGuidedContrast * detail::kGuidedContrast)));
+        const float q = inverse_of(1.0f + squared(color[at_row][at_column] - center));
         const float distance = detail::guided_share(i - 2) * detail::guided_share(j - 2);
         const float t = q * q * distance * trust[at_row][at_column];
         const float2 w = sample(j, i);
@@ -543,7 +542,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
           const float2 w = sample(j, i);
           const float t =
               weight[j * kSide + i] *
-              rsqrtf(squared(w.x - mean.x) + squared(w.y - mean.y) + detail::kGuidedWidth);
+              rsqrtf(squared(w.x - mean.x) + (squared(w.y - mean.y) + detail::kGuidedWidth));
           sum += t;
           next = make_float2(next.x + t * w.x, next.y + t * w.y);
         }
