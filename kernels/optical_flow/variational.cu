@@ -486,21 +486,18 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
-  const auto trust_of = [&](int x, int y) {
-    const int column = x - (x0 - kReach - 1);
-    const int row = y - (y0 - kReach - 1);
-    const float twice = (flow[row][column + 1].x - flow[row][column - 1].x) +
-                        (flow[row + 1][column].y - flow[row - 1][column].y);
-    const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
-    const float difference = a.residual[y * a.level.stride + x] * (1.0f / detail::kResidualScale);
-    return squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference))));
-  };
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - kReach + at.column(), region.width);
     const int y = clamp_to(y0 - kReach + at.row(), region.height);
+    const float2* const w = &flow[y - (y0 - kReach - 1)][x - (x0 - kReach - 1)];
+    const float twice = (w[1].x - w[-1].x) + (w[kColumns + 2].y - w[-kColumns - 2].y);
+    const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
+    const float difference = a.residual[y * a.level.stride + x] * (1.0f / detail::kResidualScale);
     color[at.row()][at.column()] =
         guide[y * a.level.guide.stride + x] * (1.0f / detail::kGuidedContrast);
-    trust[at.row()][at.column()] = trust_of(x, y) + detail::kLeastTrust;
+    trust[at.row()][at.column()] =
+        squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference)))) +
+        detail::kLeastTrust;
   }
   __syncthreads();
   const int column = threadIdx.x % kWidth;
@@ -551,11 +548,9 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
       mean = make_float2(scale * next.x, scale * next.y);
     }
     float confidence = 0.0f;
-    if (a.confidence != nullptr) {
-      const int x = a.target.part.x + to_x;
-      const int y = a.target.part.y + to_y;
-      confidence = a.confidence[y * a.level.stride + x] * trust_of(x, y);
-    }
+    if (a.confidence != nullptr)
+      confidence = a.confidence[(y0 + row) * a.level.stride + x0 + column] *
+                   (trust[row + kReach][column + kReach] - detail::kLeastTrust);
     write_flow(a, bad, to_x, to_y, mean, confidence);
   }
   end_frame(a);
