@@ -116,6 +116,7 @@ struct SystemTile {
   static constexpr int kGradientRows = kHeight + 2 * kReach;
 
   float2 flow[kRows][kColumns];
+  float image[kRows][kColumns];  ///< the guide
   float mean[kRows][kColumns];
   float residual[kRows][kColumns];
   float ix[kGradientRows][kGradientColumns];
@@ -124,19 +125,28 @@ struct SystemTile {
   float down[kHeight + 1][kWidth + 1];
 
   /// Pixels outside the region have the values of the nearest pixel inside.
-  __device__ void warp(const SystemArguments& a, const LevelFrames& frames, int x0, int y0) {
+  __device__ void warp(const SystemArguments& a, const LevelFrames& frames, const float* guide,
+                       int x0, int y0) {
+    struct Pixel {
+      float2 flow;
+      float image;
+      float here;
+      float there;
+    };
     copy_block<(kColumns * kRows + kSystemThreads - 1) / kSystemThreads, kSystemThreads>(
         kColumns, kRows,
         [&](int column, int row) {
           const int x = clamp_to(x0 - 2 * kReach + column, a.level.region.width);
           const int y = clamp_to(y0 - 2 * kReach + row, a.level.region.height);
           const float2 w = flow_at(a.source, x, y);
-          return make_float4(w.x, w.y, frames.warped<true>(x, y, w), frames.reference(x, y));
+          return Pixel{w, guide[y * a.level.guide.stride + x], frames.reference(x, y),
+                       frames.warped<true>(x, y, w)};
         },
-        [&](int column, int row, const float4& pixel) {
-          flow[row][column] = make_float2(pixel.x, pixel.y);
-          residual[row][column] = pixel.z - pixel.w;
-          mean[row][column] = 0.5f * (pixel.z + pixel.w);
+        [&](int column, int row, const Pixel& pixel) {
+          flow[row][column] = pixel.flow;
+          image[row][column] = pixel.image;
+          residual[row][column] = pixel.there - pixel.here;
+          mean[row][column] = 0.5f * (pixel.there + pixel.here);
         });
   }
 
@@ -149,17 +159,13 @@ struct SystemTile {
     }
   }
 
-  __device__ void weigh(const SystemArguments& a, const float* guide, int x0, int y0) {
+  __device__ void weigh(const SystemArguments& a, int x0, int y0) {
     const Rect& region = a.level.region;
     for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
       const int x = x0 - 1 + at.column();
       const int y = y0 - 1 + at.row();
       const int column = at.column() + 2 * kReach - 1;
       const int row = at.row() + 2 * kReach - 1;
-      const auto image = [&](int to_x, int to_y) {
-        return guide[clamp_to(to_y, region.height) * a.level.guide.stride +
-                     clamp_to(to_x, region.width)];
-      };
       const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
       const float2 here = w(0, 0);
       // The weight between the pixel and its neighbor (i, j), which is the right or the lower one.
@@ -168,10 +174,11 @@ struct SystemTile {
         const float2 along =
             make_float2(0.25f * ((w(j, i).x + w(1, 1).x) - (w(-j, -i).x + w(i - j, j - i).x)),
                         0.25f * ((w(j, i).y + w(1, 1).y) - (w(-j, -i).y + w(i - j, j - i).y)));
-        return smoothness(a.smoothness, image(x + i, y + j) - image(x, y), across, along);
+        return smoothness(a.smoothness, image[row + j][column + i] - image[row][column], across,
+                          along);
       };
       // Nothing lies beyond the border. Both are computed there as well, because a branch would
-      // separate their loads.
+      // separate them.
       const float to_right = side(1, 0);
       const float to_down = side(0, 1);
       right[at.row()][at.column()] = x >= 0 && x < region.width - 1 ? to_right : 0.0f;
@@ -215,10 +222,10 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
   const Rect& region = a.level.region;
   const int x0 = blockIdx.x * kWidth;
   const int y0 = blockIdx.y * SystemTile::kHeight;
-  tile.warp(a, frames, x0, y0);
+  tile.warp(a, frames, guide, x0, y0);
   __syncthreads();
   tile.derive(region, x0, y0);
-  tile.weigh(a, guide, x0, y0);
+  tile.weigh(a, x0, y0);
   __syncthreads();
 
   static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
