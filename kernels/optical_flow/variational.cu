@@ -477,8 +477,8 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   constexpr int kRows = kHeight + 2 * kReach;
   constexpr int kSide = 5;
   __shared__ float2 flow[kRows + 2][kColumns + 2];
-  __shared__ float color[kRows][kColumns];
-  __shared__ float trust[kRows][kColumns];
+  __shared__ float color[kRows + 2][kColumns + 2];
+  __shared__ float trust[kRows + 2][kColumns + 2];  // at first the residual
   let_next_begin();
   const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
@@ -486,10 +486,27 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   const Rect& region = a.level.region;
   const int x0 = a.target.part.x + blockIdx.x * kWidth;
   const int y0 = a.target.part.y + blockIdx.y * kHeight;
-  for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
-    flow[at.row()][at.column()] =
-        flow_at(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
-                clamp_to(y0 - kReach - 1 + at.row(), region.height));
+  // A pixel around the samples serves the differences of the flow only. It loads the others as
+  // well, so that all loads are on their way at once.
+  struct Pixel {
+    float2 flow;
+    float color;
+    float residual;
+  };
+  constexpr int kBatch = ((kColumns + 2) * (kRows + 2) + kPyramidThreads - 1) / kPyramidThreads;
+  copy_block<kBatch>(
+      kColumns + 2, kRows + 2,
+      [&](int column, int row) {
+        const int x = clamp_to(x0 - kReach - 1 + column, region.width);
+        const int y = clamp_to(y0 - kReach - 1 + row, region.height);
+        return Pixel{flow_at(a.source, x, y), guide[y * a.level.guide.stride + x],
+                     a.residual[y * a.level.stride + x]};
+      },
+      [&](int column, int row, const Pixel& pixel) {
+        flow[row][column] = pixel.flow;
+        color[row][column] = pixel.color * (1.0f / detail::kGuidedContrast);
+        trust[row][column] = pixel.residual * (1.0f / detail::kResidualScale);
+      });
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
@@ -499,12 +516,9 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     const float2* const w = &flow[y - (y0 - kReach - 1)][x - (x0 - kReach - 1)];
     const float twice = (w[1].x - w[-1].x) + (w[kColumns + 2].y - w[-kColumns - 2].y);
     const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
-    const float difference = a.residual[y * a.level.stride + x] * (1.0f / detail::kResidualScale);
-    color[at.row()][at.column()] =
-        guide[y * a.level.guide.stride + x] * (1.0f / detail::kGuidedContrast);
-    trust[at.row()][at.column()] =
-        squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference)))) +
-        detail::kLeastTrust;
+    float& of_pixel = trust[at.row() + 1][at.column() + 1];
+    of_pixel = squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(of_pixel)))) +
+               detail::kLeastTrust;
   }
   __syncthreads();
   const int column = threadIdx.x % kWidth;
@@ -515,7 +529,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     const auto sample = [&](int j, int i) {
       return flow[row + 1 + j * detail::kGuidedStep][column + 1 + i * detail::kGuidedStep];
     };
-    const float center = color[row + kReach][column + kReach];
+    const float center = color[row + 1 + kReach][column + 1 + kReach];
     float weight[kSide * kSide];
     float sum = 1e-20f;
     float2 mean = make_float2(0.0f, 0.0f);
@@ -523,8 +537,8 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     for (int j = 0; j < kSide; ++j) {
 #pragma unroll
       for (int i = 0; i < kSide; ++i) {
-        const int at_row = row + j * detail::kGuidedStep;
-        const int at_column = column + i * detail::kGuidedStep;
+        const int at_row = row + 1 + j * detail::kGuidedStep;
+        const int at_column = column + 1 + i * detail::kGuidedStep;
         const float q = inverse_of(1.0f + squared(color[at_row][at_column] - center));
         const float distance = detail::guided_share(i - 2) * detail::guided_share(j - 2);
         const float t = q * q * distance * trust[at_row][at_column];
@@ -557,7 +571,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     float confidence = 0.0f;
     if (a.confidence != nullptr)
       confidence = a.confidence[(y0 + row) * a.level.stride + x0 + column] *
-                   (trust[row + kReach][column + kReach] - detail::kLeastTrust);
+                   (trust[row + 1 + kReach][column + 1 + kReach] - detail::kLeastTrust);
     write_flow(a, bad, to_x, to_y, mean, confidence);
   }
   end_frame(a);
