@@ -283,13 +283,17 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   if (step.last && level == 0) a.confidence = confidence_;
   a.smoothness = detail::smoothness_of(plan_.pyramid, level);
   const Rect& region = pyramid_.region[at(level)];
+  const dim3 high = grid_of(region, kHighSystemTile);
+  const int multiprocessors = device().traits().multiprocessors;
+  const int height =
+      static_cast<int>(high.x * high.y) <= multiprocessors ? kLowSystemTile : kHighSystemTile;
   OCELLUS_TRY(
-      add(frame, system_kernel(), grid_of(region, kSystemTileHeight), 0, a, kSystemThreads));
+      add(frame, system_kernel(height), grid_of(region, height), 0, a, kPyramidTileWidth * height));
   const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
   auto sweep = flow_arguments<SweepArguments>(frame, level);
   sweep.system = a.system;
   sweep.before = a.source;
-  const int variant = sweep_variant(region, half_sweeps, device().traits().multiprocessors);
+  const int variant = sweep_variant(region, half_sweeps, multiprocessors);
   const SweepVariant& shape = kSweepVariants[variant];
   const dim3 grid{block_count(region.width, shape.columns()),
                   block_count(region.height, shape.rows()), 1};

@@ -107,8 +107,9 @@ __device__ inline float smoothness(float weight, float image, float2 across, flo
 }
 
 /// What a block keeps of its pixels and of those around them.
+template <int kHeight>
 struct SystemTile {
-  static constexpr int kHeight = kSystemTileHeight;
+  static constexpr int kThreads = kWidth * kHeight;
   static constexpr int kReach = detail::kGradientReach;
   static constexpr int kColumns = kWidth + 4 * kReach;
   static constexpr int kRows = kHeight + 4 * kReach;
@@ -133,7 +134,7 @@ struct SystemTile {
       float here;
       float there;
     };
-    copy_block<(kColumns * kRows + kSystemThreads - 1) / kSystemThreads, kSystemThreads>(
+    copy_block<(kColumns * kRows + kThreads - 1) / kThreads, kThreads>(
         kColumns, kRows,
         [&](int column, int row) {
           const int x = clamp_to(x0 - 2 * kReach + column, a.level.region.width);
@@ -151,7 +152,7 @@ struct SystemTile {
   }
 
   __device__ void derive(const Rect& region, int x0, int y0) {
-    for (BlockWalk<kSystemThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
+    for (BlockWalk<kThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
       const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
       const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
       ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
@@ -161,7 +162,7 @@ struct SystemTile {
 
   __device__ void weigh(const SystemArguments& a, int x0, int y0) {
     const Rect& region = a.level.region;
-    for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
+    for (BlockWalk<kThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
       const int x = x0 - 1 + at.column();
       const int y = y0 - 1 + at.row();
       const int column = at.column() + 2 * kReach - 1;
@@ -212,31 +213,32 @@ struct SystemTile {
   }
 };
 
-__global__ void __launch_bounds__(kSystemThreads, 3)
+template <int kHeight>
+__global__ void __launch_bounds__(kWidth* kHeight, kHeight == kLowSystemTile ? 4 : 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
-  __shared__ SystemTile tile;
+  using Tile = SystemTile<kHeight>;
+  __shared__ Tile tile;
   let_next_begin();
   const LevelFrames frames(a);
   const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * SystemTile::kHeight;
+  const int y0 = blockIdx.y * kHeight;
   tile.warp(a, frames, guide, x0, y0);
   __syncthreads();
   tile.derive(region, x0, y0);
   tile.weigh(a, x0, y0);
   __syncthreads();
 
-  static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth;
   const int x = x0 + column;
   const int y = y0 + row;
   if (x >= region.width || y >= region.height) return;
   const DataTerm data = tile.data(a.level, column, row, x, y);
-  const int rx = column + 2 * SystemTile::kReach;
-  const int ry = row + 2 * SystemTile::kReach;
+  const int rx = column + 2 * Tile::kReach;
+  const int ry = row + 2 * Tile::kReach;
   const float2 w = tile.flow[ry][rx];
   const float to_right = tile.right[row + 1][column + 1];
   const float to_left = tile.right[row + 1][column];
@@ -583,8 +585,8 @@ static_assert(kPyramidThreads == kWidth * kGuidedTileHeight);
 Kernel<FlowArguments> candidate_kernel() noexcept {
   return candidates;
 }
-Kernel<SystemArguments> system_kernel() noexcept {
-  return set_up_system;
+Kernel<SystemArguments> system_kernel(int height) noexcept {
+  return height == kLowSystemTile ? set_up_system<kLowSystemTile> : set_up_system<kHighSystemTile>;
 }
 Kernel<SweepArguments> sweep_kernel(int variant) noexcept {
   static constexpr Kernel<SweepArguments> kKernels[] = {sweeps<0>, sweeps<1>, sweeps<2>, sweeps<3>,

@@ -28,9 +28,11 @@ struct SystemArguments : FlowArguments {
   float* confidence;  ///< null, or that for the smaller eigenvalue of the data term
   float smoothness;
 };
-inline constexpr int kSystemTileHeight = 16;
-inline constexpr int kSystemThreads = kPyramidTileWidth * kSystemTileHeight;
-Kernel<SystemArguments> system_kernel() noexcept;
+/// Number of rows of a tile; each has kPyramidTileWidth threads. A low tile has more pixels around
+/// what it writes, but takes less time where multiprocessors are left.
+inline constexpr int kLowSystemTile = 8;
+inline constexpr int kHighSystemTile = 16;
+Kernel<SystemArguments> system_kernel(int height) noexcept;
 
 /// Half sweeps of the relaxation.
 struct SweepArguments : FlowArguments {
