@@ -1,6 +1,7 @@
 // The variational solver. Each kernel does the steps of the CPU backend on a tile, with what it
 // needs of the pixels around it. Red-black order makes the result independent of the tiles.
 #include <iterator>
+#include <type_traits>
 
 #include "kernels/optical_flow/pyramid.cuh"
 #include "kernels/optical_flow/variational_kernels.h"
@@ -393,10 +394,9 @@ __global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
   constexpr int kHalo = kShape.halo();
   constexpr int kWarps = kShape.threads / 32;
   __shared__ float2 tile[kTileHeight][kTileWidth];
-  // Its first part has the first and the last row of each warp, of the last two half sweeps.
-  const auto edge = [&](int half_sweep, int warp, bool last) -> float2& {
-    return (&tile[0][0])[((half_sweep % 2 * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 +
-                         threadIdx.x % 32];
+  // Its first part has the first and the last row of each warp, of the last half sweep of a color.
+  const auto edge = [&](int color, int warp, bool last) -> float2& {
+    return (&tile[0][0])[((color * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 + threadIdx.x % 32];
   };
   static_assert(2 * kWarps * 2 * 32 <= kTileHeight * kTileWidth);
   let_next_begin();
@@ -411,30 +411,35 @@ __global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
   const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
   SweepPixels pixels{};
   if (in_region) pixels.load(a, left + column, top + row);
-  const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
-    edge(half_sweep, warp, false) = first;
-    edge(half_sweep, warp, true) = last;
+  const auto publish = [&](auto color) {
+    edge(color.value, warp, false) = pixels.first<color.value>();
+    edge(color.value, warp, true) = pixels.last<color.value>();
     __syncthreads();
   };
+  const auto half_sweep = [&](auto color, bool needed) {
+    if (needed) {
+      pixels.relax<color.value>(edge(1 - color.value, max(warp - 1, 0), true),
+                                edge(1 - color.value, min(warp + 1, kWarps - 1), false));
+    }
+    publish(color);
+  };
+  constexpr std::integral_constant<int, 0> kRed;
+  constexpr std::integral_constant<int, 1> kBlack;
   // What the half sweep before has left.
   if (a.first % 2 == 0)
-    publish(1, pixels.first<1>(), pixels.last<1>());
+    publish(kBlack);
   else
-    publish(0, pixels.first<0>(), pixels.last<0>());
+    publish(kRed);
   // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep. So
   // fewer rows are needed each time, and none outside the region.
-  for (int s = a.first; s < a.first + a.count; ++s) {
-    const int spare = kHalo - (a.first + a.count - s);
-    const bool needed = in_region && row + SweepPixels::kRows > spare && row < kTileHeight - spare;
-    const float2 above = edge(s + 1, max(warp - 1, 0), true);
-    const float2 below = edge(s + 1, min(warp + 1, kWarps - 1), false);
-    if (s % 2 == 0) {
-      if (needed) pixels.relax<0>(above, below);
-      publish(0, pixels.first<0>(), pixels.last<0>());
-    } else {
-      if (needed) pixels.relax<1>(above, below);
-      publish(1, pixels.first<1>(), pixels.last<1>());
-    }
+  const int end = a.first + a.count;
+  const int inside = min(row + SweepPixels::kRows, kTileHeight - row) - 1;
+  const int last_needed = in_region ? end - kHalo + inside : -1;
+  for (int s = a.first; s < end; ++s) {
+    if (s % 2 == 0)
+      half_sweep(kRed, s <= last_needed);
+    else
+      half_sweep(kBlack, s <= last_needed);
   }
   if (a.last) {
     SweepPixels::each([&](int r, int c) {
