@@ -1,7 +1,9 @@
 #include "kernels/optical_flow/pyramid_flow.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
+#include <iterator>
 
 #include "core/failure.h"
 #include "image/pixel_rows.h"
@@ -30,6 +32,29 @@ dim3 grid_of(const Rect& part, int tile_height) {
 
 std::size_t at(int index) {
   return static_cast<std::size_t>(index);
+}
+
+/// The index of the variant that takes the least time for the half sweeps of a warp.
+int sweep_variant(const Rect& region, int half_sweeps, int multiprocessors) {
+  int best = 0;
+  int least = INT_MAX;
+  for (int v = 0; v < static_cast<int>(std::size(kSweepVariants)); ++v) {
+    const SweepVariant& shape = kSweepVariants[v];
+    const int launches = (half_sweeps + shape.most - 1) / shape.most;
+    const int count = (half_sweeps + launches - 1) / launches;
+    const int blocks = static_cast<int>(block_count(region.width, shape.columns()) *
+                                        block_count(region.height, shape.rows()));
+    const int rounds = (blocks + multiprocessors - 1) / multiprocessors;
+    // In half sweeps of four rows of a tile, which take an H200 10 ns. The blocks of a round share
+    // the bandwidth of memory. On the mean, half the halo is needed.
+    const int load = 8 + std::max(9, std::min(blocks, multiprocessors) / 5);
+    const int rows = (shape.rows() + count + 1) / SweepVariant::kRowsOfThread;
+    const int time = launches * (250 + rounds * (shape.threads / 32 * load + count * (4 + rows)));
+    if (time >= least) continue;
+    least = time;
+    best = v;
+  }
+  return best;
 }
 
 }  // namespace
@@ -128,7 +153,10 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kCandidates: {
         auto a = flow_arguments<FlowArguments>(frame, step.level);
         a.target = next_target(frame, step.level, false);
-        done = add(frame, candidate_kernel(), grid_of(a.target.part, kCandidateTileHeight), 0, a);
+        const Rect& part = a.target.part;
+        const dim3 grid{block_count(part.width, kCandidateColumns),
+                        block_count(part.height, kCandidateRows), 1};
+        done = add(frame, candidate_kernel(), grid, 0, a, kCandidateThreads);
         break;
       }
       case Kind::kRefine:
@@ -256,33 +284,28 @@ Expected<void> PyramidFlow::record_warp_and_sweeps(Recording& frame,
   if (step.last && level == 0) a.confidence = confidence_;
   a.smoothness = detail::smoothness_of(plan_.pyramid, level);
   const Rect& region = pyramid_.region[at(level)];
+  const dim3 high = grid_of(region, kHighSystemTile);
+  const int multiprocessors = device().traits().multiprocessors;
+  const int height =
+      static_cast<int>(high.x * high.y) <= multiprocessors ? kLowSystemTile : kHighSystemTile;
   OCELLUS_TRY(
-      add(frame, system_kernel(), grid_of(region, kSystemTileHeight), 0, a, kSystemThreads));
+      add(frame, system_kernel(height), grid_of(region, height), 0, a, kPyramidTileWidth * height));
   const int half_sweeps = detail::half_sweeps(plan_.pyramid, level);
   auto sweep = flow_arguments<SweepArguments>(frame, level);
   sweep.system = a.system;
   sweep.before = a.source;
-  const auto grid_for = [&](int most) {
-    const int around = 2 * sweep_halo(most);
-    return dim3(block_count(region.width, kSweepTileWidth - around),
-                block_count(region.height, kSweepTileHeight - around), 1);
-  };
-  // As many half sweeps in a launch as leave each multiprocessor at most one block.
-  int most = kSweepCounts[0];
-  for (const int count : kSweepCounts) {
-    const dim3 grid = grid_for(count);
-    if (most < half_sweeps &&
-        static_cast<int>(grid.x * grid.y) <= device().traits().multiprocessors)
-      most = count;
-  }
-  const int launches = (half_sweeps + most - 1) / most;
+  const int variant = sweep_variant(region, half_sweeps, multiprocessors);
+  const SweepVariant& shape = kSweepVariants[variant];
+  const dim3 grid{block_count(region.width, shape.columns()),
+                  block_count(region.height, shape.rows()), 1};
+  const int launches = (half_sweeps + shape.most - 1) / shape.most;
   for (int launch = 0; sweep.first < half_sweeps; ++launch) {
     sweep.count = (half_sweeps - sweep.first) / (launches - launch);
     sweep.last = sweep.first + sweep.count == half_sweeps;
     sweep.median = sweep.last && !step.last;
     sweep.target.flow = swept_[launch % 2];
     if (sweep.last) sweep.target = next_target(frame, level, false);
-    OCELLUS_TRY(add(frame, sweep_kernel(most), grid_for(most), 0, sweep, kSweepThreads));
+    OCELLUS_TRY(add(frame, sweep_kernel(variant), grid, 0, sweep, shape.threads));
     sweep.source = {sweep.target.flow, a.level.stride};
     sweep.first += sweep.count;
   }

@@ -1,5 +1,8 @@
 // The variational solver. Each kernel does the steps of the CPU backend on a tile, with what it
 // needs of the pixels around it. Red-black order makes the result independent of the tiles.
+#include <iterator>
+#include <type_traits>
+
 #include "kernels/optical_flow/pyramid.cuh"
 #include "kernels/optical_flow/variational_kernels.h"
 
@@ -10,63 +13,63 @@ constexpr int kWidth = kPyramidTileWidth;
 
 // ---- candidates
 
-__global__ void __launch_bounds__(kPyramidThreads)
+/// A thread computes the differences of a pixel. Those at the edge of the block serve only others.
+__global__ void __launch_bounds__(kCandidateThreads)
     candidates(const __grid_constant__ FlowArguments a) {
-  constexpr int kHeight = kCandidateTileHeight;
+  constexpr int kHeight = kCandidateThreads / kWidth;
   constexpr int kCandidates = 5;
-  constexpr int kColumns = kWidth + 2;
-  constexpr int kRows = kHeight + 2;
-  constexpr int kOffsets[kCandidates][2] = {{0, 0},
-                                            {detail::kCandidateDistance, 0},
-                                            {-detail::kCandidateDistance, 0},
-                                            {0, detail::kCandidateDistance},
-                                            {0, -detail::kCandidateDistance}};
-  __shared__ float match[kCandidates][kRows][kColumns];
+  constexpr int kDistance = detail::kCandidateDistance;
+  constexpr int kOffsets[kCandidates][2] = {
+      {0, 0}, {kDistance, 0}, {-kDistance, 0}, {0, kDistance}, {0, -kDistance}};
+  constexpr int kColumns = kWidth + 2 * kDistance;
+  constexpr int kRows = kHeight + 2 * kDistance;
+  __shared__ float2 expanded[kRows][kColumns];
+  __shared__ float match[kCandidates][kHeight][kWidth];  // sums along the rows
   let_next_begin();
   const LevelFrames frames(a);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
-  const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * kHeight;
-  const auto flow_of = [&](int x, int y, int c) {
-    return coarse_flow_at(a.source, clamp_to(x + kOffsets[c][0], region.width),
-                          clamp_to(y + kOffsets[c][1], region.height));
-  };
-  for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
-    const int x = clamp_to(x0 - 1 + at.column(), region.width);
-    const int y = clamp_to(y0 - 1 + at.row(), region.height);
-    const float here = frames.reference(x, y);
-#pragma unroll
-    for (int c = 0; c < kCandidates; ++c) {
-      const float there = frames.warped<false>(x, y, flow_of(x, y, c));
-      match[c][at.row()][at.column()] = fminf(fabsf(there - here), detail::kCandidateCap);
-    }
-  }
+  const int left = static_cast<int>(blockIdx.x) * kCandidateColumns - 1 - kDistance;
+  const int top = static_cast<int>(blockIdx.y) * kCandidateRows - 1 - kDistance;
+  for (BlockWalk<kCandidateThreads> at(kColumns, kRows); at.more(); at.next())
+    expanded[at.row()][at.column()] =
+        coarse_flow_at(a.source, clamp_to(left + at.column(), region.width),
+                       clamp_to(top + at.row(), region.height));
   __syncthreads();
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth;
-  const int x = x0 + column;
-  const int y = y0 + row;
-  if (x >= region.width || y >= region.height) return;
-  float best = 0.0f;
-  int chosen = 0;
+  const int x = clamp_to(left + kDistance + column, region.width);
+  const int y = clamp_to(top + kDistance + row, region.height);
+  const auto flow_of = [&](int c) {
+    return expanded[clamp_to(y + kOffsets[c][1], region.height) - top]
+                   [clamp_to(x + kOffsets[c][0], region.width) - left];
+  };
+  const float here = frames.reference(x, y);
 #pragma unroll
   for (int c = 0; c < kCandidates; ++c) {
-    float sum = 0.0f;
+    const float there = frames.warped<false>(x, y, flow_of(c));
+    const float difference = fminf(fabsf(there - here), detail::kCandidateCap);
+    constexpr unsigned kAllLanes = 0xffffffffu;
+    match[c][row][column] = __shfl_up_sync(kAllLanes, difference, 1) + difference +
+                            __shfl_down_sync(kAllLanes, difference, 1);
+  }
+  __syncthreads();
+  if (column == 0 || column > kCandidateColumns || row == 0 || row > kCandidateRows) return;
+  if (left + kDistance + column >= region.width || top + kDistance + row >= region.height) return;
+  float best = 0.0f;
+  float2 flow = flow_of(0);
 #pragma unroll
-    for (int j = 0; j < 3; ++j)
-      sum +=
-          match[c][row + j][column] + match[c][row + j][column + 1] + match[c][row + j][column + 2];
+  for (int c = 0; c < kCandidates; ++c) {
+    const float sum = match[c][row - 1][column] + match[c][row][column] + match[c][row + 1][column];
     if (c == 0) {
       best = detail::kCandidateFactor * sum - detail::kCandidateMargin;
     } else if (sum < best) {
       best = sum;
-      chosen = c;
+      flow = flow_of(c);
     }
   }
-  a.target.flow[y * a.level.stride + x] = flow_of(x, y, chosen);
+  a.target.flow[y * a.level.stride + x] = flow;
 }
-static_assert(kPyramidThreads == kWidth * kCandidateTileHeight);
 
 // ---- the system of a warp
 
@@ -105,8 +108,9 @@ __device__ inline float smoothness(float weight, float image, float2 across, flo
 }
 
 /// What a block keeps of its pixels and of those around them.
+template <int kHeight>
 struct SystemTile {
-  static constexpr int kHeight = kSystemTileHeight;
+  static constexpr int kThreads = kWidth * kHeight;
   static constexpr int kReach = detail::kGradientReach;
   static constexpr int kColumns = kWidth + 4 * kReach;
   static constexpr int kRows = kHeight + 4 * kReach;
@@ -114,6 +118,7 @@ struct SystemTile {
   static constexpr int kGradientRows = kHeight + 2 * kReach;
 
   float2 flow[kRows][kColumns];
+  float image[kRows][kColumns];  ///< the guide
   float mean[kRows][kColumns];
   float residual[kRows][kColumns];
   float ix[kGradientRows][kGradientColumns];
@@ -122,21 +127,33 @@ struct SystemTile {
   float down[kHeight + 1][kWidth + 1];
 
   /// Pixels outside the region have the values of the nearest pixel inside.
-  __device__ void warp(const SystemArguments& a, const LevelFrames& frames, int x0, int y0) {
-    for (BlockWalk<kSystemThreads> at(kColumns, kRows); at.more(); at.next()) {
-      const int x = clamp_to(x0 - 2 * kReach + at.column(), a.level.region.width);
-      const int y = clamp_to(y0 - 2 * kReach + at.row(), a.level.region.height);
-      const float2 w = flow_at(a.source, x, y);
-      const float there = frames.warped<true>(x, y, w);
-      const float here = frames.reference(x, y);
-      flow[at.row()][at.column()] = w;
-      residual[at.row()][at.column()] = there - here;
-      mean[at.row()][at.column()] = 0.5f * (there + here);
-    }
+  __device__ void warp(const SystemArguments& a, const LevelFrames& frames, const float* guide,
+                       int x0, int y0) {
+    struct Pixel {
+      float2 flow;
+      float image;
+      float here;
+      float there;
+    };
+    copy_block<(kColumns * kRows + kThreads - 1) / kThreads, kThreads>(
+        kColumns, kRows,
+        [&](int column, int row) {
+          const int x = clamp_to(x0 - 2 * kReach + column, a.level.region.width);
+          const int y = clamp_to(y0 - 2 * kReach + row, a.level.region.height);
+          const float2 w = flow_at(a.source, x, y);
+          return Pixel{w, guide[y * a.level.guide.stride + x], frames.reference(x, y),
+                       frames.warped<true>(x, y, w)};
+        },
+        [&](int column, int row, const Pixel& pixel) {
+          flow[row][column] = pixel.flow;
+          image[row][column] = pixel.image;
+          residual[row][column] = pixel.there - pixel.here;
+          mean[row][column] = 0.5f * (pixel.there + pixel.here);
+        });
   }
 
   __device__ void derive(const Rect& region, int x0, int y0) {
-    for (BlockWalk<kSystemThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
+    for (BlockWalk<kThreads> at(kGradientColumns, kGradientRows); at.more(); at.next()) {
       const int column = clamp_to(x0 - kReach + at.column(), region.width) - (x0 - 2 * kReach);
       const int row = clamp_to(y0 - kReach + at.row(), region.height) - (y0 - 2 * kReach);
       ix[at.row()][at.column()] = derivative([&](int k) { return mean[row][column + k]; });
@@ -144,17 +161,13 @@ struct SystemTile {
     }
   }
 
-  __device__ void weigh(const SystemArguments& a, const float* guide, int x0, int y0) {
+  __device__ void weigh(const SystemArguments& a, int x0, int y0) {
     const Rect& region = a.level.region;
-    for (BlockWalk<kSystemThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
+    for (BlockWalk<kThreads> at(kWidth + 1, kHeight + 1); at.more(); at.next()) {
       const int x = x0 - 1 + at.column();
       const int y = y0 - 1 + at.row();
       const int column = at.column() + 2 * kReach - 1;
       const int row = at.row() + 2 * kReach - 1;
-      const auto image = [&](int to_x, int to_y) {
-        return guide[clamp_to(to_y, region.height) * a.level.guide.stride +
-                     clamp_to(to_x, region.width)];
-      };
       const auto w = [&](int i, int j) { return flow[row + j][column + i]; };
       const float2 here = w(0, 0);
       // The weight between the pixel and its neighbor (i, j), which is the right or the lower one.
@@ -163,13 +176,15 @@ struct SystemTile {
         const float2 along =
             make_float2(0.25f * ((w(j, i).x + w(1, 1).x) - (w(-j, -i).x + w(i - j, j - i).x)),
                         0.25f * ((w(j, i).y + w(1, 1).y) - (w(-j, -i).y + w(i - j, j - i).y)));
-        return smoothness(a.smoothness, image(x + i, y + j) - image(x, y), across, along);
+        return smoothness(a.smoothness, image[row + j][column + i] - image[row][column], across,
+                          along);
       };
-      // Nothing lies beyond the border.
-      const float to_right = x >= 0 && x < region.width - 1 ? side(1, 0) : 0.0f;
-      const float to_down = y >= 0 && y < region.height - 1 ? side(0, 1) : 0.0f;
-      right[at.row()][at.column()] = to_right;
-      down[at.row()][at.column()] = to_down;
+      // Nothing lies beyond the border. Both are computed there as well, because a branch would
+      // separate them.
+      const float to_right = side(1, 0);
+      const float to_down = side(0, 1);
+      right[at.row()][at.column()] = x >= 0 && x < region.width - 1 ? to_right : 0.0f;
+      down[at.row()][at.column()] = y >= 0 && y < region.height - 1 ? to_down : 0.0f;
     }
   }
 
@@ -199,31 +214,32 @@ struct SystemTile {
   }
 };
 
-__global__ void __launch_bounds__(kSystemThreads, 3)
+template <int kHeight>
+__global__ void __launch_bounds__(kWidth* kHeight, kHeight == kLowSystemTile ? 4 : 3)
     set_up_system(const __grid_constant__ SystemArguments a) {
-  __shared__ SystemTile tile;
+  using Tile = SystemTile<kHeight>;
+  __shared__ Tile tile;
   let_next_begin();
   const LevelFrames frames(a);
   const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
   const Rect& region = a.level.region;
   const int x0 = blockIdx.x * kWidth;
-  const int y0 = blockIdx.y * SystemTile::kHeight;
-  tile.warp(a, frames, x0, y0);
+  const int y0 = blockIdx.y * kHeight;
+  tile.warp(a, frames, guide, x0, y0);
   __syncthreads();
   tile.derive(region, x0, y0);
-  tile.weigh(a, guide, x0, y0);
+  tile.weigh(a, x0, y0);
   __syncthreads();
 
-  static_assert(kSystemThreads == kWidth * SystemTile::kHeight);
   const int column = threadIdx.x % kWidth;
   const int row = threadIdx.x / kWidth;
   const int x = x0 + column;
   const int y = y0 + row;
   if (x >= region.width || y >= region.height) return;
   const DataTerm data = tile.data(a.level, column, row, x, y);
-  const int rx = column + 2 * SystemTile::kReach;
-  const int ry = row + 2 * SystemTile::kReach;
+  const int rx = column + 2 * Tile::kReach;
+  const int ry = row + 2 * Tile::kReach;
   const float2 w = tile.flow[ry][rx];
   const float to_right = tile.right[row + 1][column + 1];
   const float to_left = tile.right[row + 1][column];
@@ -232,10 +248,10 @@ __global__ void __launch_bounds__(kSystemThreads, 3)
       to_right + to_left + to_down + tile.down[row][column + 1] + detail::kLeastDiagonal;
   const float p = data.xx + sum;
   const float q = data.yy + sum;
-  const float determinant = 1.0f / (p * q - data.xy * data.xy);
+  // The inverse has the factor of the relaxation.
+  const float scale = detail::kRelaxation * inverse_of(p * q - data.xy * data.xy);
   const int index = y * a.level.stride + x;
-  a.system.inverse[index] =
-      make_float4(q * determinant, -data.xy * determinant, p * determinant, to_right);
+  a.system.inverse[index] = make_float4(q * scale, -data.xy * scale, p * scale, to_right);
   a.system.constant[index] = make_float4(
       (data.xx + detail::kLeastDiagonal) * w.x + data.xy * w.y - data.xt,
       data.xy * w.x + (data.yy + detail::kLeastDiagonal) * w.y - data.yt, to_down, to_left);
@@ -258,15 +274,16 @@ __device__ inline float middle_of(float a, float b, float c) {
   return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
 
-/// The median of load(row, column), 0 to 2 each: the middle one of the largest of the smallest, the
-/// middle of the middle, and the smallest of the largest values of the columns.
+/// The medians of 3x3 values around two pixels side by side, of load(row, column) with 3 rows and 4
+/// columns: the middle one of the largest of the smallest, the middle of the middle, and the
+/// smallest of the largest values of the columns.
 template <typename Load>
-__device__ float median_of(const Load& load) {
-  float low[3];
-  float middle[3];
-  float high[3];
+__device__ float2 medians_of(const Load& load) {
+  float low[4];
+  float middle[4];
+  float high[4];
 #pragma unroll
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 4; ++i) {
     low[i] = load(0, i);
     middle[i] = load(1, i);
     high[i] = load(2, i);
@@ -274,8 +291,12 @@ __device__ float median_of(const Load& load) {
     order(middle[i], high[i]);
     order(low[i], middle[i]);
   }
-  return middle_of(fmaxf(fmaxf(low[0], low[1]), low[2]), middle_of(middle[0], middle[1], middle[2]),
-                   fminf(fminf(high[0], high[1]), high[2]));
+  const auto at = [&](int i) {
+    return middle_of(fmaxf(fmaxf(low[i], low[i + 1]), low[i + 2]),
+                     middle_of(middle[i], middle[i + 1], middle[i + 2]),
+                     fminf(fminf(high[i], high[i + 1]), high[i + 2]));
+  };
+  return make_float2(at(0), at(1));
 }
 
 // ---- red-black sweeps
@@ -283,12 +304,12 @@ __device__ float median_of(const Load& load) {
 /// The state of the pixels of a thread, which stays in registers: 2 columns of kRows rows. In the
 /// half sweep of a color, a row has one pixel of it, in column (row + color) % 2.
 struct SweepPixels {
-  static constexpr int kRows = kSweepRowsOfThread;
+  static constexpr int kRows = SweepVariant::kRowsOfThread;
   static_assert(kRows % 2 == 0);
 
   float2 flow[kRows][2];
   float2 constant[kRows][2];
-  float xx[kRows][2];  ///< of the inverse of the pixel's block
+  float xx[kRows][2];  ///< of the inverse of the pixel's block, times the relaxation
   float xy[kRows][2];
   float yy[kRows][2];
   float beside[kRows][3];       ///< weights between columns -1, 0, 1 and 2
@@ -303,7 +324,8 @@ struct SweepPixels {
       for (int c = 0; c < 2; ++c) use(r, c);
     }
   }
-  /// All addresses are valid, so that many loads are on their way at once.
+  /// All addresses are valid, so that many loads are on their way at once. Pixels outside the
+  /// region repeat its edge, and no weight leads to them.
   __device__ void load(const SweepArguments& a, int left, int top) {
     each([&](int r, int c) {
       const int x = clamp_to(left + c, a.level.region.width);
@@ -311,15 +333,14 @@ struct SweepPixels {
       const int index = y * a.level.stride + x;
       const float4 inverse = a.system.inverse[index];
       const float4 rest = a.system.constant[index];
-      const float inside = x == left + c && y == top + r ? 1.0f : 0.0f;
-      xx[r][c] = inside * inverse.x;
-      xy[r][c] = inside * inverse.y;
-      yy[r][c] = inside * inverse.z;
+      xx[r][c] = inverse.x;
+      xy[r][c] = inverse.y;
+      yy[r][c] = inverse.z;
       constant[r][c] = make_float2(rest.x, rest.y);
       if (c == 0) beside[r][0] = rest.w;
-      beside[r][c + 1] = inside * inverse.w;
+      beside[r][c + 1] = left + c >= 0 ? inverse.w : 0.0f;
       if (r == 0) between[0][c] = y > 0 ? a.system.constant[index - a.level.stride].z : 0.0f;
-      between[r + 1][c] = inside * rest.z;
+      between[r + 1][c] = top + r >= 0 ? rest.z : 0.0f;
       flow[r][c] = flow_at(a.source, x, y);
     });
   }
@@ -356,59 +377,69 @@ struct SweepPixels {
                        to_down * down.x;
       const float b1 = constant[r][c].y + to_own * own.y + to_beyond * beyond.y + to_up * up.y +
                        to_down * down.y;
+      constexpr float kKept = 1.0f - detail::kRelaxation;
       float2& w = flow[r][c];
-      const float2 step =
-          make_float2(xx[r][c] * b0 + xy[r][c] * b1 - w.x, xy[r][c] * b0 + yy[r][c] * b1 - w.y);
-      w = make_float2(w.x + detail::kRelaxation * step.x, w.y + detail::kRelaxation * step.y);
+      w = make_float2(kKept * w.x + xx[r][c] * b0 + xy[r][c] * b1,
+                      kKept * w.y + xy[r][c] * b0 + yy[r][c] * b1);
     }
   }
 };
 
-/// kMost is the largest count of half sweeps.
-template <int kMost>
-__global__ void __launch_bounds__(kSweepThreads, 1)
+template <int kVariant>
+__global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
     sweeps(const __grid_constant__ SweepArguments a) {
-  constexpr int kHalo = sweep_halo(kMost);
-  constexpr int kWarps = kSweepThreads / 32;
-  __shared__ float2 tile[kSweepTileHeight][kSweepTileWidth];
-  // Its first part has the first and the last row of each warp, of the last two half sweeps.
-  const auto edge = [&](int half_sweep, int warp, bool last) -> float2& {
-    return (&tile[0][0])[((half_sweep % 2 * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 +
-                         threadIdx.x % 32];
+  constexpr SweepVariant kShape = kSweepVariants[kVariant];
+  constexpr int kTileWidth = SweepVariant::kTileWidth;
+  constexpr int kTileHeight = kShape.tile_height();
+  constexpr int kHalo = kShape.halo();
+  constexpr int kWarps = kShape.threads / 32;
+  __shared__ float2 tile[kTileHeight][kTileWidth];
+  // Its first part has the first and the last row of each warp, of the last half sweep of a color.
+  const auto edge = [&](int color, int warp, bool last) -> float2& {
+    return (&tile[0][0])[((color * kWarps + warp) * 2 + (last ? 1 : 0)) * 32 + threadIdx.x % 32];
   };
-  static_assert(2 * kWarps * 2 * 32 <= kSweepTileHeight * kSweepTileWidth);
+  static_assert(2 * kWarps * 2 * 32 <= kTileHeight * kTileWidth);
   let_next_begin();
   wait_for_kernels_before();
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int row = warp * SweepPixels::kRows;
   const int column = static_cast<int>(threadIdx.x) % 32 * 2;
   // The sum of both is even, so that the color of a register does not depend on the block.
-  const int left = static_cast<int>(blockIdx.x) * (kSweepTileWidth - 2 * kHalo) - kHalo;
-  const int top = static_cast<int>(blockIdx.y) * (kSweepTileHeight - 2 * kHalo) - kHalo;
+  const int left = static_cast<int>(blockIdx.x) * kShape.columns() - kHalo;
+  const int top = static_cast<int>(blockIdx.y) * kShape.rows() - kHalo;
   const Rect& region = a.level.region;
-  SweepPixels pixels;
-  pixels.load(a, left + column, top + row);
-  const auto publish = [&](int half_sweep, const float2& first, const float2& last) {
-    edge(half_sweep, warp, false) = first;
-    edge(half_sweep, warp, true) = last;
+  const bool in_region = top + row < region.height && top + row + SweepPixels::kRows > 0;
+  SweepPixels pixels{};
+  if (in_region) pixels.load(a, left + column, top + row);
+  const auto publish = [&](auto color) {
+    edge(color.value, warp, false) = pixels.first<color.value>();
+    edge(color.value, warp, true) = pixels.last<color.value>();
     __syncthreads();
   };
+  const auto half_sweep = [&](auto color, bool needed) {
+    if (needed) {
+      pixels.relax<color.value>(edge(1 - color.value, max(warp - 1, 0), true),
+                                edge(1 - color.value, min(warp + 1, kWarps - 1), false));
+    }
+    publish(color);
+  };
+  constexpr std::integral_constant<int, 0> kRed;
+  constexpr std::integral_constant<int, 1> kBlack;
   // What the half sweep before has left.
   if (a.first % 2 == 0)
-    publish(1, pixels.first<1>(), pixels.last<1>());
+    publish(kBlack);
   else
-    publish(0, pixels.first<0>(), pixels.last<0>());
-  // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep.
-  for (int s = a.first; s < a.first + a.count; ++s) {
-    const float2 above = edge(s + 1, max(warp - 1, 0), true);
-    const float2 below = edge(s + 1, min(warp + 1, kWarps - 1), false);
-    if (s % 2 == 0) {
-      pixels.relax<0>(above, below);
-      publish(0, pixels.first<0>(), pixels.last<0>());
-    } else {
-      pixels.relax<1>(above, below);
-      publish(1, pixels.first<1>(), pixels.last<1>());
-    }
+    publish(kRed);
+  // What the pixels at the edge of the tile lack comes one pixel nearer in each half sweep. So
+  // fewer rows are needed each time, and none outside the region.
+  const int end = a.first + a.count;
+  const int inside = min(row + SweepPixels::kRows, kTileHeight - row) - 1;
+  const int last_needed = in_region ? end - kHalo + inside : -1;
+  for (int s = a.first; s < end; ++s) {
+    if (s % 2 == 0)
+      half_sweep(kRed, s <= last_needed);
+    else
+      half_sweep(kBlack, s <= last_needed);
   }
   if (a.last) {
     SweepPixels::each([&](int r, int c) {
@@ -422,21 +453,24 @@ __global__ void __launch_bounds__(kSweepThreads, 1)
   }
   SweepPixels::each([&](int r, int c) { tile[row + r][column + c] = pixels.flow[r][c]; });
   __syncthreads();
-  for (BlockWalk<kSweepThreads> at(kSweepTileWidth - 2 * kHalo, kSweepTileHeight - 2 * kHalo);
-       at.more(); at.next()) {
-    const int x = left + kHalo + at.column();
+  // Two pixels side by side. Rows of the planes have an even size, so there is room for both.
+  for (BlockWalk<kShape.threads> at(kShape.columns() / 2, kShape.rows()); at.more(); at.next()) {
+    const int x = left + kHalo + 2 * at.column();
     const int y = top + kHalo + at.row();
     if (x >= region.width || y >= region.height) continue;
-    float2 w = tile[y - top][x - left];
+    const float2* const here = &tile[y - top][x - left];
+    float2 u = make_float2(here[0].x, here[1].x);
+    float2 v = make_float2(here[0].y, here[1].y);
     if (a.median) {
       const auto near = [&](int j, int i) {
         return tile[clamp_to(y + j - 1, region.height) - top]
                    [clamp_to(x + i - 1, region.width) - left];
       };
-      w = make_float2(median_of([&](int j, int i) { return near(j, i).x; }),
-                      median_of([&](int j, int i) { return near(j, i).y; }));
+      u = medians_of([&](int j, int i) { return near(j, i).x; });
+      v = medians_of([&](int j, int i) { return near(j, i).y; });
     }
-    a.target.flow[y * a.level.stride + x] = w;
+    *reinterpret_cast<float4*>(&a.target.flow[y * a.level.stride + x]) =
+        make_float4(u.x, v.x, u.y, v.y);
   }
 }
 
@@ -450,8 +484,8 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   constexpr int kRows = kHeight + 2 * kReach;
   constexpr int kSide = 5;
   __shared__ float2 flow[kRows + 2][kColumns + 2];
-  __shared__ float color[kRows][kColumns];
-  __shared__ float trust[kRows][kColumns];
+  __shared__ float color[kRows + 2][kColumns + 2];
+  __shared__ float trust[kRows + 2][kColumns + 2];  // at first the residual
   let_next_begin();
   const float* const guide = reference_region(a, a.level.guide);
   wait_for_kernels_before();
@@ -459,27 +493,39 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
   const Rect& region = a.level.region;
   const int x0 = a.target.part.x + blockIdx.x * kWidth;
   const int y0 = a.target.part.y + blockIdx.y * kHeight;
-  for (BlockWalk<> at(kColumns + 2, kRows + 2); at.more(); at.next())
-    flow[at.row()][at.column()] =
-        flow_at(a.source, clamp_to(x0 - kReach - 1 + at.column(), region.width),
-                clamp_to(y0 - kReach - 1 + at.row(), region.height));
+  // A pixel around the samples serves the differences of the flow only. It loads the others as
+  // well, so that all loads are on their way at once.
+  struct Pixel {
+    float2 flow;
+    float color;
+    float residual;
+  };
+  constexpr int kBatch = ((kColumns + 2) * (kRows + 2) + kPyramidThreads - 1) / kPyramidThreads;
+  copy_block<kBatch>(
+      kColumns + 2, kRows + 2,
+      [&](int column, int row) {
+        const int x = clamp_to(x0 - kReach - 1 + column, region.width);
+        const int y = clamp_to(y0 - kReach - 1 + row, region.height);
+        return Pixel{flow_at(a.source, x, y), guide[y * a.level.guide.stride + x],
+                     a.residual[y * a.level.stride + x]};
+      },
+      [&](int column, int row, const Pixel& pixel) {
+        flow[row][column] = pixel.flow;
+        color[row][column] = pixel.color * (1.0f / detail::kGuidedContrast);
+        trust[row][column] = pixel.residual * (1.0f / detail::kResidualScale);
+      });
   __syncthreads();
   // How much the flow of a pixel is to be trusted: little where it converges, as at occlusions, and
   // where the residual is large.
-  const auto trust_of = [&](int x, int y) {
-    const int column = x - (x0 - kReach - 1);
-    const int row = y - (y0 - kReach - 1);
-    const float twice = (flow[row][column + 1].x - flow[row][column - 1].x) +
-                        (flow[row + 1][column].y - flow[row - 1][column].y);
-    const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
-    const float difference = a.residual[y * a.level.stride + x] * (1.0f / detail::kResidualScale);
-    return squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(difference))));
-  };
   for (BlockWalk<> at(kColumns, kRows); at.more(); at.next()) {
     const int x = clamp_to(x0 - kReach + at.column(), region.width);
     const int y = clamp_to(y0 - kReach + at.row(), region.height);
-    color[at.row()][at.column()] = guide[y * a.level.guide.stride + x];
-    trust[at.row()][at.column()] = trust_of(x, y) + detail::kLeastTrust;
+    const float2* const w = &flow[y - (y0 - kReach - 1)][x - (x0 - kReach - 1)];
+    const float twice = (w[1].x - w[-1].x) + (w[kColumns + 2].y - w[-kColumns - 2].y);
+    const float convergence = fminf(twice, 0.0f) * (0.5f / detail::kOcclusionScale);
+    float& of_pixel = trust[at.row() + 1][at.column() + 1];
+    of_pixel = squared(inverse_of((1.0f + squared(convergence)) * (1.0f + squared(of_pixel)))) +
+               detail::kLeastTrust;
   }
   __syncthreads();
   const int column = threadIdx.x % kWidth;
@@ -490,7 +536,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     const auto sample = [&](int j, int i) {
       return flow[row + 1 + j * detail::kGuidedStep][column + 1 + i * detail::kGuidedStep];
     };
-    const float center = color[row + kReach][column + kReach];
+    const float center = color[row + 1 + kReach][column + 1 + kReach];
     float weight[kSide * kSide];
     float sum = 1e-20f;
     float2 mean = make_float2(0.0f, 0.0f);
@@ -498,11 +544,9 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
     for (int j = 0; j < kSide; ++j) {
 #pragma unroll
       for (int i = 0; i < kSide; ++i) {
-        const int at_row = row + j * detail::kGuidedStep;
-        const int at_column = column + i * detail::kGuidedStep;
-        const float q =
-            inverse_of(1.0f + squared(color[at_row][at_column] - center) *
-                                  (1.0f / (detail::kGuidedContrast * detail::kGuidedContrast)));
+        const int at_row = row + 1 + j * detail::kGuidedStep;
+        const int at_column = column + 1 + i * detail::kGuidedStep;
+        const float q = inverse_of(1.0f + squared(color[at_row][at_column] - center));
         const float distance = detail::guided_share(i - 2) * detail::guided_share(j - 2);
         const float t = q * q * distance * trust[at_row][at_column];
         const float2 w = sample(j, i);
@@ -523,7 +567,7 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
           const float2 w = sample(j, i);
           const float t =
               weight[j * kSide + i] *
-              rsqrtf(squared(w.x - mean.x) + squared(w.y - mean.y) + detail::kGuidedWidth);
+              rsqrtf(squared(w.x - mean.x) + (squared(w.y - mean.y) + detail::kGuidedWidth));
           sum += t;
           next = make_float2(next.x + t * w.x, next.y + t * w.y);
         }
@@ -532,11 +576,9 @@ __global__ void __launch_bounds__(kPyramidThreads, 3)
       mean = make_float2(scale * next.x, scale * next.y);
     }
     float confidence = 0.0f;
-    if (a.confidence != nullptr) {
-      const int x = a.target.part.x + to_x;
-      const int y = a.target.part.y + to_y;
-      confidence = a.confidence[y * a.level.stride + x] * trust_of(x, y);
-    }
+    if (a.confidence != nullptr)
+      confidence = a.confidence[(y0 + row) * a.level.stride + x0 + column] *
+                   (trust[row + 1 + kReach][column + 1 + kReach] - detail::kLeastTrust);
     write_flow(a, bad, to_x, to_y, mean, confidence);
   }
   end_frame(a);
@@ -548,13 +590,14 @@ static_assert(kPyramidThreads == kWidth * kGuidedTileHeight);
 Kernel<FlowArguments> candidate_kernel() noexcept {
   return candidates;
 }
-Kernel<SystemArguments> system_kernel() noexcept {
-  return set_up_system;
+Kernel<SystemArguments> system_kernel(int height) noexcept {
+  return height == kLowSystemTile ? set_up_system<kLowSystemTile> : set_up_system<kHighSystemTile>;
 }
-Kernel<SweepArguments> sweep_kernel(int most) noexcept {
-  return most <= kSweepCounts[0]   ? sweeps<kSweepCounts[0]>
-         : most <= kSweepCounts[1] ? sweeps<kSweepCounts[1]>
-                                   : sweeps<kSweepCounts[2]>;
+Kernel<SweepArguments> sweep_kernel(int variant) noexcept {
+  static constexpr Kernel<SweepArguments> kKernels[] = {sweeps<0>, sweeps<1>, sweeps<2>, sweeps<3>,
+                                                        sweeps<4>};
+  static_assert(std::size(kKernels) == std::size(kSweepVariants));
+  return kKernels[variant];
 }
 Kernel<GuidedMedianArguments> guided_median_kernel() noexcept {
   return guided_median;

@@ -8,12 +8,14 @@
 namespace ocellus::cuda {
 
 /// Gives pixels the flow of a neighbor that fits better. The source is the coarser level.
-inline constexpr int kCandidateTileHeight = 8;
+inline constexpr int kCandidateThreads = 512;
+inline constexpr int kCandidateColumns = kPyramidTileWidth - 2;  ///< of what a block writes
+inline constexpr int kCandidateRows = kCandidateThreads / kPyramidTileWidth - 2;
 Kernel<FlowArguments> candidate_kernel() noexcept;
 
 /// The linear system of a warp, two float4 for each pixel: xx, xy and yy of the inverse of its
-/// block with the weight of the right neighbor; the constant with the weights of the lower and of
-/// the left neighbor.
+/// block, times the relaxation, with the weight of the right neighbor; the constant with the
+/// weights of the lower and of the left neighbor.
 struct SystemPlanes {
   float4* inverse;
   float4* constant;
@@ -26,9 +28,11 @@ struct SystemArguments : FlowArguments {
   float* confidence;  ///< null, or that for the smaller eigenvalue of the data term
   float smoothness;
 };
-inline constexpr int kSystemTileHeight = 16;
-inline constexpr int kSystemThreads = kPyramidTileWidth * kSystemTileHeight;
-Kernel<SystemArguments> system_kernel() noexcept;
+/// Number of rows of a tile; each has kPyramidTileWidth threads. A low tile has more pixels around
+/// what it writes, but takes less time where multiprocessors are left.
+inline constexpr int kLowSystemTile = 8;
+inline constexpr int kHighSystemTile = 16;
+Kernel<SystemArguments> system_kernel(int height) noexcept;
 
 /// Half sweeps of the relaxation.
 struct SweepArguments : FlowArguments {
@@ -39,18 +43,24 @@ struct SweepArguments : FlowArguments {
   bool last;          ///< limits the step of the warp
   bool median;        ///< takes the median of 3x3 pixels, too
 };
-/// The most half sweeps of a launch, for each variant of the kernel. A block has a tile with as
-/// many pixels around what it writes, so that it needs no other block.
-inline constexpr int kSweepCounts[] = {8, 12, 24};
-inline constexpr int kSweepThreads = 640;
-inline constexpr int kSweepRowsOfThread = 4;
-inline constexpr int kSweepTileWidth = 64;  ///< two columns a lane
-inline constexpr int kSweepTileHeight = kSweepThreads / 32 * kSweepRowsOfThread;
-/// Pixels around what a block writes. One more is for the median.
-constexpr int sweep_halo(int most) noexcept {
-  return most + 1;
-}
-Kernel<SweepArguments> sweep_kernel(int most) noexcept;
+/// A variant of the kernel. A block has a tile with as many pixels around what it writes as half
+/// sweeps, so that it needs no other block.
+struct SweepVariant {
+  int most;     ///< half sweeps of a launch
+  int threads;  ///< of a block
+
+  static constexpr int kTileWidth = 64;  ///< two columns a lane
+  static constexpr int kRowsOfThread = 4;
+  constexpr int tile_height() const { return threads / 32 * kRowsOfThread; }
+  /// Pixels around what a block writes. One more is for the median.
+  constexpr int halo() const { return most + 1; }
+  constexpr int columns() const { return kTileWidth - 2 * halo(); }  ///< of what a block writes
+  constexpr int rows() const { return tile_height() - 2 * halo(); }
+};
+inline constexpr SweepVariant kSweepVariants[] = {
+    {8, 640}, {12, 384}, {12, 640}, {24, 512}, {24, 640}};
+/// `variant`: its index.
+Kernel<SweepArguments> sweep_kernel(int variant) noexcept;
 
 /// The guided median.
 struct GuidedMedianArguments : FlowArguments {

@@ -36,8 +36,10 @@ std::function<void()> host_work(const HostLaunch& launch) {
   for (const CoefficientStorage storage : {CoefficientStorage::kFloat, CoefficientStorage::kHalf})
     is(cuda::full_filter_kernel(storage));
   is(cuda::candidate_kernel());
-  is(cuda::system_kernel());
-  for (const int most : cuda::kSweepCounts) is(cuda::sweep_kernel(most));
+  for (const int height : {cuda::kLowSystemTile, cuda::kHighSystemTile})
+    is(cuda::system_kernel(height));
+  for (int v = 0; v < static_cast<int>(std::size(cuda::kSweepVariants)); ++v)
+    is(cuda::sweep_kernel(v));
   is(cuda::guided_median_kernel());
   is(cuda::spatial_sums_kernel());
   is(cuda::object_cells_kernel());
