@@ -105,13 +105,20 @@ template <typename Source>
 void sweep_moving_cells(const DeviationModel& model, ImageSize size, const Rect& roi, int begin,
                         int end, const SweepScratch& sweep, const DeviationScratch& scratch,
                         const Source& source, const MovingObjects& objects) noexcept {
-  // Cells side by side share most of their windows, so they are computed together. Blocks of this
-  // many pixels leave out most of what does not move.
+  // Cells side by side share most of their windows, so they are computed together: blocks of this
+  // many pixels, with those beside them. If all move, the time is that of the plane.
   constexpr int kBlock = 128;
   const CellGrid& grid = objects.grid();
   const int cells = std::max(1, kBlock / grid.side);
-  for (int first = 0; first < grid.columns; first += cells) {
-    const int last = std::min(first + cells, grid.columns) - 1;
+  const auto end_of = [&](int from) { return std::min(from + cells, grid.columns); };
+  const auto moves = [&](int from) {
+    return objects.moving_row(begin, end, from, end_of(from) - 1) < end;
+  };
+  for (int first = 0, next = 0; first < grid.columns; first = next) {
+    next = end_of(first);
+    if (!moves(first)) continue;
+    while (next < grid.columns && moves(next)) next = end_of(next);
+    const int last = next - 1;
     const int x = grid.sample_x(first);
     const int width = grid.sample_x(last) + 1 - x;
     sweep_deviation(
