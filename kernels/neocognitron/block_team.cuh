@@ -96,7 +96,7 @@ struct BlockTeam {
   __device__ static int lane() { return index() % kWarp; }
   __device__ static int lanes() { return kWarp; }
   template <typename T, typename Combine>
-  __device__ T combine_lanes(T value, const Combine& combine) const {
+  __device__ static T combine_lanes(T value, const Combine& combine) {
     int words[sizeof(T) / sizeof(int)];
     static_assert(sizeof(words) == sizeof(T));
     for (int offset = kWarp / 2; offset > 0; offset /= 2) {
@@ -121,6 +121,16 @@ struct BlockTeam {
   OCELLUS_TEAM_CALL static int lower(int& to, int value) { return atomicMin(&to, value); }
   OCELLUS_TEAM_CALL static void raise(int& to, int value) { atomicMax(&to, value); }
   __device__ int read(const int& from) const { return static_cast<const volatile int&>(from); }
+
+#if __CUDA_ARCH__ >= 800
+  // One instruction.
+  __device__ static int combine_lanes(int value, const detail::Plus&) {
+    return __reduce_add_sync(kAllLanes, value);
+  }
+  __device__ static int combine_lanes(int value, const detail::Larger&) {
+    return __reduce_max_sync(kAllLanes, value);
+  }
+#endif
 };
 
 }  // namespace ocellus::cuda

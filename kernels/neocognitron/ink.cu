@@ -20,7 +20,6 @@ using detail::InkRange;
 using detail::InkRun;
 using detail::InkWindow;
 using detail::LevelMap;
-using detail::Plus;
 
 constexpr int kWord = kMaskBits;
 static_assert(kWord == kWarp);
@@ -32,16 +31,12 @@ __device__ int warp_of_block() {
   return static_cast<int>(threadIdx.x) / kWarp;
 }
 
-/// Combines the values of the lanes of a warp; all lanes get the result.
-template <typename T, typename Combine>
-__device__ T combine_warp(T value, const Combine& combine) {
-#pragma unroll
-  for (int offset = kWarp / 2; offset > 0; offset /= 2)
-    value = combine(value, __shfl_xor_sync(kAllLanes, value, offset));
-  return value;
-}
+// All lanes get the result.
 __device__ int warp_sum(int value) {
-  return combine_warp(value, Plus());
+  return BlockTeam<kInkThreads>::combine_lanes(value, detail::Plus());
+}
+__device__ int warp_largest(int value) {
+  return BlockTeam<kInkThreads>::combine_lanes(value, detail::Larger());
 }
 
 /// Pixels of a field in 8 bits.
@@ -139,8 +134,8 @@ __global__ void __launch_bounds__(kInkThreads)
     }
     sum = warp_sum(sum);
     squares = warp_sum(squares);
-    low = combine_warp(low, [](int p, int q) { return min(p, q); });
-    high = combine_warp(high, [](int p, int q) { return max(p, q); });
+    low = -warp_largest(-low);
+    high = warp_largest(high);
     if (lane_of_warp() != 0) continue;
     const int count = width * height;
     const detail::BlockSums sums{sum, squares};
@@ -198,7 +193,7 @@ __global__ void __launch_bounds__(kInkThreads)
     own.field.windows[own.row * own.columns + c] = window;
     votes[0] += detail::vote_for_light(window);
   }
-  combine_to_first_warp<kInkThreads>(votes, Plus());
+  combine_to_first_warp<kInkThreads>(votes, detail::Plus());
   if (thread == 0) atomicAdd(own.field.votes, static_cast<unsigned long long>(votes[0]));
 }
 
@@ -447,7 +442,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
       if (until > below) found = min(thread * kEach + i, kContrasts - 1);
       until -= static_cast<int>(own[i]);
     }
-    found = combine_warp(found, [](int p, int q) { return min(p, q); });
+    found = -warp_largest(-found);
     if (thread == 0) full = found;
   }
   __syncthreads();
