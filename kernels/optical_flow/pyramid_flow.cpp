@@ -99,6 +99,8 @@ void PyramidFlow::layout_method(LayoutBuilder& device) noexcept {
     system_ = {device.take<float4>(most), device.take<float4>(most)};
     for (float2*& plane : swept_) plane = device.take<float2>(most);
     residual_ = device.take<float>(most);
+  } else {
+    warped_ = device.take<float2>(most);
   }
 }
 
@@ -142,6 +144,7 @@ Expected<void> PyramidFlow::walk(Recording& frame) noexcept {
       case Kind::kSmooth: {
         auto a = flow_arguments<SmoothArguments>(frame, step.level);
         a.target = next_target(frame, step.level, false);
+        a.warped = warped_;
         a.radius = plan_.pyramid.smoothing_size / 2;
         done = add(frame, smooth_kernel(a), grid_of(a.target.part, kSmoothTileHeight),
                    smooth_shared_bytes(a.radius), a);
@@ -264,6 +267,7 @@ Expected<void> PyramidFlow::record_solve(Recording& frame, int level, bool finis
   auto a = flow_arguments<SolveArguments>(frame, level, finish);
   a.target = next_target(frame, level, finish);
   a.target.confidence = finish ? nullptr : confidence_;
+  a.warped = warped_;
   a.radius = plan_.radius;
   for (int k = -a.radius; k <= a.radius; ++k)
     a.weight[3 + a.radius + k] = plan_.weight[at(std::abs(k))];

@@ -60,6 +60,7 @@ class PyramidFlow final : public FlowOperator {
   std::array<std::array<float2*, 2>, detail::kMaxPyramidLevels> flow_{};
   float* confidence_ = nullptr;  // shared by all levels; its stride is that of their flow
   float2* zeros_ = nullptr;      // one row, the initial flow of the coarsest level
+  float2* warped_ = nullptr;     // kLucasKanade: mean and difference of the frames of a warp
   // kVariational: shared by all levels, with the stride of level 0.
   SystemPlanes system_{};
   float2* swept_[2] = {};  // between the launches of a warp

@@ -198,11 +198,20 @@ __global__ void __launch_bounds__(kPyramidThreads)
     fill([&](int x, int y) { return level.raw[y * level.raw_stride + x]; });
   }
   __syncthreads();
-  if (level.raw == nullptr && a.guide.width > 0) {
-    float* const guide = a.window.base + head * a.window.frame_floats + a.guide.origin;
-    for (BlockWalk<> at(min(kWidth, width - x0), min(kHeight, height - y0)); at.more(); at.next())
-      guide[(y0 + at.row()) * a.guide.stride + x0 + at.column()] =
-          tile.plane[at.row() + kReachImage][at.column() + kReachImage];
+  // Each thread writes pixels of a column.
+  constexpr int kDown = kHeight * kWidth / kPyramidThreads;
+  static_assert(kDown * kPyramidThreads == kHeight * kWidth);
+  const int column = threadIdx.x % kWidth;
+  const int row = threadIdx.x / kWidth * kDown;
+  const int x = x0 + column;
+  if (level.raw == nullptr && a.guide.width > 0 && x < width) {
+    float* const guide = a.window.base + head * a.window.frame_floats + a.guide.origin + x;
+#pragma unroll
+    for (int o = 0; o < kDown; ++o) {
+      if (y0 + row + o < height)
+        guide[(y0 + row + o) * a.guide.stride] =
+            tile.plane[row + o + kReachImage][column + kReachImage];
+    }
   }
   float taps[kPresmoothingRadius + 1];
 #pragma unroll
@@ -213,22 +222,17 @@ __global__ void __launch_bounds__(kPyramidThreads)
   constexpr int kAcross = 4;
   constexpr int kFirst = 2 * kContrastRadius;
   for (BlockWalk<> at(kHeight + 2 * kPresmoothingRadius, kWidth / kAcross); at.more(); at.next()) {
-    const int row = at.column();
-    const int column = at.row() * kAcross;
+    const int from_row = at.column();
+    const int from_column = at.row() * kAcross;
     float sum[kAcross];
     presmooth(
-        taps, [&](int j) { return tile.plane[row + kFirst][column + kFirst + j]; }, sum);
-    for (int o = 0; o < kAcross; ++o) tile.filtered[row][column + o] = sum[o];
+        taps, [&](int j) { return tile.plane[from_row + kFirst][from_column + kFirst + j]; }, sum);
+    for (int o = 0; o < kAcross; ++o) tile.filtered[from_row][from_column + o] = sum[o];
   }
   __syncthreads();
-  constexpr int kDown = kHeight * kWidth / kPyramidThreads;
-  static_assert(kDown * kPyramidThreads == kHeight * kWidth);
-  const int column = threadIdx.x % kWidth;
-  const int row = threadIdx.x / kWidth * kDown;
   float sum[kDown];
   presmooth(
       taps, [&](int j) { return tile.filtered[row + j][column]; }, sum);
-  const int x = x0 + column;
   if (x >= width) return;
   float* const out = a.window.base + head * a.window.frame_floats + level.stored.origin;
   const int left = x == 0 ? -detail::kWarpBefore : x;
@@ -237,6 +241,8 @@ __global__ void __launch_bounds__(kPyramidThreads)
   for (int o = 0; o < kDown; ++o) {
     const int y = y0 + row + o;
     if (y >= height) return;
+    out[y * level.stored.stride + x] = sum[o];
+    if (left == right && y > 0 && y < height - 1) continue;
     const int top = y == 0 ? -detail::kWarpBefore : y;
     const int bottom = y == height - 1 ? y + detail::kWarpAfter : y;
     for (int to_y = top; to_y <= bottom; ++to_y)

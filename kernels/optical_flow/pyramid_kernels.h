@@ -115,8 +115,10 @@ struct FlowArguments : FrameArguments {
   FlowTarget target;
 };
 
-/// Warps the next frame and solves for the remaining motion.
+/// Solves for the remaining motion.
 struct SolveArguments : FlowArguments {
+  /// The mean of the reference and the warped frame, and their difference
+  const float2* warped;
   int radius;
   /// Weights of the window along one axis, with three zeros before and after them, because four
   /// neighboring pixels read the same values.
@@ -137,9 +139,10 @@ int solve_threads(int radius, int blocks, int multiprocessors) noexcept;
 Kernel<SolveArguments> solve_kernel(int radius, int threads) noexcept;
 std::size_t solve_shared_bytes(int radius, int threads) noexcept;
 
-/// Computes the box mean of the flow.
+/// Computes the box mean of the flow and warps the next frame by it.
 struct SmoothArguments : FlowArguments {
-  int radius;  ///< of the box
+  float2* warped;  ///< as in SolveArguments
+  int radius;      ///< of the box
 };
 inline constexpr int kSmoothTileHeight = 16;
 /// Of `arguments`, it uses the radius and whether the source is coarse.

@@ -1,4 +1,4 @@
-// Smoothing of the pyramid's flow by box means.
+// Smoothing of the pyramid's flow by box means, and the warp by it.
 #include "kernels/core/shared_memory.cuh"
 #include "kernels/optical_flow/pyramid.cuh"
 
@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kPyramidThreads)
   float* const filtered = flat + kPlanes * rows * stride;  // [kPlanes][rows][kFilteredStride]
 
   let_next_begin();
+  const LevelFrames frames(a);
   wait_for_kernels_before();
   const int x0 = static_cast<int>(blockIdx.x) * kWidth;
   const int y0 = static_cast<int>(blockIdx.y) * kHeight;
@@ -78,12 +79,24 @@ __global__ void __launch_bounds__(kPyramidThreads)
       box_sums(
           radius, [&](int j) { return in[j * kFilteredStride]; }, sum[p]);
     }
-    const int x = x0 + at.column();
+    const int x = min(x0 + at.column(), region.width - 1);
+    float2 flow[kDown];
+    float2 warped[kDown];
+    // All pixels are warped, needed or not, because a branch would separate the loads.
+#pragma unroll
+    for (int o = 0; o < kDown; ++o) {
+      const int y = min(y0 + row + o, region.height - 1);
+      flow[o] = make_float2(share * sum[0][o], share * sum[1][o]);
+      const float here = frames.reference(x, y);
+      const float there = frames.warped<true>(x, y, flow[o]);
+      warped[o] = make_float2(0.5f * (here + there), there - here);
+    }
 #pragma unroll
     for (int o = 0; o < kDown; ++o) {
       const int y = y0 + row + o;
-      if (x < region.width && y < region.height)
-        a.target.flow[y * a.level.stride + x] = make_float2(share * sum[0][o], share * sum[1][o]);
+      if (x0 + at.column() >= region.width || y >= region.height) continue;
+      a.target.flow[y * a.level.stride + x] = flow[o];
+      a.warped[y * a.level.stride + x] = warped[o];
     }
   }
 }

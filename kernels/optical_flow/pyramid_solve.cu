@@ -69,48 +69,34 @@ struct Solver {
   __device__ Solver(const SolveArguments& arguments, float4* shared) : a(arguments), data(shared) {}
 
   /// The mean of the reference and the warped frame, the weight of their difference and the
-  /// weighted difference. Pixels are processed in batches, of a size that keeps their number small
-  /// and the last one nearly full. A thread thus waits once per batch for their flow and once for
-  /// the neighbors of their warped positions.
+  /// weighted difference.
   __device__ __forceinline__ void load() {
     const Rect& region = a.level.region;
-    const LevelFrames frames(a);
     wait_for_kernels_before();
-
-    for (BlockWalk<kThreads> at(mean_columns, rows + 2 * kReach); at.more();) {
-      int x[kBatch];
-      int y[kBatch];
-      int at_mean[kBatch];
-      int at_data[kBatch];
-      float2 flow[kBatch];
-      float here[kBatch];
-      float warped[kBatch];
-      // All pixels are loaded, needed or not, because a branch would separate the loads.
-#pragma unroll
-      for (int b = 0; b < kBatch; ++b, at.next()) {
-        x[b] = clamp_to(left + at.column(), region.width);
-        y[b] = clamp_to(top + at.row(), region.height);
-        at_mean[b] = at.more() ? at.row() * mean_columns + at.column() : -1;
-        const int row = at.row() - kReach;
-        const int column = at.column() - kReach;
-        const bool inside = static_cast<unsigned>(row) < static_cast<unsigned>(rows) &&
-                            static_cast<unsigned>(column) < static_cast<unsigned>(columns);
-        at_data[b] = inside ? row * stride + column : -1;
-        flow[b] = flow_at(a.source, x[b], y[b]);
-        here[b] = frames.reference(x[b], y[b]);
-      }
-#pragma unroll
-      for (int b = 0; b < kBatch; ++b) warped[b] = frames.warped<true>(x[b], y[b], flow[b]);
-#pragma unroll
-      for (int b = 0; b < kBatch; ++b) {
-        const float ramp = edge_ramp(a.level, region.x + x[b], region.y + y[b], flow[b]);
-        const float weight = ramp * ramp;
-        if (at_mean[b] >= 0) mean[at_mean[b]] = 0.5f * (here[b] + warped[b]);
-        if (at_data[b] >= 0)
-          *reinterpret_cast<float2*>(&data[at_data[b]].z) =
-              make_float2(weight, weight * (warped[b] - here[b]));
-      }
-    }
+    struct Pixel {
+      float2 flow;
+      float2 warped;
+    };
+    copy_block<kBatch, kThreads>(
+        mean_columns, rows + 2 * kReach,
+        [&](int column, int row) {
+          const int x = clamp_to(left + column, region.width);
+          const int y = clamp_to(top + row, region.height);
+          return Pixel{flow_at(a.source, x, y), a.warped[y * a.level.stride + x]};
+        },
+        [&](int column, int row, const Pixel& pixel) {
+          mean[row * mean_columns + column] = pixel.warped.x;
+          const int to_column = column - kReach;
+          const int to_row = row - kReach;
+          if (static_cast<unsigned>(to_row) >= static_cast<unsigned>(rows) ||
+              static_cast<unsigned>(to_column) >= static_cast<unsigned>(columns))
+            return;
+          const float weight =
+              squared(edge_ramp(a.level, region.x + clamp_to(left + column, region.width),
+                                region.y + clamp_to(top + row, region.height), pixel.flow));
+          *reinterpret_cast<float2*>(&data[to_row * stride + to_column].z) =
+              make_float2(weight, weight * pixel.warped.y);
+        });
   }
 
   __device__ __forceinline__ void derive() {

@@ -423,8 +423,8 @@ __global__ void __launch_bounds__(kSweepVariants[kVariant].threads, 1)
     }
     publish(color);
   };
-  constexpr std::integral_constant<int, 0> kRed;
-  constexpr std::integral_constant<int, 1> kBlack;
+  constexpr std::integral_constant<int, 0> kRed{};
+  constexpr std::integral_constant<int, 1> kBlack{};
   // What the half sweep before has left.
   if (a.first % 2 == 0)
     publish(kBlack);
