@@ -32,8 +32,10 @@ __device__ inline bool is_last_block(unsigned long long* progress, const unsigne
     // Fences are cumulative: with the barriers, those of one thread are those of the block.
     __threadfence();
     before = atomicAdd(progress, (1ull << 32u) | found);
-    if (static_cast<unsigned>(before >> 32u) == gridDim.x - 1) *progress = 0;
-    __threadfence();
+    if (static_cast<unsigned>(before >> 32u) == gridDim.x - 1) {
+      *progress = 0;
+      __threadfence();
+    }
   }
   __syncthreads();
   total = static_cast<unsigned>(before) + found;

@@ -343,7 +343,7 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   take_turn();
   detail::InkArrays ink = field.ink;
   detail::PartArrays parts = field.parts;
-  layout_search(a.shared_parts, shared, ink, parts);
+  layout_search(a.near_runs, shared, ink, parts);
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
   const detail::InkCounts found = components.find();

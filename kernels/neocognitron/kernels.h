@@ -113,7 +113,7 @@ struct InkArguments {
   CharacterInk ink;
   ImageSize size;      ///< of the frame
   std::uint8_t* gray;  ///< the frame in 8 bits, row after row
-  bool shared_parts;   ///< layout_search
+  int near_runs;       ///< layout_search
 };
 inline constexpr int kGrayThreads = 256;
 /// Writes the frame in 8 bits, so that the kernels behind read pinned memory no more. Blocks take
@@ -129,22 +129,23 @@ inline constexpr int kInkGroupThreads = 512;
 /// Groups of ink. A block for each field, with shared memory that `layout_search` places.
 extern const Kernel<InkArguments> kInkGroupKernel;
 inline constexpr int kRankWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
-/// Runs that fit into shared memory. A frame of 640x480 pixels with a line of text has half of
-/// them.
-inline constexpr int kNearRuns = 6144;
-/// Places in the shared memory of a block `ink.work`, and if `shared_parts`, the arrays of runs
-/// near and of parts. Returns the size of the memory.
-constexpr std::size_t layout_search(bool shared_parts, void* shared, detail::InkArrays& ink,
+/// Runs that fit into shared memory: the first of these numbers for which there is room. A frame of
+/// 640x480 pixels with a line of text has about 3,000 runs, one with a form 8,000.
+inline constexpr int kNearRuns[] = {9216, 6144};
+/// Places in the shared memory of a block `ink.work`, and unless `near_runs` is 0, the arrays of so
+/// many runs and of parts. Returns the size of the memory.
+constexpr std::size_t layout_search(int near_runs, void* shared, detail::InkArrays& ink,
                                     detail::PartArrays& parts) noexcept {
   detail::LayoutBuilder memory(shared, 16);
-  if (shared_parts) ink.near_runs = memory.take<detail::InkRun>(kNearRuns);
+  const auto runs = static_cast<std::size_t>(near_runs);
+  if (near_runs > 0) ink.near_runs = memory.take<detail::InkRun>(runs);
   // The search for parts begins when the one for components has ended.
   detail::LayoutBuilder work = memory;
   ink.work = work.take<int>(detail::kSearchWork);
-  if (!shared_parts) return work.bytes();
-  ink.near_capacity = kNearRuns;
-  ink.near_parents = work.take<int>(kNearRuns);
-  ink.near_places = work.take<int>(kNearRuns);
+  if (near_runs == 0) return work.bytes();
+  ink.near_capacity = near_runs;
+  ink.near_parents = work.take<int>(runs);
+  ink.near_places = work.take<int>(runs);
   memory.take<int>(kRankWork);
   parts.layout_parts(memory);
   return std::max(work.bytes(), memory.bytes());

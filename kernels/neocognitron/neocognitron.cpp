@@ -511,7 +511,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
             .ink = plan_.ink,
             .size = plan_.size,
             .gray = gray_,
-            .shared_parts = has_shared_parts()};
+            .near_runs = near_runs()};
   }
 
   // Beside the memory that depends on the launch.
@@ -520,13 +520,18 @@ class FindingNeocognitron final : public ImageNeocognitron {
     return bytes + kOwnSharedBytes <=
            static_cast<std::size_t>(device_traits().shared_bytes_per_block);
   }
-  bool has_shared_parts() const noexcept { return fits_shared(bytes_of_search(true)); }
-  static std::size_t bytes_of_search(bool shared_parts) noexcept {
+  /// InkArguments::near_runs.
+  int near_runs() const noexcept {
+    for (const int runs : kNearRuns)
+      if (fits_shared(bytes_of_search(runs))) return runs;
+    return 0;
+  }
+  static std::size_t bytes_of_search(int near_runs) noexcept {
     detail::InkArrays ink{};
     detail::PartArrays parts{};
-    return layout_search(shared_parts, nullptr, ink, parts);
+    return layout_search(near_runs, nullptr, ink, parts);
   }
-  std::size_t search_bytes() const noexcept { return bytes_of_search(has_shared_parts()); }
+  std::size_t search_bytes() const noexcept { return bytes_of_search(near_runs()); }
   /// Of the memory of a splitter; 0: it is not in shared memory.
   std::size_t split_bytes() const noexcept {
     const std::size_t bytes = shared_split_bytes();

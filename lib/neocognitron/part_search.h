@@ -82,7 +82,7 @@ struct PartArrays {
   int* by_left;         ///< indices of parts, sorted by their left edges
   std::uint64_t* keys;  ///< by which parts are sorted
   int* parents;         ///< of lines, as sets of parts
-  int* best;            ///< the part into which a part would be joined, -1: none
+  int* best;            ///< the part into which a part is joined. Then of lines and groups
   int* places;          ///< in the order of the result
   Line* lines;
   Sides* sides;
@@ -256,9 +256,14 @@ class PartSearch {
       a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
       if (!kept) return;
       const InkComponent& box = ink_.components[c];
-      a_.parts[part] = {
-          box,   box.left, part, part, box.mean_contrast(), box.height() >= a_.min_height,
-          false, false};
+      a_.parts[part] = {.box = box,
+                        .left = box.left,
+                        .line = part,
+                        .group = part,
+                        .contrast = box.mean_contrast(),
+                        .member = box.height() >= a_.min_height,
+                        .form = false,
+                        .linked = false};
       a_.parents[part] = part;
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
@@ -322,8 +327,8 @@ class PartSearch {
     });
   }
 
-  /// The one of `none` and of the parts for which some lane has called it with the least order. Of
-  /// those with the same order, the first one in by_left.
+  /// The part of by_left with the least order that a lane has added. Of parts with the same order,
+  /// the first one.
   struct Nearest {
     static constexpr std::int64_t kNone = std::int64_t{1} << 62;
     std::int64_t key = kNone;

@@ -119,7 +119,7 @@ class InkTest {
     arguments_.rows = rows_.data();
     arguments_.ink = ink;
     arguments_.size = size_;
-    arguments_.shared_parts = shared_parts;
+    arguments_.near_runs = shared_parts ? cuda::kNearRuns[0] : 0;
     gray_.assign(pixels_.size(), 7);
     arguments_.gray = gray_.data();
     run(cuda::gray_kernel(view.format), 3, cuda::kGrayThreads, 0, arguments());
@@ -173,7 +173,7 @@ class InkTest {
     detail::InkArrays arrays{};
     detail::PartArrays parts{};
     run(cuda::kInkGroupKernel, fields_.size(), cuda::kInkGroupThreads,
-        cuda::layout_search(arguments_.shared_parts, nullptr, arrays, parts), arguments());
+        cuda::layout_search(arguments_.near_runs, nullptr, arrays, parts), arguments());
     run(cuda::kInkCutKernel, cuda::kInkCutBlocks, cuda::kInkGroupThreads,
         arguments_.splits == nullptr ? cuda::shared_split_bytes() : 0, arguments());
     run(cuda::kInkCandidateKernel, fields_.size(), cuda::kInkGroupThreads, cuda::entry_bytes(),
