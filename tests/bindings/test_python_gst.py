@@ -224,8 +224,6 @@ class Metas(unittest.TestCase):
                 properties = " ".join(f"{key.replace('_', '-')}={value}" for key, value in given.items())
                 if name in ("flow", "filter"):
                     properties += " align=false"
-                if name == "flow":  # as the element computes objects
-                    given = {**given, "deviation": True}
                 messages = []
                 buffers = run(f"ocellus{name} name=it backend=cpu post-messages=true {properties}", frames, messages)
                 posted = [values for message in messages if (values := ocellus.gst.values(message)) is not None]
