@@ -122,7 +122,7 @@ struct RunSets {
       if (parent == run) return run;
       const int next = team.read(parents[parent]);
       if (next == parent) return parent;
-      parents[run] = next;
+      team.lower(parents[run], next);  // others may change it, too
       run = next;
     }
   }
