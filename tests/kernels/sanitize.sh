@@ -49,7 +49,7 @@ for tool in memcheck racecheck initcheck synccheck; do
   window='*RegionOfInterest/cuda:*ValuesThatAreNotFinite/cuda'
   cells='*WarmStart/cuda:*BadFrames*/cuda:*DistantStarts*/cuda'
   restoration='*BadFrames*/cuda:*ManyTiles/cuda'
-  digits='*Equal/one:*Equal/least:*Equal/tiny:*Equal/odd_noise:*CappedTiles*:*InkIsDarkOrLight*'
+  digits='*Equal/one:*Equal/least:*Equal/tiny:*Equal/odd_noise:*CappedTiles*:*FoundCharactersAreEqual*'
   networks='*Overlapping*:*Large*'
   if [ "$tool" != racecheck ]; then
     device+=':*AThreadForEvery*'
