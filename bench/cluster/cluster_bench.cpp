@@ -283,6 +283,7 @@ class Bench {
   void measure_link() {
     const int ranks = ranks_of(all_);
     link_ = {"measured", 0.0, 0.0, on_host_ == ranks ? 0.0 : 1.0};
+    if (command_.halo == "peer") link_.halo_bytes_per_second = kNvLinkBytesPerSecond;
     if (ranks == 1) return;
     const int me = rank_of(all_);
     const int last = ranks - 1;

@@ -11,6 +11,9 @@ int run_cluster_bench(const ClusterFlowCommand& command, MPI_Comm communicator,
                       FrameInput* input, const InputFrame* first);
 void add_cluster_model_command(CLI::App& program, int& exit_code);
 
+/// Of NVLink 4, in one direction.
+inline constexpr double kNvLinkBytesPerSecond = 450e9;
+
 /// A connection of each rank to the others, in both directions at once.
 struct ClusterLink {
   std::string name;
@@ -19,6 +22,9 @@ struct ClusterLink {
   /// Share of the transfers that take no time of the ranks' computation: 1 where a network card
   /// copies, 0 where the computing CPUs copy, as through shared memory.
   double overlap = 1.0;
+  /// Of halos that devices copy from each other, which takes no time of the CPUs; 0: as other
+  /// transfers.
+  double halo_bytes_per_second = 0.0;
   /// That all ranks read together, as those of one host do; 0: as much as they need.
   double memory_bytes_per_second = 0.0;
 };

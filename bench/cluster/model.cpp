@@ -27,8 +27,9 @@ double area(const Rect& rect) {
 ClusterLink parse_link(const std::string& text) {
   // Bandwidths by their names; latencies are usual values of MPI over TCP, over RDMA, and between
   // GPUs of one host.
-  const std::array<ClusterLink, 3> known = {
-      {{"10GbE", 1.25e9, 20e-6, 1.0}, {"100GbE", 12.5e9, 5e-6, 1.0}, {"NVLink", 450e9, 8e-6, 1.0}}};
+  const std::array<ClusterLink, 3> known = {{{"10GbE", 1.25e9, 20e-6, 1.0},
+                                             {"100GbE", 12.5e9, 5e-6, 1.0},
+                                             {"NVLink", kNvLinkBytesPerSecond, 8e-6, 1.0}}};
   for (const ClusterLink& link : known)
     if (text == link.name) return link;
   ClusterLink link{text, 0.0, 0.0, 1.0};
@@ -81,9 +82,10 @@ ClusterPrediction predict_cluster(const FlowClusterConfig& config, int ranks,
   const auto window = cluster::Reach::of_window(flow.window);
   const double pixel = bytes_per_pixel(flow.format);
   const double result = config.gather ? (config.confidence ? 12.0 : 8.0) : 0.0;
+  const bool by_devices = link.halo_bytes_per_second > 0.0;
   double largest = 0.0;
   double most_halo = 0.0;
-  double most_bytes = 0.0;     // of a rank's own transfers
+  double most_bytes = 0.0;     // of a rank's own transfers, by the link
   double scatter_bytes = 0.0;  // that the root sends
   double gather_bytes = 0.0;   // that the root receives
   for (int r = 0; r < ranks; ++r) {
@@ -95,20 +97,22 @@ ClusterPrediction predict_cluster(const FlowClusterConfig& config, int ranks,
     p.halo_bytes += halo;
     const double received = r > 0 && config.scatter ? slab : 0.0;
     const double returned = r > 0 ? area(region) * result : 0.0;
+    const double sent_halo = by_devices ? 0.0 : halo;
     scatter_bytes += received;
     gather_bytes += returned;
-    most_bytes = std::max(most_bytes, halo + received + returned);
+    most_bytes = std::max(most_bytes, sent_halo + received + returned);
   }
   // A tree sends fewer messages from the root, but not fewer bytes.
   const int children = config.fan_out > 0 ? std::min(config.fan_out, ranks - 1) : ranks - 1;
   const double seconds_of_byte = 1.0 / link.bytes_per_second;
   if (ranks > 1) {
     p.scatter = scatter_bytes * seconds_of_byte + children * link.latency_seconds;
-    p.halo = most_halo * seconds_of_byte + link.latency_seconds;
+    p.halo = (by_devices ? most_halo / link.halo_bytes_per_second : most_halo * seconds_of_byte) +
+             link.latency_seconds;
     if (config.gather) p.gather = gather_bytes * seconds_of_byte + children * link.latency_seconds;
   }
   // Where the CPUs copy, the root's transfers take its time, and each rank's its own.
-  const double root_bytes = scatter_bytes + gather_bytes + most_halo;
+  const double root_bytes = scatter_bytes + gather_bytes + (by_devices ? 0.0 : most_halo);
   const double copies =
       ranks > 1 ? (1.0 - link.overlap) * std::max(root_bytes, most_bytes) * seconds_of_byte : 0.0;
   if (link.memory_bytes_per_second > 0.0)

@@ -230,10 +230,12 @@ nlohmann::ordered_json row_json(const CortexBenchRow& row, double bytes_per_s,
   for (const PlacedSteps& placed : row.placed) {
     nlohmann::ordered_json of = {{"placement", placed.placement},
                                  {"schedule", placed.schedule},
-                                 {"predicted_ms", placed.predicted_ms},
                                  {"step_ms", placed.ms},
-                                 {"measured_to_predicted", placed.ms / placed.predicted_ms},
                                  {"plan", placed.plan}};
+    if (placed.predicted_ms) {
+      of["predicted_ms"] = *placed.predicted_ms;
+      of["measured_to_predicted"] = placed.ms / *placed.predicted_ms;
+    }
     if (row.ours_ms) of["different_winners"] = placed.different;
     json["placed"].push_back(of);
   }
@@ -306,9 +308,11 @@ void print_text(const CortexBenchRow& row, Json json) {
     print_table(kThreadColumns, json["dense_threads"]);
   }
   for (const PlacedSteps& placed : row.placed) {
-    fmt::print("{:>24} {:>10.4f} predicted {:.4f}, measured / predicted {:.3f}",
-               placed.placement + ", " + placed.schedule, placed.ms, placed.predicted_ms,
-               placed.ms / placed.predicted_ms);
+    fmt::print("{:>24} {:>10.4f}", placed.placement + ", " + placed.schedule, placed.ms);
+    if (placed.predicted_ms) {
+      fmt::print(" predicted {:.4f}, measured / predicted {:.3f}", *placed.predicted_ms,
+                 placed.ms / *placed.predicted_ms);
+    }
     if (placed.different > 0) fmt::print(" {} winners differ", placed.different);
     fmt::print("\n{:>24} {}\n", "", placed.parts);
   }
@@ -482,7 +486,7 @@ void add_bench_cortex_command(CLI::App& bench, int& exit_code) {
       "--placed", o->placed,
       std::string(kDevicesHelp) +
           ". They are measured with --warm-up and --steps, the network is placed "
-          "on them as by cortex plan, and the prediction is compared with its steps");
+          "on them as by cortex plan, and the prediction is compared with its steps in order");
   command
       ->add_option(
           "--placement", o->placements,

@@ -70,9 +70,9 @@ struct PlacedSteps {
   std::string placement;
   std::string schedule;
   nlohmann::ordered_json plan;
-  std::string parts;  ///< what the devices compute
-  double predicted_ms = 0.0;
-  double ms = 0.0;  ///< median of a step, by the host's clock
+  std::string parts;                   ///< what the devices compute
+  std::optional<double> predicted_ms;  ///< of steps in order
+  double ms = 0.0;  ///< median from the end of a step to that of the next one, by the host's clock
   /// Hypercolumns whose winner of the last step differs from `winners`.
   long long different = 0;
 };

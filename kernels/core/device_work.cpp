@@ -68,8 +68,10 @@ Expected<void> DeviceWork::copy(Scope& cuda, void* to, const void* from, std::si
 
 Expected<void> DeviceWork::copy_rows(Scope& cuda, void* to, std::size_t to_pitch, const void* from,
                                      std::size_t from_pitch, std::size_t row_bytes,
-                                     std::size_t rows, cudaMemcpyKind kind) noexcept {
-  return cuda(kCudaCalls.copy_2d, to, to_pitch, from, from_pitch, row_bytes, rows, kind, stream());
+                                     std::size_t rows, cudaMemcpyKind kind,
+                                     WorkStream in) noexcept {
+  return cuda(kCudaCalls.copy_2d, to, to_pitch, from, from_pitch, row_bytes, rows, kind,
+              stream(in));
 }
 
 Expected<void> DeviceWork::copy_to_peer(Scope& cuda, DeviceWork& peer, void* to, const void* from,

@@ -31,7 +31,7 @@ enum class WorkStream : unsigned char { kCompute, kUpload, kDownload };
 
 class DeviceWork {
  public:
-  static constexpr std::size_t kEvents = 8;
+  static constexpr std::size_t kEvents = 9;
 
   DeviceWork() noexcept = default;
   ~DeviceWork();
@@ -54,7 +54,7 @@ class DeviceWork {
   /// Queues a copy of rows. A pitch is the bytes from a row to the next one.
   Expected<void> copy_rows(Scope& cuda, void* to, std::size_t to_pitch, const void* from,
                            std::size_t from_pitch, std::size_t row_bytes, std::size_t rows,
-                           cudaMemcpyKind kind) noexcept;
+                           cudaMemcpyKind kind, WorkStream in = WorkStream::kCompute) noexcept;
   /// Queues a copy to memory of another device, whose access has been enabled.
   Expected<void> copy_to_peer(Scope& cuda, DeviceWork& peer, void* to, const void* from,
                               std::size_t bytes) noexcept;

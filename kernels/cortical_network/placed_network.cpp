@@ -33,7 +33,12 @@ constexpr std::size_t kStepEnd = 1;
 constexpr std::size_t kLoaded = 2;
 constexpr std::size_t kComputed = 4;
 constexpr std::size_t kSaved = 6;
-static_assert(kSaved + 2 <= DeviceWork::kEvents);
+/// The image has arrived.
+constexpr std::size_t kImage = 8;
+static_assert(kImage < DeviceWork::kEvents);
+
+/// The last step and the one before may both have work that is queued.
+constexpr std::size_t kSteps = 2;
 
 /// How winners go to the device where the parts meet.
 enum class Gathering : unsigned char { kNone, kSameDevice, kPeer, kPinned };
@@ -41,16 +46,16 @@ enum class Gathering : unsigned char { kNone, kSameDevice, kPeer, kPinned };
 /// Arrays of a device.
 struct GpuArrays {
   NetworkStep* step = nullptr;
-  std::uint8_t* image = nullptr;
+  std::array<std::uint8_t*, kSteps> images{};
   std::int32_t* winners = nullptr;
   std::int64_t* responses = nullptr;
   unsigned* arrived = nullptr;
   HypercolumnArrays resident;  ///< the part of the split levels, or what does not move of it
   std::array<std::uint8_t*, 2> buffers{};
   HypercolumnArrays meeting;
-  // Pinned. Two of them: the last step may have copies that are queued.
-  NetworkStep* pinned_steps = nullptr;
-  std::array<std::uint8_t*, 2> pinned_images{};
+  // Pinned.
+  NetworkStep* pinned_steps = nullptr;  ///< kSteps
+  std::array<std::uint8_t*, kSteps> pinned_images{};
   std::int32_t* pinned_winners = nullptr;
 };
 
@@ -69,12 +74,13 @@ GpuArrays place(const PlacedPlan& plan, int device, detail::LayoutBuilder& on_de
   arrays.winners = on_device.take<std::int32_t>(hypercolumns);
   arrays.responses = on_device.take<std::int64_t>(hypercolumns);
   arrays.arrived = on_device.take<unsigned>(hypercolumns);
-  arrays.pinned_steps = pinned.take<NetworkStep>(2);
+  arrays.pinned_steps = pinned.take<NetworkStep>(kSteps);
   arrays.pinned_winners = pinned.take<std::int32_t>(hypercolumns);
   if (const int split = plan.split_part(device); split != PlacedPlan::kNone) {
     const PlacedPart& part = plan.part(split);
-    arrays.image = on_device.take<std::uint8_t>(static_cast<std::size_t>(h.width) *
-                                                static_cast<std::size_t>(h.height));
+    for (std::uint8_t*& image : arrays.images)
+      image = on_device.take<std::uint8_t>(static_cast<std::size_t>(h.width) *
+                                           static_cast<std::size_t>(h.height));
     for (std::uint8_t*& image : arrays.pinned_images)
       image = pinned.take<std::uint8_t>(
           area(pixels_of(plan.network, NetworkPiece(plan.network, part.trees))));
@@ -104,7 +110,7 @@ struct Gpu {
   NetworkArguments network;  ///< with the arrays that all pieces share
   detail::PixelRange pixels;
   std::unique_ptr<HypercolumnArrays[]> turns;  ///< in pinned memory, [piece]; the first is not used
-  std::unique_ptr<WorkGraph[]> graphs;         ///< [piece]
+  std::unique_ptr<std::array<WorkGraph, kSteps>[]> graphs;  ///< [piece][image]
   WorkGraph meeting_graph;
 
   /// Arrays that the device computes from.
@@ -140,7 +146,8 @@ class PlacedOnGpus final : public detail::PlacedGpus {
       static_cast<void>(gpu.work.settle(cuda));
       if (gpu.split != nullptr)
         for (int i = 0; i < gpu.split->piece_count; ++i)
-          DeviceWork::release(cuda, gpu.graphs[static_cast<std::size_t>(i)]);
+          for (WorkGraph& graph : gpu.graphs[static_cast<std::size_t>(i)])
+            DeviceWork::release(cuda, graph);
       DeviceWork::release(cuda, gpu.meeting_graph);
     }
   }
@@ -184,7 +191,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
       if (gpu.split == nullptr) return {};
       OCELLUS_TRY(send_image(cuda, gpu, image));
       if (gpu.split->streams()) return queue_turns(cuda, gpu, learns);
-      return gpu.work.run_graph(cuda, gpu.graphs[0]);
+      return gpu.work.run_graph(cuda, gpu.graphs[0][slot_]);
     });
   }
 
@@ -289,7 +296,7 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> create_gpu(Gpu& gpu, Engine& engine) noexcept {
     const auto pieces = static_cast<std::size_t>(gpu.split == nullptr ? 1 : gpu.split->piece_count);
     gpu.turns.reset(new (std::nothrow) HypercolumnArrays[pieces]);
-    gpu.graphs.reset(new (std::nothrow) WorkGraph[pieces]);
+    gpu.graphs.reset(new (std::nothrow) std::array<WorkGraph, kSteps>[pieces]);
     if (gpu.turns == nullptr || gpu.graphs == nullptr) {
       gpu.used = false;
       return detail::no_memory_for_operator();
@@ -303,7 +310,6 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     gpu.arrays = place(plan_, gpu.device, on_device, pinned, gpu.turns.get());
     gpu.network.describe(plan_.network);
     gpu.network.step = gpu.arrays.step;
-    gpu.network.image = gpu.arrays.image;
     gpu.network.winners = gpu.arrays.winners;
     gpu.network.winner_responses = gpu.arrays.responses;
     gpu.network.arrived = gpu.arrays.arrived;
@@ -315,26 +321,33 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   Expected<void> start_part(Scope& cuda, Gpu& gpu) noexcept {
     OCELLUS_TRY(gpu.work.start(cuda));
     const auto start = [&](const NetworkPiece& piece, const HypercolumnArrays& arrays,
-                           const HypercolumnArrays* turn, WorkGraph& graph) -> Expected<void> {
+                           const HypercolumnArrays* turn) -> Expected<void> {
       const std::size_t bytes = piece.bytes(PlacementKind::kGpu);
       // Padded inputs must be 0.
       if (turn != nullptr) OCELLUS_TRY(gpu.work.clear(cuda, arrays.weights, bytes));
       OCELLUS_TRY(start_piece(cuda, gpu, piece, arrays));
-      if (turn != nullptr) {
-        OCELLUS_TRY(
-            gpu.work.copy(cuda, turn->weights, arrays.weights, bytes, cudaMemcpyDeviceToHost));
-      }
+      if (turn == nullptr) return {};
+      return gpu.work.copy(cuda, turn->weights, arrays.weights, bytes, cudaMemcpyDeviceToHost);
+    };
+    const auto make_graph = [&](const NetworkPiece& piece, const HypercolumnArrays& arrays,
+                                WorkGraph& graph) {
       return gpu.work.make_graph(cuda, graph,
                                  [&] { return launch_piece(cuda, gpu, piece, arrays); });
     };
     for (int i = 0; gpu.split != nullptr && i < gpu.split->piece_count; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      if (gpu.split->piece(i).empty()) continue;
-      OCELLUS_TRY(start(gpu.split->piece(i), gpu.arrays_on_device(i),
-                        i == 0 ? nullptr : &gpu.turns[at], gpu.graphs[at]));
+      const NetworkPiece& piece = gpu.split->piece(i);
+      if (piece.empty()) continue;
+      const HypercolumnArrays arrays = gpu.arrays_on_device(i);
+      OCELLUS_TRY(start(piece, arrays, i == 0 ? nullptr : &gpu.turns[at]));
+      for (std::size_t slot = 0; slot < kSteps; ++slot) {
+        gpu.network.image = gpu.arrays.images[slot];
+        OCELLUS_TRY(make_graph(piece, arrays, gpu.graphs[at][slot]));
+      }
     }
     if (gpu.meeting == nullptr) return {};
-    return start(gpu.meeting->piece(0), gpu.arrays.meeting, nullptr, gpu.meeting_graph);
+    OCELLUS_TRY(start(gpu.meeting->piece(0), gpu.arrays.meeting, nullptr));
+    return make_graph(gpu.meeting->piece(0), gpu.arrays.meeting, gpu.meeting_graph);
   }
 
   Expected<void> start_piece(Scope& cuda, Gpu& gpu, const NetworkPiece& piece,
@@ -447,6 +460,8 @@ class PlacedOnGpus final : public detail::PlacedGpus {
     return true;
   }
 
+  // While the device computes the step before. No step before that one has work left, so that its
+  // memory is free.
   Expected<void> send_image(Scope& cuda, Gpu& gpu, const StepImage& image) noexcept {
     const detail::PixelRange& box = gpu.pixels;
     const auto width = static_cast<std::size_t>(box.x_end - box.x_begin);
@@ -461,13 +476,19 @@ class PlacedOnGpus final : public detail::PlacedGpus {
       from = pinned;
       stride = static_cast<std::ptrdiff_t>(width);
     }
-    std::uint8_t* const to = gpu.arrays.image + static_cast<std::size_t>(box.y_begin) * pitch +
+    std::uint8_t* const to = gpu.arrays.images[slot_] +
+                             static_cast<std::size_t>(box.y_begin) * pitch +
                              static_cast<std::size_t>(box.x_begin);
     const bool joined = width == pitch && stride == static_cast<std::ptrdiff_t>(width);
-    if (height == 1 || joined)
-      return gpu.work.copy(cuda, to, from, width * height, cudaMemcpyHostToDevice);
-    return gpu.work.copy_rows(cuda, to, pitch, from, static_cast<std::size_t>(stride), width,
-                              height, cudaMemcpyHostToDevice);
+    if (height == 1 || joined) {
+      OCELLUS_TRY(gpu.work.copy(cuda, to, from, width * height, cudaMemcpyHostToDevice,
+                                WorkStream::kUpload));
+    } else {
+      OCELLUS_TRY(gpu.work.copy_rows(cuda, to, pitch, from, static_cast<std::size_t>(stride), width,
+                                     height, cudaMemcpyHostToDevice, WorkStream::kUpload));
+    }
+    OCELLUS_TRY(gpu.work.record(cuda, kImage, WorkStream::kUpload));
+    return gpu.work.let_wait(cuda, WorkStream::kCompute, gpu.work, kImage);
   }
 
   // The pinned copy of a turn is whole again before it is loaded: `kSaved` of its buffer is
@@ -484,9 +505,10 @@ class PlacedOnGpus final : public detail::PlacedGpus {
                             WorkStream::kUpload));
       OCELLUS_TRY(work.record(cuda, kLoaded + buffer, WorkStream::kUpload));
       // What stays on the device is computed while the first turn is loaded.
-      if (i == 1 && !gpu.split->piece(0).empty()) OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[0]));
+      if (i == 1 && !gpu.split->piece(0).empty())
+        OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[0][slot_]));
       OCELLUS_TRY(work.let_wait(cuda, WorkStream::kCompute, work, kLoaded + buffer));
-      OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[at]));
+      OCELLUS_TRY(work.run_graph(cuda, gpu.graphs[at][slot_]));
       OCELLUS_TRY(work.record(cuda, kComputed + buffer));
       OCELLUS_TRY(work.let_wait(cuda, WorkStream::kDownload, work, kComputed + buffer));
       if (learns) {
@@ -538,15 +560,9 @@ class PlacedOnGpus final : public detail::PlacedGpus {
   }
 
   const PlacedPlan& plan_;
-  std::size_t slot_ = 0;  ///< of the pinned arrays that the last step uses
+  std::size_t slot_ = 0;  ///< of the images that the last step uses
   std::array<Gpu, kMaxPlacementDevices> gpus_;
 };
-
-// ---- creation
-
-// ---- a step
-
-// ---- arrays
 
 }  // namespace
 }  // namespace ocellus::cuda

@@ -159,7 +159,8 @@ std::size_t shared_bytes(const Hierarchy& hierarchy, PlacementKind kind) noexcep
   // Pieces of a device: of split levels, two buffers, and of the levels where parts meet.
   constexpr std::size_t kPieces = 4;
   constexpr std::size_t kArrays = 5;
-  constexpr std::size_t kShared = 5;
+  constexpr std::size_t kShared = 6;
+  constexpr std::size_t kImages = 2;  // of a GPU
   const bool gpu = kind == PlacementKind::kGpu;
   const auto hypercolumns = static_cast<std::size_t>(hierarchy.hypercolumns);
   const std::size_t pixels =
@@ -167,7 +168,7 @@ std::size_t shared_bytes(const Hierarchy& hierarchy, PlacementKind kind) noexcep
   // Winners and their responses; on a GPU, a counter.
   const std::size_t each =
       sizeof(std::int32_t) + sizeof(std::int64_t) + (gpu ? sizeof(std::uint32_t) : 0);
-  return each * hypercolumns + pixels * (gpu ? 1 : kLgnCells) +
+  return each * hypercolumns + pixels * (gpu ? kImages : kLgnCells) +
          kPieceAlignment * (kPieces * kArrays + kShared);
 }
 

@@ -115,45 +115,49 @@ bool ReferenceClasses::prepare(const NeocognitronTable& table,
   const auto all = static_cast<std::size_t>(table.planes[3]);
   const auto below = static_cast<std::size_t>(table.planes[2]);
   const int most = *std::max_element(table.references.begin(), table.references.end());
-  static_assert(sizeof(SimpleInput) == 2 * sizeof(float));
-  const std::size_t bytes =
-      (static_cast<std::size_t>(padded_planes(most)) + static_cast<std::size_t>(most) + 2) * rows *
-      sizeof(float);
+  // References whose inputs are listed together: the weights of a row lie side by side.
+  constexpr std::size_t kListed = kPlaneAlignment;
+  const std::size_t dense_floats = rows * static_cast<std::size_t>(padded_planes(most));
+  static_assert(alignof(SimpleInput) <= alignof(float));
+  const std::size_t bytes = dense_floats * sizeof(float) + kListed * rows * sizeof(SimpleInput);
   const std::unique_ptr<float, void (*)(void*)> work(
       static_cast<float*>(std::aligned_alloc(64, align_up(bytes, 64))), std::free);
   if (work == nullptr) return false;
+  float* const dense = work.get();  // a(v, kappa, k) / b(k) of the class, [row][k]
+  auto* const inputs = reinterpret_cast<SimpleInput*>(dense + dense_floats);
   for (int c = 0; c < count_; ++c) {
     const Class& own = classes_[static_cast<std::size_t>(c)];
     const auto n = static_cast<std::size_t>(own.references.count);
     const auto stride = static_cast<std::size_t>(own.references.stride);
-    // a(v, kappa, k) / b(k) of the class, [row][k], and [k][row] for the references one by one.
-    float* const dense = work.get();
-    float* const columns = dense + rows * stride;
-    auto* const inputs = reinterpret_cast<SimpleInput*>(columns + rows * n);
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint16_t* const from = weights + row * all + static_cast<std::size_t>(own.first);
       float* const to = dense + row * stride;
-      for (std::size_t k = 0; k < n; ++k) {
-        to[k] = float_from_half(from[k]);
-        columns[k * rows + row] = to[k];
-      }
+      std::transform(from, from + n, to, float_from_half);
       std::fill(to + n, to + stride, 0.0f);
     }
-    for (std::size_t i = 0; i < n; ++i) {
-      // g(i, j) = sum of a(i) a(j) / c.
-      std::size_t count = 0;
+    for (std::size_t begin = 0; begin < n; begin += kListed) {
+      const std::size_t end = std::min(begin + kListed, n);
+      std::array<std::size_t, kListed> listed{};
       for (std::size_t row = 0; row < rows; ++row) {
-        const float a = columns[i * rows + row];
-        if (a != 0.0f)
-          inputs[count++] = {static_cast<std::uint32_t>(row), a / window.tap[row / below].weight};
+        const float weight = window.tap[row / below].weight;
+        for (std::size_t i = begin; i < end; ++i) {
+          const float a = dense[row * stride + i];
+          if (a == 0.0f) continue;
+          inputs[(i - begin) * rows + listed[i - begin]++] = {static_cast<std::uint32_t>(row),
+                                                              a / weight};
+        }
       }
-      float* const products = own.products + i * stride;
-      weighted_sums({inputs, count}, dense, own.references.stride, own.references.stride, products);
-      own.smallest[i] = 1.0f;
-      for (std::size_t j = 0; j < stride; ++j) {
-        const bool pair = table.parameters.interpolate && j != i && j < n;
-        own.scales[i * stride + j] = pair ? interpolation_scale(products[j]) : 0.0f;
-        if (j != i && j < n) own.smallest[i] = std::min(own.smallest[i], products[j]);
+      for (std::size_t i = begin; i < end; ++i) {
+        // g(i, j) = sum of a(i) a(j) / c.
+        float* const products = own.products + i * stride;
+        weighted_sums({inputs + (i - begin) * rows, listed[i - begin]}, dense,
+                      own.references.stride, own.references.stride, products);
+        own.smallest[i] = 1.0f;
+        for (std::size_t j = 0; j < stride; ++j) {
+          const bool pair = table.parameters.interpolate && j != i && j < n;
+          own.scales[i * stride + j] = pair ? interpolation_scale(products[j]) : 0.0f;
+          if (j != i && j < n) own.smallest[i] = std::min(own.smallest[i], products[j]);
+        }
       }
     }
   }

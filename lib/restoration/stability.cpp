@@ -30,8 +30,9 @@ bool roots_inside(const Polynomial& c, int degree, double radius) noexcept {
   // q(z) = p(radius z) / radius^degree, whose roots are those of p divided by the radius.
   double scale = 1.0;
   for (int k = 0; k <= degree; ++k) {
-    p[static_cast<std::size_t>(k)] = c[static_cast<std::size_t>(k)] * scale;
-    largest = std::max(largest, std::abs(p[static_cast<std::size_t>(k)]));
+    const Complex scaled = c[static_cast<std::size_t>(k)] * scale;
+    p[static_cast<std::size_t>(k)] = scaled;
+    largest = std::max({largest, std::fabs(scaled.real()), std::fabs(scaled.imag())});
     scale /= radius;
   }
   if (!(largest > 0.0) || !std::isfinite(largest)) return false;
@@ -39,7 +40,7 @@ bool roots_inside(const Polynomial& c, int degree, double radius) noexcept {
     const Complex first = p[0];
     const Complex last = p[static_cast<std::size_t>(n)];
     if (!(std::norm(last) < std::norm(first))) return false;
-    const Complex ratio = last / std::conj(first);
+    const Complex ratio = product(last, first) / std::norm(first);  // last / conj(first)
     // p(z) - ratio * reversed(p)(z) has no term of degree 0.
     Polynomial reduced;
     for (int k = 0; k < n; ++k) {
@@ -52,10 +53,12 @@ bool roots_inside(const Polynomial& c, int degree, double radius) noexcept {
   return true;
 }
 
-/// The largest modulus of the roots of c[0] z^degree + ... + c[degree].
-double largest_modulus(const Polynomial& c, int degree) noexcept {
+/// The largest modulus of the roots of c[0] z^degree + ... + c[degree], or `least` if it is
+/// smaller.
+double largest_modulus(const Polynomial& c, int degree, double least) noexcept {
   while (degree > 0 && c[static_cast<std::size_t>(degree)] == Complex{}) --degree;
-  if (degree == 0) return 0.0;
+  if (degree == 0) return least;
+  if (least > 0.0 && roots_inside(c, degree, least)) return least;
   const double first = std::abs(c[0]);
   // Fujiwara's bound.
   double high = 0.0;
@@ -64,7 +67,7 @@ double largest_modulus(const Polynomial& c, int degree) noexcept {
   }
   high *= 2.0;
   if (!std::isfinite(high)) return kInfinity;
-  double low = high / (2.0 * degree);  // the largest root is not below it
+  double low = std::max(high / (2.0 * degree), least);  // the largest root is not below it
   for (int i = 0; i < 60 && high - low > 1e-10 * high; ++i) {
     const double middle = 0.5 * (low + high);
     (roots_inside(c, degree, middle) ? high : low) = middle;
@@ -84,15 +87,16 @@ struct Denominator {
     return feedback[outer * outer_stride + inner * inner_stride];
   }
 
-  /// The largest modulus of the roots in the inner variable for the outer one at exp(i angle).
-  double largest_modulus_at(double angle) const noexcept {
+  /// The largest modulus of the roots in the inner variable for the outer one at exp(i angle), or
+  /// `least` if it is smaller.
+  double largest_modulus_at(double angle, double least) const noexcept {
     Polynomial c{};
     for (int k = 0; k < support; ++k) {
       const Complex z = std::polar(1.0, -angle * k);
       for (int l = 0; l < support; ++l) c[static_cast<std::size_t>(l)] -= at(k, l) * z;
     }
     c[0] += 1.0;
-    return largest_modulus(c, support - 1);
+    return largest_modulus(c, support - 1, least);
   }
 
   /// The largest modulus of the roots in the outer variable for an infinite inner one.
@@ -100,7 +104,7 @@ struct Denominator {
     Polynomial c{};
     for (int k = 0; k < support; ++k) c[static_cast<std::size_t>(k)] = -at(k, 0);
     c[0] += 1.0;
-    return largest_modulus(c, support - 1);
+    return largest_modulus(c, support - 1, 0.0);
   }
 };
 
@@ -209,10 +213,10 @@ RootTest test_roots(const double* feedback, int support, int angles) noexcept {
   for (const bool rows : {false, true}) {
     const Denominator d{feedback, support, rows ? 1 : support, rows ? support : 1};
     result.largest_root = std::max(result.largest_root, d.largest_modulus_at_infinity());
-    double largest = -1.0;
+    double largest = 0.0;
     double at = 0.0;
     const auto sample = [&](double angle) {
-      const double modulus = d.largest_modulus_at(angle);
+      const double modulus = d.largest_modulus_at(angle, largest);
       if (modulus > largest) {
         largest = modulus;
         at = angle;

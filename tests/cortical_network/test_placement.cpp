@@ -83,8 +83,8 @@ std::uint64_t beside(const CorticalNetworkConfig& config) {
     hypercolumns +=
         static_cast<std::uint64_t>(grid.width) * static_cast<std::uint64_t>(grid.height);
   return 16 * hypercolumns +
-         static_cast<std::uint64_t>(config.width) * static_cast<std::uint64_t>(config.height) +
-         6400;
+         2 * static_cast<std::uint64_t>(config.width) * static_cast<std::uint64_t>(config.height) +
+         6656;
 }
 
 std::uint64_t memory_of(const CorticalNetworkConfig& config, int first = 0) {

@@ -23,13 +23,15 @@ void read_as_bank(const std::uint8_t* data, std::size_t size) {
   const auto file = std::make_unique<detail::KernelBankFile>();
   if (const auto opened = file->open(bank.path().c_str())) {
     const detail::KernelBankHeader& header = file->header();
-    float wx[kMaxKernelTaps], wy[kMaxKernelTaps], wt[kMaxKernelTaps];
+    // wx, wy and wt, or all taps of a full kernel.
+    std::vector<float> taps(static_cast<std::size_t>(header.entry_floats()));
+    const bool full = header.form == KernelForm::kFull;
+    float* const wy = full ? nullptr : taps.data() + header.nx;
+    float* const wt = full ? nullptr : wy + header.ny;
     std::uint64_t entries = 0;
-    while (file->next(wx, wy, wt)) {
+    while (file->next(taps.data(), wy, wt)) {
       ++entries;
-      const auto usable = [](float tap) { return std::isfinite(tap); };
-      if (!std::all_of(wx, wx + header.nx, usable) || !std::all_of(wy, wy + header.ny, usable) ||
-          !std::all_of(wt, wt + header.nt, usable))
+      if (!std::all_of(taps.begin(), taps.end(), [](float tap) { return std::isfinite(tap); }))
         std::abort();
     }
     // Only as many entries as the file's bytes can hold.

@@ -24,8 +24,8 @@
 //
 //   launch + c max(n, width)
 //
-// Beside its hypercolumns, a GPU needs 16 bytes for each hypercolumn of the network, a byte for
-// each pixel, and 6400 bytes; the CPU 12 and 2. B, A and width are those of the reference device;
+// Beside its hypercolumns, a GPU needs 16 bytes for each hypercolumn of the network, two for each
+// pixel, and 6656 bytes; the CPU 12 and 2. B, A and width are those of the reference device;
 // fewer than `width` hypercolumns do not fill the device. With measured times, c and launch are the
 // measured ones, and width is 1.
 //
