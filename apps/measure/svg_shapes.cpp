@@ -126,7 +126,7 @@ std::string header(const std::string& title, const std::string& subtitle,
   // A long line, such as that of a pipeline, gets smaller letters, so that none of it is cut off.
   const auto size_of = [](const std::string& text) {
     constexpr double kSize = 12.0;
-    constexpr double kFits = 150.0;  // characters of this size
+    constexpr double kFits = 125.0;  // characters of this size in DejaVu Sans, the widest font
     return std::min(kSize, kSize * kFits / std::max(1.0, static_cast<double>(text.size())));
   };
   svg += text_at(32.0, 54.0, "start", kSoft, size_of(subtitle), subtitle);
