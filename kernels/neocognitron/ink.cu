@@ -329,8 +329,8 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
 // ---- candidates
 
 using Team = BlockTeam<kInkGroupThreads>;
-static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
-static_assert(Team::kRankWork == kRankWork);
+static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts == Team::kDistributed);
+static_assert(Team::kDistributeWork == kDistributeWork);
 
 __device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
   return {Team(), field.lattice, field.parts, *field.part_counts};
@@ -347,6 +347,7 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
   const detail::InkCounts found = components.find();
+  ink.row_begin = components.row_begin();
   const detail::PartCounts counts =
       detail::PartSearch(team, parts, ink, components.runs(), found).find();
   if (team.index() == 0) *field.part_counts = counts;
@@ -391,20 +392,23 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
 constexpr int kSharedRuns = 1024;
 constexpr int kContrasts = 256;
 
-/// What a block draws.
+/// What a block draws. It has what it reads of the field, which would be loaded again behind each
+/// write.
 struct Drawing {
-  const InkField& field;
+  InkGrid grid;
+  LevelMap background;
+  LevelMap threshold;
   FieldPixels pixels;
   const InkRun* runs;
   int count;
   int invert;
 
-  __device__ int level(const std::int16_t* map, int x, int y) const {
-    return detail::level_at(field.grid, LevelMap{map, field.grid.columns()}, x, y);
+  __device__ int level(const LevelMap& map, int x, int y) const {
+    return detail::level_at(grid, map, x, y);
   }
   __device__ int pixel(int x, int y) const { return pixels.row(y)[x] ^ invert; }
   __device__ int contrast(int x, int y) const {
-    return max(0, detail::level_pixel(level(field.background, x, y)) - pixel(x, y));
+    return max(0, detail::level_pixel(level(background, x, y)) - pixel(x, y));
   }
   /// The first run that is not above row y.
   __device__ int first_run(int y) const {
@@ -412,8 +416,9 @@ struct Drawing {
   }
 };
 
-/// Sets the table of stretched contrasts (InkImager::range). All threads must call it.
-__device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
+/// Sets the table of stretched contrasts (InkImager::range). All threads must call it. `noise`: in
+/// the middle of the ink.
+__device__ void set_contrasts(const Drawing& drawing, int noise, std::uint8_t* stretched) {
   __shared__ unsigned counts[kContrasts];
   __shared__ int full;
   const int thread = static_cast<int>(threadIdx.x);
@@ -446,8 +451,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
     if (thread == 0) full = found;
   }
   __syncthreads();
-  const InkRun middle = drawing.runs[drawing.count / 2];
-  const InkRange range(full, drawing.level(drawing.field.noise, middle.first, middle.y));
+  const InkRange range(full, noise);
   for (int i = thread; i < kContrasts; i += kDrawThreads) stretched[i] = range.stretched(i);
   __syncthreads();
 }
@@ -476,6 +480,7 @@ __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std:
   const int lane = lane_of_warp();
   constexpr int kEach = kImageSide / kWarp;
   unsigned sums[kEach] = {};
+  const int width = area.right - area.left;
   const int begin = area.top + row * area.factor;
   for (int y = begin; y < min(begin + area.factor, area.bottom); ++y) {
     for (int w = lane; w < words; w += kWarp) ink[w] = near[w] = 0;
@@ -487,19 +492,26 @@ __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std:
       if (run.y == y) set_bits(ink, area, run.first, run.end);
     }
     __syncwarp();
+    for (int step = 0; step < area.factor; ++step) {
+      // The loads of all columns are issued before the first of them arrives.
+      int pixel[kEach];
+      int threshold[kEach];
+      int contrast[kEach];
 #pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      const int first = (lane + k * kWarp) * area.factor;
-      const int end = min(first + area.factor, area.right - area.left);
-      for (int x = first; x < end; ++x) {
-        const int at = area.left + x;
-        // All loads are issued at once.
-        const int pixel = drawing.pixel(at, y);
-        const int threshold = drawing.level(drawing.field.threshold, at, y);
-        const int contrast = drawing.contrast(at, y);
+      for (int k = 0; k < kEach; ++k) {
+        const int x = (lane + k * kWarp) * area.factor + step;
+        if (x >= width) continue;
+        pixel[k] = drawing.pixel(area.left + x, y);
+        threshold[k] = drawing.level(drawing.threshold, area.left + x, y);
+        contrast[k] = drawing.contrast(area.left + x, y);
+      }
+#pragma unroll
+      for (int k = 0; k < kEach; ++k) {
+        const int x = (lane + k * kWarp) * area.factor + step;
+        if (x >= width) continue;
         // Ink beside the character belongs to another one.
-        const bool other = !bit_at(ink, x) && pixel < detail::level_pixel(threshold);
-        if (bit_at(near, x) && !other) sums[k] += stretched[contrast];
+        const bool other = !bit_at(ink, x) && pixel[k] < detail::level_pixel(threshold[k]);
+        if (bit_at(near, x) && !other) sums[k] += stretched[contrast[k]];
       }
     }
     __syncwarp();
@@ -515,42 +527,50 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   OCELLUS_DYNAMIC_SHARED(std::uint32_t, zones);
   __shared__ InkRun shared_runs[kSharedRuns];
   __shared__ std::uint8_t stretched[kContrasts];
-  __shared__ int field_of;
-  __shared__ int index_of;
-  __shared__ int shared_present;
+  const detail::CandidateCounts* const counts = a.ink.fields->counts;
   take_turn();
   const int candidate = static_cast<int>(blockIdx.x);
+  const auto strip = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) {
-    const int own = a.first + candidate;
-    const auto count_of = [&](int field) { return a.ink.fields[field].counts->candidates; };
-    const auto find = [&](int field, int first, int count) {
-      if (own < first || own >= first + count) return;
-      field_of = field;
-      index_of = own - first;
-    };
-    const int total = detail::share_places(a.ink.field_count, a.most, count_of, find);
-    shared_present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
-    if (candidate == 0) *a.present = shared_present;
-  }
-  __syncthreads();
-  if (candidate >= shared_present) return;
+  const int own_place = a.first + candidate;
+  int field_of = 0;
+  int index_of = 0;
+  const int total = detail::share_places(
+      a.ink.field_count, a.most, [&](int field) { return counts[field].candidates; },
+      [&](int field, int first, int count) {
+        if (own_place < first || own_place >= first + count) return;
+        field_of = field;
+        index_of = own_place - first;
+      });
+  const int present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
+  if (candidate == 0 && strip == 0 && thread == 0) *a.present = present;
+  if (candidate >= present) return;
   const InkField& field = a.ink.fields[field_of];
+  const InkGrid grid = field.grid;
   const detail::InkRuns ink = field.lattice.inks[index_of];
   const bool fits = ink.count <= kSharedRuns;
-  for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
-  __syncthreads();
-  const InkGrid& grid = field.grid;
-  const Drawing drawing{field, FieldPixels(a.ink, field), fits ? shared_runs : ink.runs, ink.count,
+  const auto map_of = [&](const std::int16_t* levels) { return LevelMap{levels, grid.columns()}; };
+  const Drawing drawing{grid,
+                        map_of(field.background),
+                        map_of(field.threshold),
+                        FieldPixels(a.ink, field),
+                        fits ? shared_runs : ink.runs,
+                        ink.count,
                         ink_is_light(a.ink, field) ? 255 : 0};
   const InkArea area =
       detail::ink_area(field.lattice.candidates[index_of].box, {grid.width, grid.height});
-  if (thread == 0) a.images[candidate] = {area.size.width, area.size.height};
-  set_contrasts(drawing, stretched);
+  const InkRun middle = ink.runs[ink.count / 2];
+  const int noise = drawing.level(map_of(field.noise), middle.first, middle.y);
+  for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
+  __syncthreads();
+  if (strip == 0 && thread == 0) a.images[candidate] = {area.size.width, area.size.height};
+  set_contrasts(drawing, noise, stretched);
   std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
   std::uint32_t* const own =
       reinterpret_cast<std::uint32_t*>(zones) + 2 * a.words * warp_of_block();
-  for (int row = warp_of_block(); row < area.size.height; row += kDrawThreads / kWarp)
+  constexpr int kWarps = kDrawThreads / kWarp;
+  for (int row = strip * kWarps + warp_of_block(); row < area.size.height;
+       row += kDrawStrips * kWarps)
     draw_row(drawing, area, stretched, row, own, a.words, out + row * kImageSide);
 }
 

@@ -121,7 +121,7 @@ struct PartCounts {
 template <typename Team>
 class PartSearch {
  public:
-  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::rank.
+  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::distribute.
   OCELLUS_TEAM_FUNCTION PartSearch(const Team& team, const PartArrays& arrays, const InkArrays& ink,
                                    const InkRun* runs, const InkCounts& counts) noexcept
       : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {}
@@ -642,12 +642,15 @@ class PartSearch {
     });
   }
 
-  /// The part to whose group a run belongs, -1: none.
-  OCELLUS_TEAM_FUNCTION int owner(const InkRun& run) const noexcept {
-    if (run.label == kNoComponent || a_.part_of[run.label] < 0) return -1;
-    int part = a_.part_of[run.label];
+  /// The part to whose group a part belongs, -1: none.
+  OCELLUS_TEAM_FUNCTION int group_of(int part) const noexcept {
     while (a_.parts[part].group != part) part = a_.parts[part].group;
     return a_.parts[part].member ? part : -1;
+  }
+  /// The part to whose group a run belongs, -1: none. `gather_runs` sets `best` to those of parts.
+  OCELLUS_TEAM_FUNCTION int owner(const InkRun& run) const noexcept {
+    const int part = run.label == kNoComponent ? -1 : a_.part_of[run.label];
+    return part < 0 ? -1 : a_.best[part];
   }
 
   OCELLUS_TEAM_FUNCTION bool is_group(int part) const noexcept {
@@ -657,20 +660,14 @@ class PartSearch {
   OCELLUS_TEAM_FUNCTION void gather_runs() noexcept {
     share(team_, part_count_, [&](int i) {
       a_.run_begin[i] = is_group(i) ? a_.parts[i].box.runs : 0;
+      a_.best[i] = group_of(i);
       a_.slants[i] = {};
     });
     counts_.runs = team_.scan(a_.run_begin, part_count_);
-    OCELLUS_TEAM_LOOP
-    for (int first = 0; first < found_.runs; first += team_.size()) {
-      const int i = first + team_.index();
-      const int part = i < found_.runs ? owner(runs_[i]) : -1;
-      const int place = team_.rank(part, ink_.work);
-      if (part >= 0) a_.runs[a_.run_begin[part] + place] = runs_[i];
-      team_.barrier();
-      if (part >= 0) team_.add(a_.run_begin[part], 1);
-    }
-    // Each begin has moved to the end of its part.
-    team_.barrier();
+    // Each begin moves to the end of its part.
+    team_.distribute(
+        found_.runs, a_.run_begin, ink_.work, [&](int i) { return owner(runs_[i]); },
+        [&](int i, int place) { a_.runs[place] = runs_[i]; });
   }
 
   OCELLUS_TEAM_FUNCTION void measure_slants() const noexcept {
