@@ -106,6 +106,7 @@ struct BlockTeam {
           __syncwarp();
         }
       };
+      OCELLUS_TEAM_LOOP
       for (int v = lane(); v < kDistributed; v += kWarp) own[v] = 0;
       __syncwarp();
       for_each([](int, int, int) {});
@@ -137,6 +138,7 @@ struct BlockTeam {
     auto* const to_bytes = reinterpret_cast<char*>(to);
     const auto* const from_bytes = reinterpret_cast<const char*>(from);
     const int whole = bytes / kPiece * kPiece;
+    OCELLUS_TEAM_LOOP
     for (int at = index() * kPiece; at < whole; at += kThreads * kPiece)
       __pipeline_memcpy_async(to_bytes + at, from_bytes + at, kPiece);
     static_assert(sizeof(T) % sizeof(int) == 0);
@@ -162,6 +164,7 @@ struct BlockTeam {
   __device__ static T combine_lanes(T value, const Combine& combine) {
     int words[sizeof(T) / sizeof(int)];
     static_assert(sizeof(words) == sizeof(T));
+    OCELLUS_TEAM_LOOP
     for (int offset = kWarp / 2; offset > 0; offset /= 2) {
       std::memcpy(words, &value, sizeof(T));
       for (int& word : words) word = __shfl_xor_sync(kAllLanes, word, offset);

@@ -426,8 +426,10 @@ __device__ void set_contrasts(const Drawing& drawing, int noise, std::uint8_t* s
   __syncthreads();
   // Most runs are short.
   constexpr int kLanes = 8;
+  OCELLUS_TEAM_LOOP
   for (int r = thread / kLanes; r < drawing.count; r += kDrawThreads / kLanes) {
     const InkRun run = drawing.runs[r];
+    OCELLUS_TEAM_LOOP
     for (int x = run.first + thread % kLanes; x < run.end; x += kLanes)
       atomicAdd(&counts[drawing.contrast(x, run.y)], 1u);
   }
@@ -460,6 +462,7 @@ __device__ void set_contrasts(const Drawing& drawing, int noise, std::uint8_t* s
 __device__ void set_bits(std::uint32_t* bits, const InkArea& area, int first, int end) {
   first = max(first, area.left) - area.left;
   end = min(end, area.right) - area.left;
+  OCELLUS_TEAM_LOOP
   for (int x = first; x < end;) {
     const int word = x / kWord;
     const int word_end = min((word + 1) * kWord, end);
@@ -472,19 +475,21 @@ __device__ bool bit_at(const std::uint32_t* bits, int x) {
 }
 
 /// Writes row `row` of an image. `zones`: two rows of bits for the warp: ink, and what is near it.
-/// All lanes of a warp must call it.
+/// Behind them are the sums of the columns. All lanes of a warp must call it.
 __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std::uint8_t* stretched,
                          int row, std::uint32_t* zones, int words, std::uint8_t* out) {
   std::uint32_t* const ink = zones;
   std::uint32_t* const near = zones + words;
+  std::uint32_t* const sums = near + words;
   const int lane = lane_of_warp();
-  constexpr int kEach = kImageSide / kWarp;
-  unsigned sums[kEach] = {};
-  const int width = area.right - area.left;
   const int begin = area.top + row * area.factor;
-  for (int y = begin; y < min(begin + area.factor, area.bottom); ++y) {
+  const int last = min(begin + area.factor, area.bottom) - 1;
+  OCELLUS_TEAM_LOOP
+  for (int y = begin; y <= last; ++y) {
+    OCELLUS_TEAM_LOOP
     for (int w = lane; w < words; w += kWarp) ink[w] = near[w] = 0;
     __syncwarp();
+    OCELLUS_TEAM_LOOP
     for (int i = drawing.first_run(y - area.margin) + lane; i < drawing.count; i += kWarp) {
       const InkRun run = drawing.runs[i];
       if (run.y > y + area.margin) break;
@@ -492,34 +497,28 @@ __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std:
       if (run.y == y) set_bits(ink, area, run.first, run.end);
     }
     __syncwarp();
-    for (int step = 0; step < area.factor; ++step) {
-      // The loads of all columns are issued before the first of them arrives.
-      int pixel[kEach];
-      int threshold[kEach];
-      int contrast[kEach];
-#pragma unroll
-      for (int k = 0; k < kEach; ++k) {
-        const int x = (lane + k * kWarp) * area.factor + step;
-        if (x >= width) continue;
-        pixel[k] = drawing.pixel(area.left + x, y);
-        threshold[k] = drawing.level(drawing.threshold, area.left + x, y);
-        contrast[k] = drawing.contrast(area.left + x, y);
-      }
-#pragma unroll
-      for (int k = 0; k < kEach; ++k) {
-        const int x = (lane + k * kWarp) * area.factor + step;
-        if (x >= width) continue;
+    OCELLUS_TEAM_LOOP
+    for (int column = lane; column < area.size.width; column += kWarp) {
+      const int first = column * area.factor;
+      const int end = min(first + area.factor, area.right - area.left);
+      std::uint32_t sum = y == begin ? 0 : sums[column];
+      OCELLUS_TEAM_LOOP
+      for (int x = first; x < end; ++x) {
+        const int at = area.left + x;
+        // All loads are issued at once.
+        const int pixel = drawing.pixel(at, y);
+        const int threshold = drawing.level(drawing.threshold, at, y);
+        const int contrast = drawing.contrast(at, y);
         // Ink beside the character belongs to another one.
-        const bool other = !bit_at(ink, x) && pixel[k] < detail::level_pixel(threshold[k]);
-        if (bit_at(near, x) && !other) sums[k] += stretched[contrast[k]];
+        const bool other = !bit_at(ink, x) && pixel < detail::level_pixel(threshold);
+        if (bit_at(near, x) && !other) sum += stretched[contrast];
       }
+      if (y == last)
+        out[column] = detail::area_mean(sum, area.factor);
+      else
+        sums[column] = sum;
     }
     __syncwarp();
-  }
-#pragma unroll
-  for (int k = 0; k < kEach; ++k) {
-    const int column = lane + k * kWarp;
-    if (column < area.size.width) out[column] = detail::area_mean(sums[k], area.factor);
   }
 }
 
@@ -561,14 +560,16 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
       detail::ink_area(field.lattice.candidates[index_of].box, {grid.width, grid.height});
   const InkRun middle = ink.runs[ink.count / 2];
   const int noise = drawing.level(map_of(field.noise), middle.first, middle.y);
+  OCELLUS_TEAM_LOOP
   for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
   __syncthreads();
   if (strip == 0 && thread == 0) a.images[candidate] = {area.size.width, area.size.height};
   set_contrasts(drawing, noise, stretched);
   std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
   std::uint32_t* const own =
-      reinterpret_cast<std::uint32_t*>(zones) + 2 * a.words * warp_of_block();
+      reinterpret_cast<std::uint32_t*>(zones) + (2 * a.words + kImageSide) * warp_of_block();
   constexpr int kWarps = kDrawThreads / kWarp;
+  OCELLUS_TEAM_LOOP
   for (int row = strip * kWarps + warp_of_block(); row < area.size.height;
        row += kDrawStrips * kWarps)
     draw_row(drawing, area, stretched, row, own, a.words, out + row * kImageSide);

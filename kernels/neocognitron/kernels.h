@@ -186,7 +186,8 @@ struct DrawArguments {
 inline constexpr int kDrawThreads = 512;
 /// Shared memory of a block.
 constexpr std::size_t draw_bytes(int words) noexcept {
-  return static_cast<std::size_t>(2 * kDrawThreads / 32 * words) * sizeof(std::uint32_t);
+  return static_cast<std::size_t>(kDrawThreads / 32 * (2 * words + kImageSide)) *
+         sizeof(std::uint32_t);
 }
 /// Blocks that share the rows of an image, most of which have fewer than 64.
 inline constexpr int kDrawStrips = 4;

@@ -101,6 +101,7 @@ template <typename Use>
 OCELLUS_TEAM_FUNCTION void for_each_touching_from(const InkRun* runs, int i, int first,
                                                   const Use& use) noexcept {
   const InkRun run = runs[i];
+  OCELLUS_TEAM_LOOP
   for (int j = first; runs[j].y < run.y && runs[j].first <= run.end; ++j) use(i, j);
 }
 
