@@ -56,6 +56,41 @@ struct BlockTeam {
     return __shfl_sync(kAllLanes, warps, kWarps - 1);
   }
 
+  template <typename Has, typename Use>
+  __device__ int select(int count, const Has& has, const Use& use) const {
+    // A warp has neighboring i. A bit of `own` is has(i).
+    constexpr int kWarps = kThreads / kWarp;
+    constexpr int kMost = kThreads * 32;
+    __shared__ int of_warps[kWarps];
+    int total = 0;
+    OCELLUS_TEAM_LOOP
+    for (int first = 0; first < count; first += kMost) {
+      const int last = min(count, first + kMost);
+      const int each = (last - first + kThreads - 1) / kThreads * kWarp;
+      const int begin = first + squad() * each;
+      const int end = min(begin + each, last);
+      unsigned own = 0;
+      OCELLUS_TEAM_LOOP
+      for (int i = begin + lane(), bit = 0; i < end; i += kWarp, ++bit)
+        own |= (has(i) ? 1u : 0u) << bit;
+      const int found = combine_lanes(__popc(own), detail::Plus());
+      if (lane() == 0) of_warps[squad()] = found;
+      __syncthreads();
+      const int until = scan_warp(lane() < kWarps ? of_warps[lane()] : 0);
+      int before = total + __shfl_sync(kAllLanes, until, squad()) - found;
+      total += __shfl_sync(kAllLanes, until, kWarps - 1);
+      OCELLUS_TEAM_LOOP
+      for (int at = begin; at < end; at += kWarp, own >>= 1) {
+        const bool has_own = (own & 1u) != 0;
+        const int of_squad = before;
+        const int place = of_squad + lane_rank(has_own, before);
+        if (at + lane() < end) use(at + lane(), has_own ? place : -1);
+      }
+      __syncthreads();
+    }
+    return total;
+  }
+
   template <typename Use>
   __device__ void sort(const std::uint64_t* keys, int count, const Use& use) const {
     // Lanes that compare a key with the others.

@@ -131,8 +131,9 @@ extern const Kernel<InkArguments> kInkGroupKernel;
 inline constexpr int kDistributeWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
 /// Runs that fit into shared memory: the first of these numbers for which there is room. A frame of
 /// 640x480 pixels with a line of text has about 3,000 runs, one with a form 8,000.
-inline constexpr int kNearRuns[] = {9216, 6144};
-inline constexpr int kNearRows = 1536;  ///< of a field, whose begins fit, too
+inline constexpr int kNearRuns[] = {9216, 5632};
+inline constexpr int kNearRows = 1536;        ///< of a field, whose begins fit, too
+inline constexpr int kNearComponents = 4800;  ///< whose parts fit, too
 /// Places in the shared memory of a block `ink.work`, and unless `near_runs` is 0, the arrays of so
 /// many runs and of parts. Returns the size of the memory.
 constexpr std::size_t layout_search(int near_runs, void* shared, detail::InkArrays& ink,
@@ -152,6 +153,8 @@ constexpr std::size_t layout_search(int near_runs, void* shared, detail::InkArra
   ink.near_parents = work.take<int>(runs);
   ink.near_places = work.take<int>(runs);
   memory.take<int>(kDistributeWork);
+  parts.near_components = kNearComponents;
+  parts.near_part_of = memory.take<std::int16_t>(kNearComponents);
   parts.layout_parts(memory);
   return std::max(work.bytes(), memory.bytes());
 }

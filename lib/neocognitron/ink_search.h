@@ -105,18 +105,21 @@ OCELLUS_TEAM_FUNCTION void for_each_touching_from(const InkRun* runs, int i, int
   for (int j = first; runs[j].y < run.y && runs[j].first <= run.end; ++j) use(i, j);
 }
 
-/// Shares for_each_touching among the threads of a team.
-template <typename Team, typename Use>
+/// Shares for_each_touching among the threads of a team, for the runs i with has(i).
+template <typename Team, typename Has, typename Use>
 OCELLUS_TEAM_FUNCTION void share_touching(const Team& team, const InkRun* runs,
-                                          const int* row_begin, int height,
+                                          const int* row_begin, int height, const Has& has,
                                           const Use& use) noexcept {
   if (team.size() == 1) {
     for (int y = 1; y < height; ++y)
-      for_each_touching(runs, row_begin[y - 1], row_begin[y], row_begin[y + 1], use);
+      for_each_touching(runs, row_begin[y - 1], row_begin[y], row_begin[y + 1], [&](int i, int j) {
+        if (has(i)) use(i, j);
+      });
     return;
   }
-  share(team, row_begin[height],
-        [&](int i) { for_each_touching_from(runs, i, first_touching(runs, row_begin, i), use); });
+  share(team, row_begin[height], [&](int i) {
+    if (has(i)) for_each_touching_from(runs, i, first_touching(runs, row_begin, i), use);
+  });
 }
 
 /// Sets of runs, by the parent of each run, which is itself at first. The root of a set is its
@@ -386,20 +389,23 @@ class InkSearch {
   }
 
   OCELLUS_TEAM_FUNCTION bool remove_rules() noexcept {
-    const int typical = typical_height();
-    const auto is_long = [typical](int length, const InkComponent& c) {
-      return length > c.height() && 100 * length > kLongRun * typical;
-    };
-    bool any = false;
-    share(team_, counts_.components,
-          [&](int c) { any = any || is_long(a_.components[c].width(), a_.components[c]); });
-    if (!team_.any(any)) return false;
-    return rewrite([&](const InkRun& run, const auto& keep) {
+    const auto is_long = [this](const InkRun& run, int typical) {
       const int length = run.end - run.first;
-      if (run.label == kNoComponent || !is_long(length, a_.components[run.label])) {
+      return 100 * length > kLongRun * typical && run.label != kNoComponent &&
+             length > a_.components[run.label].height();
+    };
+    // Most fields have no run that is long even if all characters are low.
+    const int lowest = std::min(a_.least_height, kHeights - 1);
+    bool any = false;
+    share(team_, counts_.runs, [&](int i) { any = any || is_long(runs_[i], lowest); });
+    if (!team_.any(any)) return false;
+    const int typical = typical_height();
+    return rewrite([&](const InkRun& run, const auto& keep) {
+      if (!is_long(run, typical)) {
         keep(run);
         return false;
       }
+      const int length = run.end - run.first;
       // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
       constexpr int kMinRuleThickness = 3;
       constexpr int kHeightsPerThickness = 8;

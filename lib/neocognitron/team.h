@@ -36,6 +36,15 @@ struct OneThread {
     return sum;
   }
 
+  /// Calls use(i, place) for all i of [0, count). `place` is the number of those before with
+  /// has(i), and -1 without has(i). Returns the number of all with has(i). Ends with a barrier.
+  template <typename Has, typename Use>
+  constexpr int select(int count, const Has& has, const Use& use) const noexcept {
+    int found = 0;
+    for (int i = 0; i < count; ++i) use(i, has(i) ? found++ : -1);
+    return found;
+  }
+
   /// Calls use(place, key) for keys that differ, with their places in ascending order. A device has
   /// room for one key of each thread. Begins and ends with a barrier.
   template <typename Use>
