@@ -312,6 +312,7 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   const bool light = ink_is_light(a, field);
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
     int above = 0;
+#pragma unroll 8
     for (int i = lane_of_warp(); i < y; i += kWarp) above += field.row_runs[i];
     above = warp_sum(above);
     const int count = field.row_runs[y];
@@ -528,8 +529,8 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   __shared__ std::uint8_t stretched[kContrasts];
   const detail::CandidateCounts* const counts = a.ink.fields->counts;
   take_turn();
-  const int candidate = static_cast<int>(blockIdx.x);
-  const auto strip = static_cast<int>(blockIdx.y);
+  const auto strip = static_cast<int>(blockIdx.x);
+  const int candidate = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x);
   const int own_place = a.first + candidate;
   int field_of = 0;

@@ -194,7 +194,8 @@ constexpr std::size_t draw_bytes(int words) noexcept {
 }
 /// Blocks that share the rows of an image, most of which have fewer than 64.
 inline constexpr int kDrawStrips = 4;
-/// Draws candidates. Blocks: (candidates of a batch, kDrawStrips).
+/// Draws candidates. Blocks: (kDrawStrips, candidates of a batch), so that those present come
+/// first.
 extern const Kernel<DrawArguments> kDrawKernel;
 
 // ---- the frame on its way to the host, layout boxes

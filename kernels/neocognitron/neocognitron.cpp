@@ -584,7 +584,7 @@ class FindingNeocognitron final : public ImageNeocognitron {
                              .to = device_images_,
                              .images = device_sizes_,
                              .present = present_};
-    return launch(cuda, stream, kDrawKernel, dim3(static_cast<unsigned>(count), kDrawStrips),
+    return launch(cuda, stream, kDrawKernel, dim3(kDrawStrips, static_cast<unsigned>(count)),
                   dim3(kDrawThreads), draw_bytes(words_), draw, true);
   }
 

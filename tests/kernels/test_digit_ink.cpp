@@ -207,8 +207,8 @@ class InkTest {
     for (const InkField& field : device_fields_) words = std::max(words, field.grid.width / 32 + 1);
     const cuda::DrawArguments draw{arguments(), kMostCandidates, first,        count + kRoom,
                                    words,       images.data(),   sizes.data(), &present};
-    run(cuda::kDrawKernel, index(count + kRoom), cuda::kDrawThreads, cuda::draw_bytes(words), draw,
-        cuda::kDrawStrips);
+    run(cuda::kDrawKernel, cuda::kDrawStrips, cuda::kDrawThreads, cuda::draw_bytes(words), draw,
+        count + kRoom);
     EXPECT_EQ(present, count);
     for (int i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[index(first + i)];
