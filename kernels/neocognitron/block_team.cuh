@@ -149,7 +149,6 @@ struct BlockTeam {
       // Those of the warps before.
       int sum = 0;
       if (index() < kDistributed) {
-#pragma unroll
         for (int w = 0; w < kWarps; ++w) {
           std::uint16_t& of_warp = counts[w * kDistributed + index()];
           const int of = of_warp;
@@ -183,18 +182,10 @@ struct BlockTeam {
     __pipeline_wait_prior(0);
   }
 
-  __device__ static int squad() {
-    return index() / kWarp;
-  }
-  __device__ static int squads() {
-    return kThreads / kWarp;
-  }
-  __device__ static int lane() {
-    return index() % kWarp;
-  }
-  __device__ static int lanes() {
-    return kWarp;
-  }
+  __device__ static int squad() { return index() / kWarp; }
+  __device__ static int squads() { return kThreads / kWarp; }
+  __device__ static int lane() { return index() % kWarp; }
+  __device__ static int lanes() { return kWarp; }
   template <typename T, typename Combine>
   __device__ static T combine_lanes(T value, const Combine& combine) {
     int words[sizeof(T) / sizeof(int)];
@@ -215,24 +206,14 @@ struct BlockTeam {
     return __popc(set & lanes_before());
   }
 
-  OCELLUS_TEAM_CALL static void add(int& to, int value) {
-    atomicAdd(&to, value);
-  }
+  OCELLUS_TEAM_CALL static void add(int& to, int value) { atomicAdd(&to, value); }
   OCELLUS_TEAM_CALL static void add(std::int64_t& to, std::int64_t value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(value));
   }
-  OCELLUS_TEAM_CALL static void lower(int& to, int value) {
-    atomicMin(&to, value);
-  }
-  OCELLUS_TEAM_CALL static int exchange_lower(int& to, int value) {
-    return atomicMin(&to, value);
-  }
-  OCELLUS_TEAM_CALL static void raise(int& to, int value) {
-    atomicMax(&to, value);
-  }
-  __device__ int read(const int& from) const {
-    return static_cast<const volatile int&>(from);
-  }
+  OCELLUS_TEAM_CALL static void lower(int& to, int value) { atomicMin(&to, value); }
+  OCELLUS_TEAM_CALL static int exchange_lower(int& to, int value) { return atomicMin(&to, value); }
+  OCELLUS_TEAM_CALL static void raise(int& to, int value) { atomicMax(&to, value); }
+  __device__ int read(const int& from) const { return static_cast<const volatile int&>(from); }
 
 #if __CUDA_ARCH__ >= 800
   // One instruction.

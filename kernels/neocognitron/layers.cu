@@ -233,8 +233,8 @@ struct LaneTaps {
   int count[kCount];
 };
 
-/// Finds the taps of a lane, without their places. Returns the sum of c u^2 of
-/// all taps. The loop issues all of its loads before the first of them arrives.
+/// Finds the taps of a lane, without their places. Returns the sum of c u^2 of all taps. The loop
+/// issues all of its loads before the first of them arrives.
 __device__ inline float find_taps(const SimpleArguments& a, const WindowTap* taps, std::size_t base,
                                   int position, LaneTaps& lane_taps) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -569,8 +569,7 @@ __device__ void write_complex(const ComplexArguments& a, const WindowTap* taps, 
 
 // ---- kernels
 
-// Taps are those of the model, so that they are loaded while previous kernels
-// run.
+// Taps are those of the model, so that they are loaded while previous kernels run.
 
 /// Copies taps to shared memory. All threads must call it.
 template <int kThreads, typename Arguments>
