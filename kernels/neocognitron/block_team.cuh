@@ -1,6 +1,8 @@
 // The threads of a block as a team (neocognitron/team.h).
 #pragma once
 
+#include <cuda_pipeline.h>
+
 #include <cstdint>
 #include <cstring>
 
@@ -54,6 +56,41 @@ struct BlockTeam {
     return __shfl_sync(kAllLanes, warps, kWarps - 1);
   }
 
+  template <typename Has, typename Use>
+  __device__ int select(int count, const Has& has, const Use& use) const {
+    // A warp has neighboring i. A bit of `own` is has(i).
+    constexpr int kWarps = kThreads / kWarp;
+    constexpr int kMost = kThreads * 32;
+    __shared__ int of_warps[kWarps];
+    int total = 0;
+    OCELLUS_TEAM_LOOP
+    for (int first = 0; first < count; first += kMost) {
+      const int last = min(count, first + kMost);
+      const int each = (last - first + kThreads - 1) / kThreads * kWarp;
+      const int begin = first + squad() * each;
+      const int end = min(begin + each, last);
+      unsigned own = 0;
+      OCELLUS_TEAM_LOOP
+      for (int i = begin + lane(), bit = 0; i < end; i += kWarp, ++bit)
+        own |= (has(i) ? 1u : 0u) << bit;
+      const int found = combine_lanes(__popc(own), detail::Plus());
+      if (lane() == 0) of_warps[squad()] = found;
+      __syncthreads();
+      const int until = scan_warp(lane() < kWarps ? of_warps[lane()] : 0);
+      int before = total + __shfl_sync(kAllLanes, until, squad()) - found;
+      total += __shfl_sync(kAllLanes, until, kWarps - 1);
+      OCELLUS_TEAM_LOOP
+      for (int at = begin; at < end; at += kWarp, own >>= 1) {
+        const bool has_own = (own & 1u) != 0;
+        const int of_squad = before;
+        const int place = of_squad + lane_rank(has_own, before);
+        if (at + lane() < end) use(at + lane(), has_own ? place : -1);
+      }
+      __syncthreads();
+    }
+    return total;
+  }
+
   template <typename Use>
   __device__ void sort(const std::uint64_t* keys, int count, const Use& use) const {
     // Lanes that compare a key with the others.
@@ -72,23 +109,77 @@ struct BlockTeam {
     __syncthreads();
   }
 
-  /// Values are below kRankValues; those below 0 have no rank. `work` has kRankWork elements.
-  static constexpr int kRankValues = 512;
-  static constexpr int kRankWork = kThreads / kWarp * kRankValues / 2;
-  OCELLUS_TEAM_CALL static int rank(int value, int* work) {
-    // How often a warp has each value.
+  /// Values are below kDistributed. `work` has kDistributeWork elements.
+  static constexpr int kDistributed = 512;
+  static constexpr int kDistributeWork = kThreads / kWarp * kDistributed / 2;
+  template <typename Value, typename Use>
+  __device__ void distribute(int count, int* begins, int* work, const Value& value,
+                             const Use& use) const {
+    // A warp has neighboring i, so that its lanes count the values without atomic operations.
+    static_assert(kDistributed <= kThreads);
+    constexpr int kWarps = kThreads / kWarp;
+    constexpr int kMost = 0xffff / kThreads * kThreads;  // counts have 16 bits
     auto* const counts = reinterpret_cast<std::uint16_t*>(work);
-    for (int i = index(); i < kRankWork; i += kThreads) work[i] = 0;
-    __syncthreads();
-    const unsigned same = __match_any_sync(kAllLanes, value);
-    const int before = __popc(same & lanes_before());
-    const int warp = index() / kWarp;
-    if (value >= 0 && before == 0)
-      counts[warp * kRankValues + value] = static_cast<std::uint16_t>(__popc(same));
-    __syncthreads();
-    int rank = before;
-    for (int w = 0; value >= 0 && w < warp; ++w) rank += counts[w * kRankValues + value];
-    return rank;
+    std::uint16_t* const own = counts + squad() * kDistributed;
+    OCELLUS_TEAM_LOOP
+    for (int first = 0; first < count; first += kMost) {
+      const int last = min(count, first + kMost);
+      const int each = (last - first + kThreads - 1) / kThreads * kWarp;
+      const int begin = first + squad() * each;
+      const int end = min(begin + each, last);
+      // Calls add(i, value, lanes before with the same value), and counts the values.
+      const auto for_each = [&](const auto& add) {
+        OCELLUS_TEAM_LOOP
+        for (int at = begin; at < end; at += kWarp) {
+          const int i = at + lane();
+          const int of = i < end ? value(i) : -1;
+          const unsigned same = __match_any_sync(kAllLanes, of);
+          const int before = __popc(same & lanes_before());
+          if (of >= 0) add(i, of, before);
+          __syncwarp();
+          if (of >= 0 && before == 0) own[of] = static_cast<std::uint16_t>(own[of] + __popc(same));
+          __syncwarp();
+        }
+      };
+      OCELLUS_TEAM_LOOP
+      for (int v = lane(); v < kDistributed; v += kWarp) own[v] = 0;
+      __syncwarp();
+      for_each([](int, int, int) {});
+      __syncthreads();
+      // Those of the warps before.
+      int sum = 0;
+      if (index() < kDistributed) {
+        for (int w = 0; w < kWarps; ++w) {
+          std::uint16_t& of_warp = counts[w * kDistributed + index()];
+          const int of = of_warp;
+          of_warp = static_cast<std::uint16_t>(sum);
+          sum += of;
+        }
+      }
+      __syncthreads();
+      for_each([&](int i, int of, int before) { use(i, begins[of] + own[of] + before); });
+      __syncthreads();
+      if (sum > 0) begins[index()] += sum;
+      __syncthreads();
+    }
+  }
+
+  /// Copies elements to shared memory. Both arrays are aligned to 16 bytes. Needs a barrier behind.
+  template <typename T>
+  __device__ void copy_near(T* to, const T* from, int count) const {
+    constexpr int kPiece = 16;
+    const auto bytes = count * static_cast<int>(sizeof(T));
+    auto* const to_bytes = reinterpret_cast<char*>(to);
+    const auto* const from_bytes = reinterpret_cast<const char*>(from);
+    const int whole = bytes / kPiece * kPiece;
+    OCELLUS_TEAM_LOOP
+    for (int at = index() * kPiece; at < whole; at += kThreads * kPiece)
+      __pipeline_memcpy_async(to_bytes + at, from_bytes + at, kPiece);
+    static_assert(sizeof(T) % sizeof(int) == 0);
+    const int rest = whole + index() * static_cast<int>(sizeof(int));
+    if (rest < bytes) __pipeline_memcpy_async(to_bytes + rest, from_bytes + rest, sizeof(int));
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
   }
 
   __device__ static int squad() { return index() / kWarp; }
@@ -99,6 +190,7 @@ struct BlockTeam {
   __device__ static T combine_lanes(T value, const Combine& combine) {
     int words[sizeof(T) / sizeof(int)];
     static_assert(sizeof(words) == sizeof(T));
+    OCELLUS_TEAM_LOOP
     for (int offset = kWarp / 2; offset > 0; offset /= 2) {
       std::memcpy(words, &value, sizeof(T));
       for (int& word : words) word = __shfl_xor_sync(kAllLanes, word, offset);
@@ -118,7 +210,8 @@ struct BlockTeam {
   OCELLUS_TEAM_CALL static void add(std::int64_t& to, std::int64_t value) {
     atomicAdd(reinterpret_cast<unsigned long long*>(&to), static_cast<unsigned long long>(value));
   }
-  OCELLUS_TEAM_CALL static int lower(int& to, int value) { return atomicMin(&to, value); }
+  OCELLUS_TEAM_CALL static void lower(int& to, int value) { atomicMin(&to, value); }
+  OCELLUS_TEAM_CALL static int exchange_lower(int& to, int value) { return atomicMin(&to, value); }
   OCELLUS_TEAM_CALL static void raise(int& to, int value) { atomicMax(&to, value); }
   __device__ int read(const int& from) const { return static_cast<const volatile int&>(from); }
 

@@ -312,6 +312,7 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
   const bool light = ink_is_light(a, field);
   for (int y = own.top + warp_of_block(); y < own.bottom; y += kInkThreads / kWarp) {
     int above = 0;
+#pragma unroll 8
     for (int i = lane_of_warp(); i < y; i += kWarp) above += field.row_runs[i];
     above = warp_sum(above);
     const int count = field.row_runs[y];
@@ -329,8 +330,8 @@ __global__ void __launch_bounds__(kInkThreads) write_runs(const __grid_constant_
 // ---- candidates
 
 using Team = BlockTeam<kInkGroupThreads>;
-static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts <= Team::kRankValues);
-static_assert(Team::kRankWork == kRankWork);
+static_assert(detail::kMaxParts <= kInkGroupThreads && detail::kMaxParts == Team::kDistributed);
+static_assert(Team::kDistributeWork == kDistributeWork);
 
 __device__ detail::CandidateSearch<Team> candidates_of(const InkField& field) {
   return {Team(), field.lattice, field.parts, *field.part_counts};
@@ -347,6 +348,7 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
   const Team team;
   detail::InkSearch components(team, ink, *field.run_count);
   const detail::InkCounts found = components.find();
+  ink.row_begin = components.row_begin();
   const detail::PartCounts counts =
       detail::PartSearch(team, parts, ink, components.runs(), found).find();
   if (team.index() == 0) *field.part_counts = counts;
@@ -391,20 +393,23 @@ __global__ void __launch_bounds__(kInkGroupThreads, 1)
 constexpr int kSharedRuns = 1024;
 constexpr int kContrasts = 256;
 
-/// What a block draws.
+/// What a block draws. It has what it reads of the field, which would be loaded again behind each
+/// write.
 struct Drawing {
-  const InkField& field;
+  InkGrid grid;
+  LevelMap background;
+  LevelMap threshold;
   FieldPixels pixels;
   const InkRun* runs;
   int count;
   int invert;
 
-  __device__ int level(const std::int16_t* map, int x, int y) const {
-    return detail::level_at(field.grid, LevelMap{map, field.grid.columns()}, x, y);
+  __device__ int level(const LevelMap& map, int x, int y) const {
+    return detail::level_at(grid, map, x, y);
   }
   __device__ int pixel(int x, int y) const { return pixels.row(y)[x] ^ invert; }
   __device__ int contrast(int x, int y) const {
-    return max(0, detail::level_pixel(level(field.background, x, y)) - pixel(x, y));
+    return max(0, detail::level_pixel(level(background, x, y)) - pixel(x, y));
   }
   /// The first run that is not above row y.
   __device__ int first_run(int y) const {
@@ -412,8 +417,9 @@ struct Drawing {
   }
 };
 
-/// Sets the table of stretched contrasts (InkImager::range). All threads must call it.
-__device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
+/// Sets the table of stretched contrasts (InkImager::range). All threads must call it. `noise`: in
+/// the middle of the ink.
+__device__ void set_contrasts(const Drawing& drawing, int noise, std::uint8_t* stretched) {
   __shared__ unsigned counts[kContrasts];
   __shared__ int full;
   const int thread = static_cast<int>(threadIdx.x);
@@ -421,8 +427,10 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
   __syncthreads();
   // Most runs are short.
   constexpr int kLanes = 8;
+  OCELLUS_TEAM_LOOP
   for (int r = thread / kLanes; r < drawing.count; r += kDrawThreads / kLanes) {
     const InkRun run = drawing.runs[r];
+    OCELLUS_TEAM_LOOP
     for (int x = run.first + thread % kLanes; x < run.end; x += kLanes)
       atomicAdd(&counts[drawing.contrast(x, run.y)], 1u);
   }
@@ -446,8 +454,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
     if (thread == 0) full = found;
   }
   __syncthreads();
-  const InkRun middle = drawing.runs[drawing.count / 2];
-  const InkRange range(full, drawing.level(drawing.field.noise, middle.first, middle.y));
+  const InkRange range(full, noise);
   for (int i = thread; i < kContrasts; i += kDrawThreads) stretched[i] = range.stretched(i);
   __syncthreads();
 }
@@ -456,6 +463,7 @@ __device__ void set_contrasts(const Drawing& drawing, std::uint8_t* stretched) {
 __device__ void set_bits(std::uint32_t* bits, const InkArea& area, int first, int end) {
   first = max(first, area.left) - area.left;
   end = min(end, area.right) - area.left;
+  OCELLUS_TEAM_LOOP
   for (int x = first; x < end;) {
     const int word = x / kWord;
     const int word_end = min((word + 1) * kWord, end);
@@ -468,18 +476,21 @@ __device__ bool bit_at(const std::uint32_t* bits, int x) {
 }
 
 /// Writes row `row` of an image. `zones`: two rows of bits for the warp: ink, and what is near it.
-/// All lanes of a warp must call it.
+/// Behind them are the sums of the columns. All lanes of a warp must call it.
 __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std::uint8_t* stretched,
                          int row, std::uint32_t* zones, int words, std::uint8_t* out) {
   std::uint32_t* const ink = zones;
   std::uint32_t* const near = zones + words;
+  std::uint32_t* const sums = near + words;
   const int lane = lane_of_warp();
-  constexpr int kEach = kImageSide / kWarp;
-  unsigned sums[kEach] = {};
   const int begin = area.top + row * area.factor;
-  for (int y = begin; y < min(begin + area.factor, area.bottom); ++y) {
+  const int last = min(begin + area.factor, area.bottom) - 1;
+  OCELLUS_TEAM_LOOP
+  for (int y = begin; y <= last; ++y) {
+    OCELLUS_TEAM_LOOP
     for (int w = lane; w < words; w += kWarp) ink[w] = near[w] = 0;
     __syncwarp();
+    OCELLUS_TEAM_LOOP
     for (int i = drawing.first_run(y - area.margin) + lane; i < drawing.count; i += kWarp) {
       const InkRun run = drawing.runs[i];
       if (run.y > y + area.margin) break;
@@ -487,27 +498,28 @@ __device__ void draw_row(const Drawing& drawing, const InkArea& area, const std:
       if (run.y == y) set_bits(ink, area, run.first, run.end);
     }
     __syncwarp();
-#pragma unroll
-    for (int k = 0; k < kEach; ++k) {
-      const int first = (lane + k * kWarp) * area.factor;
+    OCELLUS_TEAM_LOOP
+    for (int column = lane; column < area.size.width; column += kWarp) {
+      const int first = column * area.factor;
       const int end = min(first + area.factor, area.right - area.left);
+      std::uint32_t sum = y == begin ? 0 : sums[column];
+      OCELLUS_TEAM_LOOP
       for (int x = first; x < end; ++x) {
         const int at = area.left + x;
         // All loads are issued at once.
         const int pixel = drawing.pixel(at, y);
-        const int threshold = drawing.level(drawing.field.threshold, at, y);
+        const int threshold = drawing.level(drawing.threshold, at, y);
         const int contrast = drawing.contrast(at, y);
         // Ink beside the character belongs to another one.
         const bool other = !bit_at(ink, x) && pixel < detail::level_pixel(threshold);
-        if (bit_at(near, x) && !other) sums[k] += stretched[contrast];
+        if (bit_at(near, x) && !other) sum += stretched[contrast];
       }
+      if (y == last)
+        out[column] = detail::area_mean(sum, area.factor);
+      else
+        sums[column] = sum;
     }
     __syncwarp();
-  }
-#pragma unroll
-  for (int k = 0; k < kEach; ++k) {
-    const int column = lane + k * kWarp;
-    if (column < area.size.width) out[column] = detail::area_mean(sums[k], area.factor);
   }
 }
 
@@ -515,42 +527,52 @@ __global__ void __launch_bounds__(kDrawThreads) draw(const __grid_constant__ Dra
   OCELLUS_DYNAMIC_SHARED(std::uint32_t, zones);
   __shared__ InkRun shared_runs[kSharedRuns];
   __shared__ std::uint8_t stretched[kContrasts];
-  __shared__ int field_of;
-  __shared__ int index_of;
-  __shared__ int shared_present;
+  const detail::CandidateCounts* const counts = a.ink.fields->counts;
   take_turn();
-  const int candidate = static_cast<int>(blockIdx.x);
+  const auto strip = static_cast<int>(blockIdx.x);
+  const int candidate = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) {
-    const int own = a.first + candidate;
-    const auto count_of = [&](int field) { return a.ink.fields[field].counts->candidates; };
-    const auto find = [&](int field, int first, int count) {
-      if (own < first || own >= first + count) return;
-      field_of = field;
-      index_of = own - first;
-    };
-    const int total = detail::share_places(a.ink.field_count, a.most, count_of, find);
-    shared_present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
-    if (candidate == 0) *a.present = shared_present;
-  }
-  __syncthreads();
-  if (candidate >= shared_present) return;
+  const int own_place = a.first + candidate;
+  int field_of = 0;
+  int index_of = 0;
+  const int total = detail::share_places(
+      a.ink.field_count, a.most, [&](int field) { return counts[field].candidates; },
+      [&](int field, int first, int count) {
+        if (own_place < first || own_place >= first + count) return;
+        field_of = field;
+        index_of = own_place - first;
+      });
+  const int present = a.ink.state->bad != 0 ? 0 : max(0, min(total - a.first, a.count));
+  if (candidate == 0 && strip == 0 && thread == 0) *a.present = present;
+  if (candidate >= present) return;
   const InkField& field = a.ink.fields[field_of];
+  const InkGrid grid = field.grid;
   const detail::InkRuns ink = field.lattice.inks[index_of];
   const bool fits = ink.count <= kSharedRuns;
-  for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
-  __syncthreads();
-  const InkGrid& grid = field.grid;
-  const Drawing drawing{field, FieldPixels(a.ink, field), fits ? shared_runs : ink.runs, ink.count,
+  const auto map_of = [&](const std::int16_t* levels) { return LevelMap{levels, grid.columns()}; };
+  const Drawing drawing{grid,
+                        map_of(field.background),
+                        map_of(field.threshold),
+                        FieldPixels(a.ink, field),
+                        fits ? shared_runs : ink.runs,
+                        ink.count,
                         ink_is_light(a.ink, field) ? 255 : 0};
   const InkArea area =
       detail::ink_area(field.lattice.candidates[index_of].box, {grid.width, grid.height});
-  if (thread == 0) a.images[candidate] = {area.size.width, area.size.height};
-  set_contrasts(drawing, stretched);
+  const InkRun middle = ink.runs[ink.count / 2];
+  const int noise = drawing.level(map_of(field.noise), middle.first, middle.y);
+  OCELLUS_TEAM_LOOP
+  for (int i = thread; fits && i < ink.count; i += kDrawThreads) shared_runs[i] = ink.runs[i];
+  __syncthreads();
+  if (strip == 0 && thread == 0) a.images[candidate] = {area.size.width, area.size.height};
+  set_contrasts(drawing, noise, stretched);
   std::uint8_t* const out = a.to + static_cast<std::size_t>(candidate) * kImagePixels;
   std::uint32_t* const own =
-      reinterpret_cast<std::uint32_t*>(zones) + 2 * a.words * warp_of_block();
-  for (int row = warp_of_block(); row < area.size.height; row += kDrawThreads / kWarp)
+      reinterpret_cast<std::uint32_t*>(zones) + (2 * a.words + kImageSide) * warp_of_block();
+  constexpr int kWarps = kDrawThreads / kWarp;
+  OCELLUS_TEAM_LOOP
+  for (int row = strip * kWarps + warp_of_block(); row < area.size.height;
+       row += kDrawStrips * kWarps)
     draw_row(drawing, area, stretched, row, own, a.words, out + row * kImageSide);
 }
 

@@ -128,25 +128,33 @@ extern const Kernel<InkArguments> kRunKernel;     ///< runs
 inline constexpr int kInkGroupThreads = 512;
 /// Groups of ink. A block for each field, with shared memory that `layout_search` places.
 extern const Kernel<InkArguments> kInkGroupKernel;
-inline constexpr int kRankWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
+inline constexpr int kDistributeWork = kInkGroupThreads / 32 * detail::kMaxParts / 2;
 /// Runs that fit into shared memory: the first of these numbers for which there is room. A frame of
 /// 640x480 pixels with a line of text has about 3,000 runs, one with a form 8,000.
-inline constexpr int kNearRuns[] = {9216, 6144};
+inline constexpr int kNearRuns[] = {9216, 5632};
+inline constexpr int kNearRows = 1536;        ///< of a field, whose begins fit, too
+inline constexpr int kNearComponents = 4800;  ///< whose parts fit, too
 /// Places in the shared memory of a block `ink.work`, and unless `near_runs` is 0, the arrays of so
 /// many runs and of parts. Returns the size of the memory.
 constexpr std::size_t layout_search(int near_runs, void* shared, detail::InkArrays& ink,
                                     detail::PartArrays& parts) noexcept {
   detail::LayoutBuilder memory(shared, 16);
   const auto runs = static_cast<std::size_t>(near_runs);
-  if (near_runs > 0) ink.near_runs = memory.take<detail::InkRun>(runs);
+  if (near_runs > 0) {
+    ink.near_row_begin = memory.take<int>(kNearRows);
+    ink.near_runs = memory.take<detail::InkRun>(runs);
+  }
   // The search for parts begins when the one for components has ended.
   detail::LayoutBuilder work = memory;
   ink.work = work.take<int>(detail::kSearchWork);
   if (near_runs == 0) return work.bytes();
   ink.near_capacity = near_runs;
+  ink.near_rows = kNearRows;
   ink.near_parents = work.take<int>(runs);
   ink.near_places = work.take<int>(runs);
-  memory.take<int>(kRankWork);
+  memory.take<int>(kDistributeWork);
+  parts.near_components = kNearComponents;
+  parts.near_part_of = memory.take<std::int16_t>(kNearComponents);
   parts.layout_parts(memory);
   return std::max(work.bytes(), memory.bytes());
 }
@@ -181,9 +189,13 @@ struct DrawArguments {
 inline constexpr int kDrawThreads = 512;
 /// Shared memory of a block.
 constexpr std::size_t draw_bytes(int words) noexcept {
-  return static_cast<std::size_t>(2 * kDrawThreads / 32 * words) * sizeof(std::uint32_t);
+  return static_cast<std::size_t>(kDrawThreads / 32 * (2 * words + kImageSide)) *
+         sizeof(std::uint32_t);
 }
-/// Draws candidates. A block for each one of a batch.
+/// Blocks that share the rows of an image, most of which have fewer than 64.
+inline constexpr int kDrawStrips = 4;
+/// Draws candidates. Blocks: (kDrawStrips, candidates of a batch), so that those present come
+/// first.
 extern const Kernel<DrawArguments> kDrawKernel;
 
 // ---- the frame on its way to the host, layout boxes

@@ -28,7 +28,7 @@ struct Response {
 
 // The planes of a position are half a warp. Its threads read an input each, and share those that
 // are not 0, which most positions have none of.
-__device__ void write_edges(const SimpleArguments& a, int candidate) {
+__device__ void write_edges(const SimpleArguments& a, const WindowTap* taps, int candidate) {
   static_assert(kEdgePlanes == kWarp / 2);
   const int thread = static_cast<int>(threadIdx.x);
   const int plane = thread % kEdgePlanes;
@@ -44,7 +44,7 @@ __device__ void write_edges(const SimpleArguments& a, int candidate) {
   for (int first = 0; first < a.tap_count; first += kEdgePlanes) {
     float own = 0.0f;
     if (inside && first + plane < a.tap_count) {
-      const WindowTap tap = a.taps[first + plane];
+      const WindowTap tap = taps[first + plane];
       const int column = x + tap.dx;
       const int row = y + tap.dy;
       if (column >= 0 && row >= 0 && column < a.side_in && row < a.side_in)
@@ -96,8 +96,8 @@ struct InputList {
 
 /// Fills in the list, without the inputs themselves. All threads must call it.
 template <int kThreads>
-__device__ void find_inputs(const SimpleArguments& a, int candidate, int position,
-                            InputList& list) {
+__device__ void find_inputs(const SimpleArguments& a, const WindowTap* taps, int candidate,
+                            int position, InputList& list) {
   const int thread = static_cast<int>(threadIdx.x);
   const int* const counts =
       a.candidates.counts + static_cast<std::size_t>(candidate) * kMostPositions;
@@ -106,7 +106,7 @@ __device__ void find_inputs(const SimpleArguments& a, int candidate, int positio
   const int x = a.first + position % a.side_out;
   const int y = a.first + position / a.side_out;
   for (int t = thread; t < a.tap_count; t += kThreads) {
-    const WindowTap tap = a.taps[t];
+    const WindowTap tap = taps[t];
     const int column = x + tap.dx;
     const int row = y + tap.dy;
     const bool inside = column >= 0 && row >= 0 && column < a.side_in && row < a.side_in;
@@ -233,33 +233,28 @@ struct LaneTaps {
   int count[kCount];
 };
 
-/// Finds the taps of a lane, without their places. Returns the sum of c u^2 of all taps. Each loop
+/// Finds the taps of a lane, without their places. Returns the sum of c u^2 of all taps. The loop
 /// issues all of its loads before the first of them arrives.
-__device__ inline float find_taps(const SimpleArguments& a, std::size_t base, int position,
-                                  LaneTaps& lane_taps) {
+__device__ inline float find_taps(const SimpleArguments& a, const WindowTap* taps, std::size_t base,
+                                  int position, LaneTaps& lane_taps) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int* const counts = a.candidates.counts + base;
   const float* const energies = a.candidates.energies + base;
   const int x = a.first + position % a.side_out;
   const int y = a.first + position / a.side_out;
-  WindowTap tap[LaneTaps::kCount];
   float energy = 0.0f;
 #pragma unroll
   for (int r = 0; r < LaneTaps::kCount; ++r) {
     const int t = r * kWarp + lane;
-    lane_taps.at[r] = 0;
-    if (t < a.tap_count) tap[r] = a.taps[t];
-  }
-#pragma unroll
-  for (int r = 0; r < LaneTaps::kCount; ++r) {
-    const int column = x + tap[r].dx;
-    const int row = y + tap[r].dy;
-    const bool inside = r * kWarp + lane < a.tap_count && column >= 0 && row >= 0 &&
-                        column < a.side_in && row < a.side_in;
+    const WindowTap tap = taps[min(t, a.tap_count - 1)];
+    const int column = x + tap.dx;
+    const int row = y + tap.dy;
+    const bool inside =
+        t < a.tap_count && column >= 0 && row >= 0 && column < a.side_in && row < a.side_in;
     const int at = inside ? row * a.side_in + column : 0;
     lane_taps.at[r] = at;
     lane_taps.count[r] = inside ? counts[at] : 0;
-    energy = fmaf(tap[r].weight, inside ? energies[at] : 0.0f, energy);
+    energy = fmaf(tap.weight, inside ? energies[at] : 0.0f, energy);
   }
 #pragma unroll
   for (int offset = kWarp / 2; offset > 0; offset /= 2)
@@ -311,7 +306,7 @@ __device__ inline void copy_inputs(const SimpleArguments& a, const ActiveCell* c
 
 // A warp computes the planes of a position. It needs no barrier of the block, which most positions
 // would wait at for longer than they compute.
-__device__ void write_narrow(const SimpleArguments& a, int candidate) {
+__device__ void write_narrow(const SimpleArguments& a, const WindowTap* taps, int candidate) {
   // Small, because the first-level cache, which has most weights, gets what shared memory leaves.
   union Memory {
     Input list[kNarrowInputs];
@@ -324,13 +319,13 @@ __device__ void write_narrow(const SimpleArguments& a, int candidate) {
   if (position >= a.side_out * a.side_out) return;
   const std::size_t base = static_cast<std::size_t>(candidate) * kMostPositions;
   std::uint8_t* const any = a.candidates.any + base + position;
-  LaneTaps taps;
-  const float energy = find_taps(a, base, position, taps);
+  LaneTaps lane_taps;
+  const float energy = find_taps(a, taps, base, position, lane_taps);
   if (!(energy > 0.0f)) {
     if (lane == 0) *any = 0;
     return;
   }
-  const int total = place_inputs(a, taps);
+  const int total = place_inputs(a, lane_taps);
 
   const int groups = kWarp / a.octets;
   const int group = lane / a.octets;
@@ -341,7 +336,7 @@ __device__ void write_narrow(const SimpleArguments& a, int candidate) {
   float sum[kOctet] = {};
   for (int first = 0; first < total; first += kNarrowInputs) {
     const int end = min(total - first, kNarrowInputs);
-    copy_inputs(a, cells, taps, first, end, list);
+    copy_inputs(a, cells, lane_taps, first, end, list);
     __syncwarp();
     if (group < groups) add_rows(list, group, end, groups, weights, a.octets, sum);
     __syncwarp();
@@ -366,10 +361,10 @@ __device__ void write_narrow(const SimpleArguments& a, int candidate) {
   if (lane == 0) *any = active ? 1 : 0;
 }
 
-__device__ void write_simple(const SimpleArguments& a, int candidate) {
+__device__ void write_simple(const SimpleArguments& a, const WindowTap* taps, int candidate) {
   __shared__ InputList list;
   const int position = static_cast<int>(blockIdx.x);
-  find_inputs<kSimpleThreads>(a, candidate, position, list);
+  find_inputs<kSimpleThreads>(a, taps, candidate, position, list);
   bool active = false;
   if (list.v > 0.0f) {
     const Response response(a, list.v);
@@ -386,12 +381,12 @@ __device__ void write_simple(const SimpleArguments& a, int candidate) {
     a.candidates.any[static_cast<std::size_t>(candidate) * kMostPositions + position] = any ? 1 : 0;
 }
 
-__device__ void write_similarities(const SimpleArguments& a, int candidate) {
+__device__ void write_similarities(const SimpleArguments& a, const WindowTap* taps, int candidate) {
   __shared__ InputList list;
   const int position = static_cast<int>(blockIdx.x);
   const int first = static_cast<int>(blockIdx.z) * a.block_octets;
   const int octets = min(a.block_octets, a.octets - first);
-  find_inputs<kReferenceThreads>(a, candidate, position, list);
+  find_inputs<kReferenceThreads>(a, taps, candidate, position, list);
   float* const out =
       a.candidates.simple + candidate * a.candidates.simple_stride +
       (static_cast<std::size_t>(position) * a.octets + static_cast<std::size_t>(first)) * kOctet;
@@ -413,24 +408,22 @@ constexpr int kTapLoads = 4;
 
 /// Appends the inputs of the taps from `begin` to `end` - 1 around (x, y) to the list of a warp,
 /// which has `n`. Returns how many it then has.
-__device__ inline int collect_inputs(const ComplexArguments& a, const std::uint8_t* any, int x,
-                                     int y, int begin, int end, int n, BlurInput* list) {
+__device__ inline int collect_inputs(const ComplexArguments& a, const WindowTap* taps,
+                                     const std::uint8_t* any, int x, int y, int begin, int end,
+                                     int n, BlurInput* list) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   for (int first = begin; first < end; first += kTapLoads * kWarp) {
-    WindowTap tap[kTapLoads];
     BlurInput input[kTapLoads];
     bool used[kTapLoads];
 #pragma unroll
-    for (int k = 0; k < kTapLoads; ++k)
-      if (first + k * kWarp + lane < end) tap[k] = a.taps[first + k * kWarp + lane];
-#pragma unroll
     for (int k = 0; k < kTapLoads; ++k) {
-      const int column = x + tap[k].dx;
-      const int row = y + tap[k].dy;
-      used[k] = first + k * kWarp + lane < end && column >= 0 && row >= 0 && column < a.side_in &&
-                row < a.side_in;
+      const int t = first + k * kWarp + lane;
+      const WindowTap tap = taps[min(t, end - 1)];
+      const int column = x + tap.dx;
+      const int row = y + tap.dy;
+      used[k] = t < end && column >= 0 && row >= 0 && column < a.side_in && row < a.side_in;
       input[k] = {static_cast<std::uint16_t>(row * a.side_in + column),
-                  static_cast<std::uint16_t>(first + k * kWarp + lane)};
+                  static_cast<std::uint16_t>(t)};
       if (used[k]) used[k] = any[input[k].position] != 0;
     }
 #pragma unroll
@@ -451,7 +444,7 @@ constexpr int kQuad = 4;
 /// has it and `own` is true; otherwise 0. `in` are the S-cells of the candidate.
 template <int kParts>
 __device__ float sum_inputs(const ComplexArguments& a, const float* in, const BlurInput* list,
-                            const float* weights, int first, int begin, int end, bool own) {
+                            const WindowTap* taps, int first, int begin, int end, bool own) {
   constexpr int kQuads = kWarp / kParts;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int quad = first + lane % kQuads * kQuad;
@@ -460,7 +453,7 @@ __device__ float sum_inputs(const ComplexArguments& a, const float* in, const Bl
 #pragma unroll 4
     for (int i = begin + lane / kQuads; i < end; i += kParts) {
       const BlurInput input = list[i];
-      const float weight = weights[input.tap];
+      const float weight = taps[input.tap].weight;
       const float4 cells_in = *reinterpret_cast<const float4*>(
           in + static_cast<std::size_t>(input.position) * a.stride + quad);
       sum.x = fmaf(weight, cells_in.x, sum.x);
@@ -489,7 +482,7 @@ __device__ float sum_inputs(const ComplexArguments& a, const float* in, const Bl
 /// Computes the cells of a position by a warp. Returns how many are active.
 template <int kParts>
 __device__ int blur_position(const ComplexArguments& a, int candidate, int position,
-                             BlurInput* list, const float* weights) {
+                             BlurInput* list, const WindowTap* taps) {
   constexpr int kPlanes = kWarp / kParts * kQuad;
   static_assert(kPlanes <= kWarp);
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -500,18 +493,19 @@ __device__ int blur_position(const ComplexArguments& a, int candidate, int posit
                           static_cast<std::size_t>(position) * a.planes;
   const int x = a.first + 2 * (position % a.side_out);
   const int y = a.first + 2 * (position / a.side_out);
-  const int center = collect_inputs(a, any, x, y, 0, a.center_taps, 0, list);
+  const int center = collect_inputs(a, taps, any, x, y, 0, a.center_taps, 0, list);
   int all = 0;  // inputs with the surround; 0: not collected
   int cells = 0;
   float energy = 0.0f;
   for (int first = 0; center > 0 && first < a.planes; first += kPlanes) {
     const int plane = first + lane;
     const bool own = lane < kPlanes && plane < a.planes;
-    float sum = sum_inputs<kParts>(a, in, list, weights, first, 0, center, own);
+    float sum = sum_inputs<kParts>(a, in, list, taps, first, 0, center, own);
     if (a.center_taps < a.tap_count && __any_sync(kAllLanes, sum > 0.0f)) {
       // Inhibition needs excitation: most positions have none.
-      if (all == 0) all = collect_inputs(a, any, x, y, a.center_taps, a.tap_count, center, list);
-      const float inhibition = sum_inputs<kParts>(a, in, list, weights, first, center, all, own);
+      if (all == 0)
+        all = collect_inputs(a, taps, any, x, y, a.center_taps, a.tap_count, center, list);
+      const float inhibition = sum_inputs<kParts>(a, in, list, taps, first, center, all, own);
       if (sum > 0.0f) sum += inhibition;
     }
     const bool active = sum > 0.0f;
@@ -557,18 +551,15 @@ __device__ inline void limit_cells(const ComplexArguments& a, int candidate) {
 
 // A warp computes the cells of a position.
 template <int kParts>
-__device__ void write_complex(const ComplexArguments& a, int candidate) {
+__device__ void write_complex(const ComplexArguments& a, const WindowTap* taps, int candidate) {
   __shared__ BlurInput lists[kComplexBlockPositions][detail::kMaxWindowTaps];
-  __shared__ float weights[detail::kMaxWindowTaps];
   __shared__ unsigned found;
   if (threadIdx.x == 0) found = 0;
-  for (int t = static_cast<int>(threadIdx.x); t < a.tap_count; t += kComplexThreads)
-    weights[t] = a.taps[t].weight;
   __syncthreads();
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int position = static_cast<int>(blockIdx.x) * kComplexBlockPositions + warp;
   if (position < a.side_out * a.side_out) {
-    const int cells = blur_position<kParts>(a, candidate, position, lists[warp], weights);
+    const int cells = blur_position<kParts>(a, candidate, position, lists[warp], taps);
     if (threadIdx.x % kWarp == 0 && cells > 0) atomicAdd(&found, static_cast<unsigned>(cells));
   }
   unsigned total = 0;
@@ -578,30 +569,50 @@ __device__ void write_complex(const ComplexArguments& a, int candidate) {
 
 // ---- kernels
 
+// Taps are those of the model, so that they are loaded while previous kernels run.
+
+/// Copies taps to shared memory. All threads must call it.
+template <int kThreads, typename Arguments>
+__device__ void load_taps(const Arguments& a, WindowTap* taps) {
+  for (int t = static_cast<int>(threadIdx.x); t < a.tap_count; t += kThreads) taps[t] = a.taps[t];
+  __syncthreads();
+}
+
 __global__ void __launch_bounds__(kEdgeThreads)
     edge_cells(const __grid_constant__ SimpleArguments a) {
-  for_each_candidate(a.candidates, [&](int candidate) { write_edges(a, candidate); });
+  __shared__ WindowTap taps[kMaxSimpleTaps];
+  load_taps<kEdgeThreads>(a, taps);
+  for_each_candidate(a.candidates, [&](int candidate) { write_edges(a, taps, candidate); });
 }
 
 __global__ void __launch_bounds__(kNarrowThreads)
     narrow_cells(const __grid_constant__ SimpleArguments a) {
-  for_each_candidate(a.candidates, [&](int candidate) { write_narrow(a, candidate); });
+  __shared__ WindowTap taps[kMaxSimpleTaps];
+  load_taps<kNarrowThreads>(a, taps);
+  for_each_candidate(a.candidates, [&](int candidate) { write_narrow(a, taps, candidate); });
 }
 
 __global__ void __launch_bounds__(kSimpleThreads)
     simple_cells(const __grid_constant__ SimpleArguments a) {
-  for_each_candidate(a.candidates, [&](int candidate) { write_simple(a, candidate); });
+  __shared__ WindowTap taps[kMaxSimpleTaps];
+  load_taps<kSimpleThreads>(a, taps);
+  for_each_candidate(a.candidates, [&](int candidate) { write_simple(a, taps, candidate); });
 }
 
 __global__ void __launch_bounds__(kReferenceThreads)
     reference_similarities(const __grid_constant__ SimpleArguments a) {
-  for_each_candidate(a.candidates, [&](int candidate) { write_similarities(a, candidate); });
+  __shared__ WindowTap taps[kMaxSimpleTaps];
+  load_taps<kReferenceThreads>(a, taps);
+  for_each_candidate(a.candidates, [&](int candidate) { write_similarities(a, taps, candidate); });
 }
 
 template <int kParts>
 __global__ void __launch_bounds__(kComplexThreads)
     complex_cells(const __grid_constant__ ComplexArguments a) {
-  for_each_candidate(a.candidates, [&](int candidate) { write_complex<kParts>(a, candidate); });
+  __shared__ WindowTap taps[detail::kMaxWindowTaps];
+  load_taps<kComplexThreads>(a, taps);
+  for_each_candidate(a.candidates,
+                     [&](int candidate) { write_complex<kParts>(a, taps, candidate); });
 }
 
 }  // namespace

@@ -584,8 +584,8 @@ class FindingNeocognitron final : public ImageNeocognitron {
                              .to = device_images_,
                              .images = device_sizes_,
                              .present = present_};
-    return launch(cuda, stream, kDrawKernel, dim3(static_cast<unsigned>(count)), dim3(kDrawThreads),
-                  draw_bytes(words_), draw, true);
+    return launch(cuda, stream, kDrawKernel, dim3(kDrawStrips, static_cast<unsigned>(count)),
+                  dim3(kDrawThreads), draw_bytes(words_), draw, true);
   }
 
   std::size_t field_count() const noexcept { return static_cast<std::size_t>(plan_.fields.count); }

@@ -29,18 +29,21 @@ struct InkComponent {
   int area = 0;               ///< pixels
   int runs = 0;
 
+  /// Adds a run that is not above the first one. Several threads may do so at the same time.
   template <typename Team>
   OCELLUS_TEAM_FUNCTION void add(const Team& team, const InkRun& run) noexcept {
     const int length = run.end - run.first;
     team.lower(left, run.first);
-    team.lower(top, run.y);
     team.raise(right, run.end);
     team.raise(bottom, run.y + 1);
     team.add(area, length);
     team.add(contrast, std::int64_t{run.contrast} * length);
     team.add(runs, 1);
   }
-  OCELLUS_TEAM_FUNCTION void add(const InkRun& run) noexcept { add(OneThread(), run); }
+  OCELLUS_TEAM_FUNCTION void add(const InkRun& run) noexcept {
+    top = std::min<int>(top, run.y);
+    add(OneThread(), run);
+  }
 
   constexpr void extend(const InkComponent& other) noexcept {
     left = std::min(left, other.left);
@@ -82,24 +85,40 @@ OCELLUS_TEAM_FUNCTION void for_each_touching(std::span<const InkRun> runs,
   }
 }
 
-/// Shares for_each_touching among the threads of a team. `row_begin`: the first run of each row,
-/// and the number of all runs.
-template <typename Team, typename Use>
+/// The first run above run i that touches it; i if there is none. `row_begin`: the first run of
+/// each row, and the number of all runs.
+OCELLUS_TEAM_FUNCTION inline int first_touching(const InkRun* runs, const int* row_begin,
+                                                int i) noexcept {
+  const InkRun run = runs[i];
+  if (run.y == 0) return i;
+  const int end = row_begin[run.y];
+  const int j =
+      first_without(row_begin[run.y - 1], end, [&](int r) { return runs[r].end < run.first; });
+  return j < end && runs[j].first <= run.end ? j : i;
+}
+/// Calls use(i, j) for all runs j that touch run i from `first` on, one of the row above or i.
+template <typename Use>
+OCELLUS_TEAM_FUNCTION void for_each_touching_from(const InkRun* runs, int i, int first,
+                                                  const Use& use) noexcept {
+  const InkRun run = runs[i];
+  OCELLUS_TEAM_LOOP
+  for (int j = first; runs[j].y < run.y && runs[j].first <= run.end; ++j) use(i, j);
+}
+
+/// Shares for_each_touching among the threads of a team, for the runs i with has(i).
+template <typename Team, typename Has, typename Use>
 OCELLUS_TEAM_FUNCTION void share_touching(const Team& team, const InkRun* runs,
-                                          const int* row_begin, int height,
+                                          const int* row_begin, int height, const Has& has,
                                           const Use& use) noexcept {
   if (team.size() == 1) {
     for (int y = 1; y < height; ++y)
-      for_each_touching(runs, row_begin[y - 1], row_begin[y], row_begin[y + 1], use);
+      for_each_touching(runs, row_begin[y - 1], row_begin[y], row_begin[y + 1], [&](int i, int j) {
+        if (has(i)) use(i, j);
+      });
     return;
   }
   share(team, row_begin[height], [&](int i) {
-    const InkRun run = runs[i];
-    if (run.y == 0) return;
-    const int end = row_begin[run.y];
-    int j =
-        first_without(row_begin[run.y - 1], end, [&](int r) { return runs[r].end < run.first; });
-    for (; j < end && runs[j].first <= run.end; ++j) use(i, j);
+    if (has(i)) for_each_touching_from(runs, i, first_touching(runs, row_begin, i), use);
   });
 }
 
@@ -126,6 +145,10 @@ struct RunSets {
       run = next;
     }
   }
+  /// Makes the root of a run its parent.
+  OCELLUS_TEAM_FUNCTION void flatten(int run) const noexcept {
+    team.lower(parents[run], root(run));
+  }
   /// Several threads may unite sets at the same time.
   OCELLUS_TEAM_FUNCTION void unite(int a, int b) const noexcept {
     for (;;) {
@@ -135,7 +158,7 @@ struct RunSets {
       const int later = std::max(a, b);
       b = std::min(a, b);
       // Another thread may have found a parent for it.
-      a = team.lower(parents[later], b);
+      a = team.exchange_lower(parents[later], b);
       if (a == later) return;
     }
   }
@@ -157,6 +180,8 @@ struct InkArrays {
   int* work;  ///< kSearchWork elements
   // For fewer than `near_capacity` runs, in the memory of a block.
   int near_capacity;
+  int near_rows;  ///< for which there is room in `near_row_begin`
+  int* near_row_begin;
   InkRun* near_runs;
   int* near_parents;
   int* near_places;
@@ -183,7 +208,7 @@ class InkSearch {
   /// `runs`: all runs of the field, also those that had no place. `arrays.runs` and
   /// `arrays.row_begin` have those that had one.
   OCELLUS_TEAM_FUNCTION InkSearch(const Team& team, const InkArrays& arrays, int runs) noexcept
-      : team_(team), a_(arrays), runs_(arrays.runs) {
+      : team_(team), a_(arrays), runs_(arrays.runs), row_begin_(arrays.row_begin) {
     set_count(runs);
   }
 
@@ -205,8 +230,9 @@ class InkSearch {
     }
     return counts_;
   }
-  /// Where the runs are in the end.
+  // Where the runs are in the end, and the first one of each row.
   OCELLUS_TEAM_FUNCTION const InkRun* runs() const noexcept { return runs_; }
+  OCELLUS_TEAM_FUNCTION int* row_begin() const noexcept { return row_begin_; }
 
  private:
   static constexpr int kHeights = 512;  // of the histogram of heights
@@ -226,13 +252,26 @@ class InkSearch {
     sets_ = {team_, near ? a_.near_parents : a_.parents};
     places_ = near ? a_.near_places : a_.places;
     runs_ = near ? a_.near_runs : a_.runs;
-    share(team_, counts_.runs, [&](int i) {
-      if (near) runs_[i] = a_.runs[i];
-      sets_.parents[i] = i;
-    });
+    row_begin_ = near && a_.size.height < a_.near_rows ? a_.near_row_begin : a_.row_begin;
+    if (team_.size() == 1) {
+      sets_.connect({runs_, static_cast<std::size_t>(counts_.runs)});
+      return;
+    }
+    if (runs_ != a_.runs) team_.copy_near(runs_, a_.runs, counts_.runs);
+    if (row_begin_ != a_.row_begin) team_.copy_near(row_begin_, a_.row_begin, a_.size.height + 1);
     team_.barrier();
-    share_touching(team_, runs_, a_.row_begin, a_.size.height,
-                   [&](int i, int j) { sets_.unite(i, j); });
+    // Most runs touch one run above. What remains are the few ends of arcs, whose sets are flat by
+    // then: a set has no long chain of parents, and few threads change the same root.
+    int* const firsts = places_;
+    share(team_, counts_.runs,
+          [&](int i) { firsts[i] = sets_.parents[i] = first_touching(runs_, row_begin_, i); });
+    team_.barrier();
+    share(team_, counts_.runs, [&](int i) {
+      const int first = firsts[i];
+      if (first == i) return;
+      sets_.flatten(i);
+      for_each_touching_from(runs_, i, first + 1, [&](int, int j) { sets_.unite(i, j); });
+    });
     team_.barrier();
   }
 
@@ -350,20 +389,23 @@ class InkSearch {
   }
 
   OCELLUS_TEAM_FUNCTION bool remove_rules() noexcept {
-    const int typical = typical_height();
-    const auto is_long = [typical](int length, const InkComponent& c) {
-      return length > c.height() && 100 * length > kLongRun * typical;
-    };
-    bool any = false;
-    share(team_, counts_.components,
-          [&](int c) { any = any || is_long(a_.components[c].width(), a_.components[c]); });
-    if (!team_.any(any)) return false;
-    return rewrite([&](const InkRun& run, const auto& keep) {
+    const auto is_long = [this](const InkRun& run, int typical) {
       const int length = run.end - run.first;
-      if (run.label == kNoComponent || !is_long(length, a_.components[run.label])) {
+      return 100 * length > kLongRun * typical && run.label != kNoComponent &&
+             length > a_.components[run.label].height();
+    };
+    // Most fields have no run that is long even if all characters are low.
+    const int lowest = std::min(a_.least_height, kHeights - 1);
+    bool any = false;
+    share(team_, counts_.runs, [&](int i) { any = any || is_long(runs_[i], lowest); });
+    if (!team_.any(any)) return false;
+    const int typical = typical_height();
+    return rewrite([&](const InkRun& run, const auto& keep) {
+      if (!is_long(run, typical)) {
         keep(run);
         return false;
       }
+      const int length = run.end - run.first;
       // Ink above or below the rule belongs to strokes that meet it. Their pixels are kept.
       constexpr int kMinRuleThickness = 3;
       constexpr int kHeightsPerThickness = 8;
@@ -389,6 +431,7 @@ class InkSearch {
   InkArrays a_;
   // Those of `a_`, or those near.
   InkRun* runs_;
+  int* row_begin_;
   int* places_ = nullptr;
   RunSets<Team> sets_{};
   InkCounts counts_;

@@ -90,6 +90,9 @@ struct PartArrays {
   int* run_begin;
   int* scalars;
   std::int16_t* part_of;  ///< of each component, -1: none
+  // Not placed by `layout`: for fewer than `near_components` components, in the memory of a block.
+  int near_components = 0;
+  std::int16_t* near_part_of = nullptr;
   // The result.
   InkRun* runs;  ///< of each group, by rows and from left to right
   FoundGroup* groups;
@@ -121,10 +124,12 @@ struct PartCounts {
 template <typename Team>
 class PartSearch {
  public:
-  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::rank.
+  /// `runs` and `counts`: what InkSearch has found in `ink`. `ink.work`: see Team::distribute.
   OCELLUS_TEAM_FUNCTION PartSearch(const Team& team, const PartArrays& arrays, const InkArrays& ink,
                                    const InkRun* runs, const InkCounts& counts) noexcept
-      : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {}
+      : team_(team), a_(arrays), ink_(ink), runs_(runs), found_(counts) {
+    if (found_.components < a_.near_components) a_.part_of = a_.near_part_of;
+  }
 
   OCELLUS_TEAM_FUNCTION PartCounts find() noexcept {
     counts_.truncated = found_.truncated;
@@ -244,15 +249,9 @@ class PartSearch {
   }
 
   OCELLUS_TEAM_FUNCTION void collect_parts() noexcept {
-    share(team_, found_.components,
-          [&](int c) { ink_.places[c] = may_be_part(ink_.components[c]) ? 1 : 0; });
-    const int found = team_.scan(ink_.places, found_.components);
-    part_count_ = std::min(found, +kMaxParts);
-    counts_.truncated = counts_.truncated || found > kMaxParts;
-    share(team_, found_.components, [&](int c) {
-      const int part = ink_.places[c];
-      const int next = c + 1 < found_.components ? ink_.places[c + 1] : found;
-      const bool kept = next > part && part < kMaxParts;
+    const auto has = [this](int c) { return may_be_part(ink_.components[c]); };
+    const int found = team_.select(found_.components, has, [&](int c, int part) {
+      const bool kept = part >= 0 && part < kMaxParts;
       a_.part_of[c] = static_cast<std::int16_t>(kept ? part : -1);
       if (!kept) return;
       const InkComponent& box = ink_.components[c];
@@ -267,6 +266,8 @@ class PartSearch {
       a_.parents[part] = part;
       a_.keys[part] = static_cast<std::uint64_t>(box.left) << kPartBits | part;
     });
+    part_count_ = std::min(found, +kMaxParts);
+    counts_.truncated = counts_.truncated || found > kMaxParts;
     team_.sort(a_.keys, part_count_,
                [&](int place, std::uint64_t key) { a_.by_left[place] = index_in(key); });
   }
@@ -642,12 +643,15 @@ class PartSearch {
     });
   }
 
-  /// The part to whose group a run belongs, -1: none.
-  OCELLUS_TEAM_FUNCTION int owner(const InkRun& run) const noexcept {
-    if (run.label == kNoComponent || a_.part_of[run.label] < 0) return -1;
-    int part = a_.part_of[run.label];
+  /// The part to whose group a part belongs, -1: none.
+  OCELLUS_TEAM_FUNCTION int group_of(int part) const noexcept {
     while (a_.parts[part].group != part) part = a_.parts[part].group;
     return a_.parts[part].member ? part : -1;
+  }
+  /// The part to whose group a run belongs, -1: none. `gather_runs` sets `best` to those of parts.
+  OCELLUS_TEAM_FUNCTION int owner(const InkRun& run) const noexcept {
+    const int part = run.label == kNoComponent ? -1 : a_.part_of[run.label];
+    return part < 0 ? -1 : a_.best[part];
   }
 
   OCELLUS_TEAM_FUNCTION bool is_group(int part) const noexcept {
@@ -657,20 +661,14 @@ class PartSearch {
   OCELLUS_TEAM_FUNCTION void gather_runs() noexcept {
     share(team_, part_count_, [&](int i) {
       a_.run_begin[i] = is_group(i) ? a_.parts[i].box.runs : 0;
+      a_.best[i] = group_of(i);
       a_.slants[i] = {};
     });
     counts_.runs = team_.scan(a_.run_begin, part_count_);
-    OCELLUS_TEAM_LOOP
-    for (int first = 0; first < found_.runs; first += team_.size()) {
-      const int i = first + team_.index();
-      const int part = i < found_.runs ? owner(runs_[i]) : -1;
-      const int place = team_.rank(part, ink_.work);
-      if (part >= 0) a_.runs[a_.run_begin[part] + place] = runs_[i];
-      team_.barrier();
-      if (part >= 0) team_.add(a_.run_begin[part], 1);
-    }
-    // Each begin has moved to the end of its part.
-    team_.barrier();
+    // Each begin moves to the end of its part.
+    team_.distribute(
+        found_.runs, a_.run_begin, ink_.work, [&](int i) { return owner(runs_[i]); },
+        [&](int i, int place) { a_.runs[place] = runs_[i]; });
   }
 
   OCELLUS_TEAM_FUNCTION void measure_slants() const noexcept {
@@ -683,11 +681,11 @@ class PartSearch {
       team_.add(a_.slants[line].rows, found.rows);
       found = {};
     };
-    share_touching(team_, runs_, ink_.row_begin, a_.size.height, [&](int i, int j) {
+    const auto has = [this](int i) { return owner(runs_[i]) >= 0; };
+    share_touching(team_, runs_, ink_.row_begin, a_.size.height, has, [&](int i, int j) {
       const InkRun& run = runs_[i];
       const InkRun& over = runs_[j];
       const int part = owner(run);
-      if (part < 0) return;
       const InkComponent& box = a_.parts[part].box;
       const int longest = std::max(run.end - run.first, over.end - over.first);
       if (above(std::int64_t{longest} * box.runs, kUprightRun, box.area)) return;

@@ -36,6 +36,15 @@ struct OneThread {
     return sum;
   }
 
+  /// Calls use(i, place) for all i of [0, count). `place` is the number of those before with
+  /// has(i), and -1 without has(i). Returns the number of all with has(i). Ends with a barrier.
+  template <typename Has, typename Use>
+  constexpr int select(int count, const Has& has, const Use& use) const noexcept {
+    int found = 0;
+    for (int i = 0; i < count; ++i) use(i, has(i) ? found++ : -1);
+    return found;
+  }
+
   /// Calls use(place, key) for keys that differ, with their places in ascending order. A device has
   /// room for one key of each thread. Begins and ends with a barrier.
   template <typename Use>
@@ -43,9 +52,23 @@ struct OneThread {
     std::sort(keys, keys + count);
     for (int i = 0; i < count; ++i) use(i, keys[i]);
   }
-  /// The number of threads before the own one that call it with the same value. `work`: of a
-  /// device. There must be a barrier before the next call.
-  constexpr int rank(int /*value*/, int* /*work*/) const noexcept { return 0; }
+  /// Calls use(i, place) for the i of [0, count) whose value(i) is not below 0: the first one with
+  /// a value gets the place begins[value], the next one the place behind it. Moves each begin to
+  /// the end of its places. `work`: of a device. Ends with a barrier, and needs one before.
+  template <typename Value, typename Use>
+  constexpr void distribute(int count, int* begins, int* /*work*/, const Value& value,
+                            const Use& use) const noexcept {
+    for (int i = 0; i < count; ++i) {
+      const int own = value(i);
+      if (own >= 0) use(i, begins[own]++);
+    }
+  }
+
+  /// Copies elements to memory of a block. Needs a barrier behind.
+  template <typename T>
+  constexpr void copy_near(T* to, const T* from, int count) const noexcept {
+    std::copy_n(from, count, to);
+  }
 
   // A team consists of squads, the warps of a block, whose threads act together.
   constexpr int squad() const noexcept { return 0; }
@@ -64,12 +87,14 @@ struct OneThread {
     return 0;
   }
 
-  // What one thread may do alone. `lower` returns the value before.
+  // What one thread may do alone.
   template <typename T>
   constexpr void add(T& to, T value) const noexcept {
     to += value;
   }
-  constexpr int lower(int& to, int value) const noexcept {
+  constexpr void lower(int& to, int value) const noexcept { to = std::min(to, value); }
+  /// As `lower`. Returns the value before, for which a device has to wait.
+  constexpr int exchange_lower(int& to, int value) const noexcept {
     return std::exchange(to, std::min(to, value));
   }
   constexpr void raise(int& to, int value) const noexcept { to = std::max(to, value); }

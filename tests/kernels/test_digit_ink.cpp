@@ -40,10 +40,11 @@ CharacterFinder& of(Finder& finder) {
 
 template <typename Argument>
 void run(cuda::Kernel<Argument> kernel, std::size_t blocks, int threads, std::size_t shared_bytes,
-         Argument argument) {
+         Argument argument, int blocks_y = 1) {
   void* arguments[] = {&argument};
   const auto work = host_work({reinterpret_cast<const void*>(kernel), static_cast<unsigned>(blocks),
-                               1, 1, static_cast<unsigned>(threads), shared_bytes, arguments});
+                               static_cast<unsigned>(blocks_y), 1, static_cast<unsigned>(threads),
+                               shared_bytes, arguments});
   ASSERT_TRUE(work != nullptr) << "the kernel does not run on the host";
   work();
 }
@@ -61,7 +62,6 @@ struct FieldMemory {
   int run_count = -1;
   std::unique_ptr<LaidOutMemory> ink;
   detail::PartCounts part_counts;
-  detail::CandidateCounts counts;
 };
 
 struct Field {
@@ -84,7 +84,11 @@ class InkTest {
  public:
   InkTest(FrameBuffer frame, const std::vector<Field>& fields, CharacterInk ink,
           bool shared_parts = true)
-      : frame_(std::move(frame)), fields_(fields), memory_(fields.size()), ink_(ink) {
+      : frame_(std::move(frame)),
+        fields_(fields),
+        memory_(fields.size()),
+        counts_(fields.size()),
+        ink_(ink) {
     const Frame view = frame_.frame(0);
     size_ = view.size;
     pixels_.resize(index(size_.width * size_.height));
@@ -203,7 +207,8 @@ class InkTest {
     for (const InkField& field : device_fields_) words = std::max(words, field.grid.width / 32 + 1);
     const cuda::DrawArguments draw{arguments(), kMostCandidates, first,        count + kRoom,
                                    words,       images.data(),   sizes.data(), &present};
-    run(cuda::kDrawKernel, index(count + kRoom), cuda::kDrawThreads, cuda::draw_bytes(words), draw);
+    run(cuda::kDrawKernel, cuda::kDrawStrips, cuda::kDrawThreads, cuda::draw_bytes(words), draw,
+        count + kRoom);
     EXPECT_EQ(present, count);
     for (int i = 0; i < count; ++i) {
       const Candidate& candidate = candidates[index(first + i)];
@@ -270,11 +275,11 @@ class InkTest {
   }
 
   void expect_equal_candidates(std::size_t field) {
-    const FieldMemory& own = memory_[field];
+    const detail::CandidateCounts& counts = counts_[field];
     const CharacterFinder& cpu = of(*cpu_[field]);
-    EXPECT_EQ(own.counts.truncated, cpu.truncated());
-    ASSERT_EQ(index(own.counts.candidates), cpu.candidates().size());
-    for (int i = 0; i < own.counts.candidates; ++i) {
+    EXPECT_EQ(counts.truncated, cpu.truncated());
+    ASSERT_EQ(index(counts.candidates), cpu.candidates().size());
+    for (int i = 0; i < counts.candidates; ++i) {
       SCOPED_TRACE("candidate " + std::to_string(i));
       const detail::CharacterCandidate& a = device_fields_[field].lattice.candidates[i];
       const detail::CharacterCandidate& b = cpu.candidates()[index(i)];
@@ -317,7 +322,7 @@ class InkTest {
     field.noise = own.noise.data();
     field.masks = own.masks.data();
     field.row_runs = own.row_runs.data();
-    field.counts = &own.counts;
+    field.counts = &counts_[i];
     field.run_count = &own.run_count;
     const auto layout = [&](void* memory) {
       detail::LayoutBuilder builder(memory);
@@ -368,6 +373,7 @@ class InkTest {
   FrameBuffer frame_;
   std::vector<Field> fields_;
   std::vector<FieldMemory> memory_;
+  std::vector<detail::CandidateCounts> counts_;
   CharacterInk ink_;
   ImageSize size_;
   std::vector<std::uint8_t> pixels_;
