@@ -150,10 +150,10 @@ Expected<void> PaperNeocognitron::launch_simple(Scope& cuda, std::size_t stage) 
   if (shares_inputs()) return launch_neighbors(cuda, stage);
   if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
   const SimpleLayerArguments& a = simple_[stage].arguments.layer;
-  OCELLUS_TRY(work_.launch(cuda, strength_kernel(),
+  OCELLUS_TRY(work_.launch(cuda, kStrengthKernel,
                            dim3(blocks_for(squared(a.side_out), kCellThreads)), dim3(kCellThreads),
                            0, a));
-  return work_.launch(cuda, gather_cells_kernel(),
+  return work_.launch(cuda, kGatherCellsKernel,
                       dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
                       dim3(kCellThreads), 0, a);
 }
@@ -161,11 +161,11 @@ Expected<void> PaperNeocognitron::launch_simple(Scope& cuda, std::size_t stage) 
 Expected<void> PaperNeocognitron::launch_columns(Scope& cuda, std::size_t stage) noexcept {
   SimpleLayerArguments a = simple_[stage].arguments.layer;
   if (schedule_ == SimpleSchedule::kOneGrid) {
-    return work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
+    return work_.launch(cuda, kColumnKernel, dim3(static_cast<unsigned>(squared(a.side_out))),
                         column_block(stage), 0, a);
   }
   for (; a.first_row < a.side_out; ++a.first_row) {
-    OCELLUS_TRY(work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+    OCELLUS_TRY(work_.launch(cuda, kColumnKernel, dim3(static_cast<unsigned>(a.side_out)),
                              column_block(stage), 0, a));
   }
   return {};
@@ -189,8 +189,8 @@ Expected<void> PaperNeocognitron::launch_neighbors(Scope& cuda, std::size_t stag
   const dim3 block(column_block(stage).x, static_cast<unsigned>(layer.neighbors));
   const std::size_t bytes = shared_input_bytes(a.shared, layer.neighbors);
   if (schedule_ == SimpleSchedule::kShared)
-    return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
-  return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
+    return work_.launch(cuda, kSharedInputsKernel, grid, block, bytes, a.shared);
+  return work_.launch(cuda, kInputTableKernel, grid, block, bytes, a);
 }
 
 Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage) noexcept {
@@ -204,13 +204,13 @@ Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage)
                                 .side_out = window.sides.out,
                                 .pitch = window.sides.pitch,
                                 .planes = geometry_.planes[stage]};
-  return work_.launch(cuda, complex_layer_kernel(),
+  return work_.launch(cuda, kComplexLayerKernel,
                       dim3(blocks_for(geometry_.input_cells(stage + 1), kCellThreads)),
                       dim3(kCellThreads), 0, a);
 }
 
 Expected<void> PaperNeocognitron::launch_character(Scope& cuda) noexcept {
-  OCELLUS_TRY(work_.launch(cuda, contrast_layer_kernel(),
+  OCELLUS_TRY(work_.launch(cuda, kContrastLayerKernel,
                            dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
                            dim3(kCellThreads), 0, contrast_));
   for (std::size_t i = 0; i < kStages; ++i) {
@@ -223,7 +223,7 @@ Expected<void> PaperNeocognitron::launch_character(Scope& cuda) noexcept {
                          .first = first_,
                          .positions = static_cast<int>(squared(geometry_.simple[3].sides.out)),
                          .references = geometry_.planes[3]};
-  return work_.launch(cuda, score_kernel(), dim3(static_cast<unsigned>(geometry_.classes)),
+  return work_.launch(cuda, kScoreKernel, dim3(static_cast<unsigned>(geometry_.classes)),
                       dim3(kCellThreads), 0, a);
 }
 

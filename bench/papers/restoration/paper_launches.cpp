@@ -93,7 +93,7 @@ Expected<void> PaperLaunches::begin(Scope& cuda, std::span<const float> image,
   arguments_.by_planes = by_planes;
   std::copy(image.begin(), image.end(), image_);
   OCELLUS_TRY(work_.upload(cuda, arguments_.image.pixels, image_, image.size_bytes()));
-  return launch(cuda, feedforward_kernel(), arguments_.image.width);
+  return launch(cuda, kFeedforwardKernel, arguments_.image.width);
 }
 
 Expected<double> PaperLaunches::fixed(std::span<const float> image) noexcept {
