@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -57,22 +58,10 @@ void PaperNeocognitron::layout(LayoutBuilder& device, LayoutBuilder& pinned) noe
   pinned_scores_ = pinned.take<float>(classes);
 }
 
-Footprint PaperNeocognitron::bytes() noexcept {
-  LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
-  LayoutBuilder pinned(nullptr, cuda::kDeviceAlignment);
-  layout(device, pinned);
-  Footprint footprint;
-  footprint.device = device.bytes();
-  footprint.pinned = pinned.bytes();
-  return footprint;
-}
-
 Expected<void> PaperNeocognitron::start(Engine& engine,
                                         const TrainedNeocognitron& network) noexcept {
-  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
-  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
-  LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
-  layout(device, pinned);
+  OCELLUS_TRY(
+      work_.prepare_layout(engine, std::bind_front(&PaperNeocognitron::layout, this), kName));
   set_arguments(network);
 
   Scope cuda(work_.device(), Phase::kCreating, kName);
@@ -305,9 +294,6 @@ Expected<double> PaperNeocognitron::time_layer(Scope& cuda, std::size_t stage,
 }
 
 Expected<double> PaperNeocognitron::layer_ms(std::size_t stage, int repeats) noexcept {
-  if (repeats < 1)
-    return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
-                                    repeats);
   Scope cuda(work_.device(), Phase::kCreating, kName);
   return time_layer(cuda, stage, repeats);
 }
@@ -387,15 +373,12 @@ Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& netw
   const std::unique_ptr<PaperNeocognitron> made(
       new (std::nothrow) PaperNeocognitron(PaperGeometry(network), SimpleSchedule::kGather));
   if (!made) return detail::no_memory_for_operator();
-  return made->bytes();
+  return cuda::DeviceWork::footprint_of(std::bind_front(&PaperNeocognitron::layout, made.get()));
 }
 
 Expected<std::unique_ptr<PaperNeocognitron>> PaperNeocognitron::create(
     Engine& engine, const TrainedNeocognitron& network, SimpleSchedule schedule) noexcept {
   OCELLUS_TRY(check_paper_network(network, kName));
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperNeocognitron> made(new (std::nothrow)
                                               PaperNeocognitron(PaperGeometry(network), schedule));
   if (!made) return detail::no_memory_for_operator();
