@@ -262,7 +262,8 @@ HWY_NOINLINE void any_pass(int total, int length, const Complex32* roots, float*
 /// Calls `run` with the radix, one of these, as an integral constant.
 template <int... kRadices, typename Run>
 void with_one_of(int radix, const Run& run) {
-  ((radix == kRadices && (run(std::integral_constant<int, kRadices>()), true)) || ...);
+  static_cast<void>(
+      ((radix == kRadices && (run(std::integral_constant<int, kRadices>()), true)) || ...));
 }
 template <typename Run>
 void with_radix(int radix, const Run& run) {
