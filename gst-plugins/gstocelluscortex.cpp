@@ -34,15 +34,9 @@
 
 #include "base/gstocellusbase.h"
 
-static ocellus::ImageSize trial_size(const ocellus::OperatorConfig& settings) {
-  const auto& config = *settings.get_if<ocellus::CortexConfig>();
-  return {MAX(config.tile_width, kGstOcellusTrialSize.width),
-          MAX(config.tile_height, kGstOcellusTrialSize.height)};
-}
-
 static void class_init(GstOcellusBaseClass* klass) {
   gst_ocellus_base_class_install_learning(klass);
-  klass->trial_size = trial_size;
+  klass->trial_size = gst_ocellus_size_of_tile<ocellus::CortexConfig>;
 }
 
 extern const GstOcellusElement gst_ocellus_cortex = {

@@ -35,8 +35,7 @@
 
 static ocellus::ImageSize trial_size(const ocellus::OperatorConfig& settings) {
   const auto& config = *settings.get_if<ocellus::NeocognitronConfig>();
-  ocellus::ImageSize size = {MAX(config.tile_width, kGstOcellusTrialSize.width),
-                             MAX(config.tile_height, kGstOcellusTrialSize.height)};
+  ocellus::ImageSize size = gst_ocellus_size_of_tile<ocellus::NeocognitronConfig>(settings);
   for (gint i = 0; i < config.fields.count; ++i)
     size = gst_ocellus::enclose(size, config.fields.fields[static_cast<gsize>(i)]);
   return size;

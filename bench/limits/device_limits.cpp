@@ -121,16 +121,16 @@ Expected<DeviceLimits> measure_device_limits(const EngineConfig& config) noexcep
     limits.runtime_version = CUDART_VERSION;
     // Each multiprocessor runs several blocks one after the other.
     const unsigned streaming = 8 * multiprocessors;
-    OCELLUS_TRY(stopwatch.launch(fill_kernel(), streaming, kStreamingThreads, arguments));
+    OCELLUS_TRY(stopwatch.launch(kFillKernel, streaming, kStreamingThreads, arguments));
     OCELLUS_TRY_ASSIGN(read, stopwatch.best([&] {
-      return stopwatch.launch(read_kernel(), streaming, kStreamingThreads, arguments);
+      return stopwatch.launch(kReadKernel, streaming, kStreamingThreads, arguments);
     }));
     OCELLUS_TRY_ASSIGN(copy, stopwatch.best([&] {
-      return stopwatch.launch(copy_kernel(), streaming, kStreamingThreads, arguments);
+      return stopwatch.launch(kCopyKernel, streaming, kStreamingThreads, arguments);
     }));
     OCELLUS_TRY_ASSIGN(own_copy, stopwatch.best([&] { return stopwatch.copy(arguments); }));
     fma = stopwatch.best([&] {
-      return stopwatch.launch(multiply_add_kernel(), multiprocessors, kMultiplyThreads, arguments);
+      return stopwatch.launch(kMultiplyAddKernel, multiprocessors, kMultiplyThreads, arguments);
     });
     if (!fma) return tl::unexpected(fma.error());
     limits.read_bytes_per_s = static_cast<double>(limits.block_bytes) / *read;

@@ -76,17 +76,9 @@ __global__ void __launch_bounds__(kMultiplyThreads)
 
 }  // namespace
 
-LimitKernel fill_kernel() noexcept {
-  return fill;
-}
-LimitKernel read_kernel() noexcept {
-  return read_block;
-}
-LimitKernel copy_kernel() noexcept {
-  return copy_block;
-}
-LimitKernel multiply_add_kernel() noexcept {
-  return multiply_add;
-}
+const LimitKernel kFillKernel = fill;
+const LimitKernel kReadKernel = read_block;
+const LimitKernel kCopyKernel = copy_block;
+const LimitKernel kMultiplyAddKernel = multiply_add;
 
 }  // namespace ocellus::cuda

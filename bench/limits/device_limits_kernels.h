@@ -25,13 +25,13 @@ inline constexpr int kMultiplyThreads = 1024;
 inline constexpr int kChains = 8;
 
 /// Fills the block with different numbers, because a device may be faster on zeros.
-LimitKernel fill_kernel() noexcept;
+extern const LimitKernel kFillKernel;
 /// Reads the block once.
-LimitKernel read_kernel() noexcept;
+extern const LimitKernel kReadKernel;
 /// Copies the second half of the block to the first half.
-LimitKernel copy_kernel() noexcept;
+extern const LimitKernel kCopyKernel;
 /// Computes `rounds` multiply-adds in each of kChains chains of every thread, and stores the clock
 /// cycles.
-LimitKernel multiply_add_kernel() noexcept;
+extern const LimitKernel kMultiplyAddKernel;
 
 }  // namespace ocellus::cuda

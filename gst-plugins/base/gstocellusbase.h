@@ -67,6 +67,14 @@ class GstOcellusLock {
 /// Larger than the pictures that most options name.
 inline constexpr ocellus::ImageSize kGstOcellusTrialSize{640, 480};
 
+/// A trial_size, below, that holds a tile, of an operator with tiles.
+template <typename Config>
+ocellus::ImageSize gst_ocellus_size_of_tile(const ocellus::OperatorConfig& settings) {
+  const auto& config = *settings.get_if<Config>();
+  return {MAX(config.tile_width, kGstOcellusTrialSize.width),
+          MAX(config.tile_height, kGstOcellusTrialSize.height)};
+}
+
 struct _GstOcellusBaseClass {
   GstBaseTransformClass parent_class;
 

@@ -22,6 +22,9 @@ DeviceWork::~DeviceWork() {
 
 Expected<void> DeviceWork::prepare(Engine& engine, const Footprint& bytes,
                                    const char* who) noexcept {
+  if (engine.info().backend != BackendKind::kCuda)
+    return tl::unexpected(
+        make_error(Status::kUnsupported, "%s: the engine has no CUDA device", who));
   who_ = who;
   engine_ = detail::EngineAccess::share(engine);
   device_ = static_cast<CudaDevice*>(engine_->device());

@@ -6,6 +6,7 @@
 
 #include "core/engine_state.h"
 #include "core/failure.h"
+#include "core/layout_builder.h"
 #include "kernels/core/cuda_device.h"
 #include "kernels/core/frame_params.h"
 #include "kernels/core/launch.h"
@@ -38,9 +39,30 @@ class DeviceWork {
   DeviceWork(const DeviceWork&) = delete;
   DeviceWork& operator=(const DeviceWork&) = delete;
 
+  /// The memory of the arrays that layout(device, pinned) takes from two LayoutBuilders.
+  template <typename Layout>
+  static Footprint footprint_of(const Layout& layout) noexcept {
+    detail::LayoutBuilder device(nullptr, kDeviceAlignment);
+    detail::LayoutBuilder pinned(nullptr, kDeviceAlignment);
+    layout(device, pinned);
+    Footprint bytes;
+    bytes.device = device.bytes();
+    bytes.pinned = pinned.bytes();
+    return bytes;
+  }
+
   /// Takes the memory from the engine's blocks. `who` appears in error texts and must have static
-  /// storage. Errors: OutOfMemory.
+  /// storage. Errors: Unsupported (the engine has no CUDA device), OutOfMemory.
   Expected<void> prepare(Engine& engine, const Footprint& bytes, const char* who) noexcept;
+  /// Takes that of a layout, and places the arrays.
+  template <typename Layout>
+  Expected<void> prepare_layout(Engine& engine, const Layout& layout, const char* who) noexcept {
+    OCELLUS_TRY(prepare(engine, footprint_of(layout), who));
+    detail::LayoutBuilder device(device_piece_, kDeviceAlignment);
+    detail::LayoutBuilder pinned(pinned_piece_, kDeviceAlignment);
+    layout(device, pinned);
+    return {};
+  }
   /// Creates the events and clears the memory of the device.
   Expected<void> start(Scope& cuda) noexcept;
 
@@ -98,9 +120,13 @@ class DeviceWork {
   /// Milliseconds between two events that have been waited for.
   Expected<double> elapsed(Scope& cuda, std::size_t from, std::size_t to) noexcept;
 
-  /// Milliseconds of one of `repeats` launches, one after another, after one more.
+  /// Milliseconds of one of `repeats` launches, one after another, after one more. Errors:
+  /// InvalidArgument (repeats), those of CUDA.
   template <typename Launch>
   Expected<double> time(Scope& cuda, int repeats, const Launch& launch) noexcept {
+    if (repeats < 1)
+      return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", who_,
+                                      repeats);
     const auto queue = [&]() -> Expected<void> {
       OCELLUS_TRY(launch());
       OCELLUS_TRY(record(cuda, 0));

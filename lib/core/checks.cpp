@@ -1,6 +1,5 @@
 #include "core/checks.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -21,13 +20,6 @@ const char* format_name(PixelFormat format) noexcept {
 Check check_range(const char* field, int value, int low, int high) noexcept {
   if (value < low || value > high)
     return invalid_argument("%s is %d; it must be %d to %d", field, value, low, high);
-  return {};
-}
-
-Check check_not_negative(const char* field, float value) noexcept {
-  if (!(value >= 0.0f) || std::isinf(value))
-    return invalid_argument("%s is %g; it must be a finite number of at least 0", field,
-                            static_cast<double>(value));
   return {};
 }
 

@@ -14,8 +14,6 @@ using Check = Expected<void>;
 const char* format_name(PixelFormat format) noexcept;
 
 Check check_range(const char* field, int value, int low, int high) noexcept;
-/// Also refuses infinity and NaN.
-Check check_not_negative(const char* field, float value) noexcept;
 /// Checks the fields `size`, `format`, `roi` and `depth`, which have the same meaning in every
 /// configuration.
 Check check_geometry(ImageSize size, PixelFormat format, const Rect& roi, int depth) noexcept;

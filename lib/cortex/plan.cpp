@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -138,26 +137,8 @@ Expected<void> make_plan(const CortexConfig& config, CortexPlan& plan) noexcept 
 
 OperatorInfo info_of(const CortexPlan& plan) noexcept {
   const CortexShape& shape = plan.table.shape;
-  OperatorInfo info;
-  info.name = "cortex";
-  info.size = plan.size;
-  info.format = plan.input_format;
+  OperatorInfo info = patch_info(plan, kRecord, shape.hierarchy, shape.classes);
   info.planes[0] = {"evidence", {shape.classes, kMaxCortexPatches}, PixelFormat::kFloat32, false};
-  info.record = &kRecord;
-  info.classes = shape.classes;
-  info.tile = plan.tile;
-  info.tile_columns = plan.columns;
-  info.depth = plan.depth;
-  info.keeps_state = info.learns = plan.learn;
-  const int levels = shape.hierarchy.level_count;
-  std::snprintf(info.summary, sizeof(info.summary),
-                "%d hypercolumns in %d level%s, %d classes, %d patch%s%s",
-                shape.hierarchy.hypercolumns, levels, levels == 1 ? "" : "s", shape.classes,
-                plan.patches, plan.patches == 1 ? "" : "es", plan.learn ? ", learning" : "");
-  // Each pixel is read and compared with a threshold. A patch without ink has no active input.
-  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * bytes_per_pixel(plan.input_format);
-  info.least_flops = pixels;
   return info;
 }
 

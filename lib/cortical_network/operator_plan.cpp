@@ -1,7 +1,6 @@
 #include "cortical_network/operator_plan.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -111,26 +110,9 @@ Expected<void> make_plan(const NetworkConfig& config, NetworkOperatorPlan& plan)
 
 OperatorInfo info_of(const NetworkOperatorPlan& plan) noexcept {
   const Hierarchy& hierarchy = plan.plan.hierarchy;
-  OperatorInfo info;
-  info.name = "network";
-  info.size = plan.size;
-  info.format = plan.input_format;
+  OperatorInfo info = patch_info(plan, kRecord, hierarchy, plan.read_out.classes);
   info.planes[0] = {
       "winners", {hierarchy.hypercolumns, plan.patches}, PixelFormat::kFloat32, false};
-  info.record = &kRecord;
-  info.classes = plan.read_out.classes;
-  info.tile = plan.tile;
-  info.tile_columns = plan.columns;
-  info.depth = plan.depth;
-  info.keeps_state = info.learns = plan.learn;
-  std::snprintf(info.summary, sizeof(info.summary),
-                "%d hypercolumns in %d level%s, %d classes, %d patch%s%s", hierarchy.hypercolumns,
-                hierarchy.level_count, hierarchy.level_count == 1 ? "" : "s", info.classes,
-                plan.patches, plan.patches == 1 ? "" : "es", plan.learn ? ", learning" : "");
-  // Each pixel is read and compared with a threshold; a hypercolumn may be silent.
-  const double pixels = static_cast<double>(plan.size.width) * plan.size.height;
-  info.least_bytes = pixels * bytes_per_pixel(plan.input_format);
-  info.least_flops = pixels;
   return info;
 }
 

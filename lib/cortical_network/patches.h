@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <initializer_list>
 #include <iterator>
 #include <span>
@@ -12,6 +13,7 @@
 #include "cortical_network/hierarchy.h"
 #include "ocellus/cortical_network.h"
 #include "ocellus/frame.h"
+#include "ocellus/operator.h"
 #include "ocellus/options.h"
 #include "ocellus/patch_record.h"
 #include "ocellus/record.h"
@@ -61,6 +63,30 @@ constexpr RecordInfo patch_record_info(const char* name) noexcept {
   return {name,         sizeof(PatchRecord),
           kPatchFields, static_cast<int>(std::size(kPatchFields)),
           "patches",    "patch"};
+}
+
+/// What the operator of a plan says of itself, without its planes. The record has its name.
+template <typename Plan>
+OperatorInfo patch_info(const Plan& plan, const RecordInfo& record, const Hierarchy& hierarchy,
+                        int classes) noexcept {
+  OperatorInfo info;
+  info.name = record.name;
+  info.size = plan.size;
+  info.format = plan.input_format;
+  info.record = &record;
+  info.classes = classes;
+  info.tile = plan.tile;
+  info.tile_columns = plan.columns;
+  info.depth = plan.depth;
+  info.keeps_state = info.learns = plan.learn;
+  std::snprintf(info.summary, sizeof(info.summary),
+                "%d hypercolumns in %d level%s, %d classes, %d patch%s%s", hierarchy.hypercolumns,
+                hierarchy.level_count, hierarchy.level_count == 1 ? "" : "s", classes, plan.patches,
+                plan.patches == 1 ? "" : "es", plan.learn ? ", learning" : "");
+  // Each pixel is read and compared with a threshold. Without ink, nothing is active.
+  info.least_flops = static_cast<double>(plan.size.width) * plan.size.height;
+  info.least_bytes = info.least_flops * bytes_per_pixel(plan.input_format);
+  return info;
 }
 
 /// The options of the layout.

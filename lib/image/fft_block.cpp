@@ -259,29 +259,15 @@ HWY_NOINLINE void any_pass(int total, int length, const Complex32* roots, float*
   run_pass<kRadix, kInverse, true>(total, length, roots, data);
 }
 
-/// Calls `run` with the radix as an integral constant.
+/// Calls `run` with the radix, one of these, as an integral constant.
+template <int... kRadices, typename Run>
+void with_one_of(int radix, const Run& run) {
+  static_cast<void>(
+      ((radix == kRadices && (run(std::integral_constant<int, kRadices>()), true)) || ...));
+}
 template <typename Run>
 void with_radix(int radix, const Run& run) {
-  switch (radix) {
-    case 16:
-      return run(std::integral_constant<int, 16>());
-    case 9:
-      return run(std::integral_constant<int, 9>());
-    case 8:
-      return run(std::integral_constant<int, 8>());
-    case 7:
-      return run(std::integral_constant<int, 7>());
-    case 5:
-      return run(std::integral_constant<int, 5>());
-    case 4:
-      return run(std::integral_constant<int, 4>());
-    case 3:
-      return run(std::integral_constant<int, 3>());
-    case 2:
-      return run(std::integral_constant<int, 2>());
-    default:
-      return run(std::integral_constant<int, 1>());
-  }
+  with_one_of<16, 9, 8, 7, 5, 4, 3, 2, 1>(radix, run);
 }
 
 void run_forward(int radix, int total, int length, const Complex32* roots, float* data) {

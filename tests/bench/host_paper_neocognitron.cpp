@@ -10,13 +10,13 @@ const int kHostResidentBlocks = 0;
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
-  is(paper::contrast_layer_kernel());
-  is(paper::complex_layer_kernel());
-  is(paper::score_kernel());
-  is(paper::strength_kernel());
-  is(paper::gather_cells_kernel());
+  is(paper::kContrastLayerKernel);
+  is(paper::kComplexLayerKernel);
+  is(paper::kScoreKernel);
+  is(paper::kStrengthKernel);
+  is(paper::kGatherCellsKernel);
   // With one position in a block. The trials have more, and their results are not used.
-  is(paper::input_table_kernel());
+  is(paper::kInputTableKernel);
   return work;
 }
 

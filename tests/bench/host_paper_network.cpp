@@ -11,10 +11,10 @@ const int kHostResidentBlocks = 2;
 std::function<void()> host_work(const HostLaunch& launch) {
   std::function<void()> work;
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
-  is(paper::paper_start_kernel());
-  is(paper::paper_level_kernel());
-  is(paper::paper_empty_kernel());
-  is(paper::paper_end_kernel());
+  is(paper::kPaperStartKernel);
+  is(paper::kPaperLevelKernel);
+  is(paper::kPaperEmptyKernel);
+  is(paper::kPaperEndKernel);
   for (const auto memory : {paper::ColumnMemory::kRegisters, paper::ColumnMemory::kShared})
     is(paper::paper_pipeline_kernel(memory));
   is(paper::paper_queue_kernel(paper::QueueSync::kCounters, paper::ColumnMemory::kShared));

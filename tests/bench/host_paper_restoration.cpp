@@ -12,7 +12,7 @@ std::function<void()> host_work(const HostLaunch& launch) {
   const auto is = [&](auto known) { simt::find_work(known, launch, work); };
   is(cuda::continue_kernel(PixelFormat::kFloat32));
   is(cuda::add_quadrants_kernel(PixelFormat::kFloat32));
-  is(paper::feedforward_kernel());
+  is(paper::kFeedforwardKernel);
   for (const bool fused : {false, true}) {
     is(paper::fixed_kernel(fused));
     is(paper::flexible_kernel(fused));

@@ -13,6 +13,7 @@
 #include "bench/papers/neocognitron/paper_operator_layers.h"
 #include "conformance/conformance.h"
 #include "kernels/fake_driver.h"
+#include "support/failing_calls.h"
 
 namespace ocellus::test {
 namespace {
@@ -49,56 +50,17 @@ Expected<void> use(const TrainedNeocognitron& network, std::optional<SimpleSched
   return use_layers(**op);
 }
 
-struct Failure {
-  cudaError_t code;
-  Status status;
-};
-
 // Fails when a failed call is ignored or named wrongly, or when something made before it leaks.
 TEST(PaperNeocognitronFaults, EveryCallFailsInTurn) {
   const TrainedNeocognitron network = random_paper_network({}, {5, 3, 2}, 2, 3);
-  FakeDriver& driver = fake_driver();
   using Schedule = std::optional<SimpleSchedule>;
   for (const Schedule schedule :
        {Schedule(), Schedule(SimpleSchedule::kGather), Schedule(SimpleSchedule::kOneGrid),
         Schedule(SimpleSchedule::kTabulated), Schedule(SimpleSchedule::kWarps)}) {
-    for (const Failure& failure : {Failure{cudaErrorIllegalAddress, Status::kDeviceLost},
-                                   Failure{cudaErrorInvalidValue, Status::kSystem}}) {
-      reset_fake_driver();
-      must(use(network, schedule));
-      ASSERT_TRUE(driver.empty()) << "leaks without a failure";
-      const long calls = driver.calls;
-      ASSERT_GT(calls, 60);
-      for (long k = 0; k < calls; ++k) {
-        reset_fake_driver();
-        driver.fail_at = k;
-        driver.failure = failure.code;
-        driver.stays_failed = failure.status == Status::kDeviceLost;
-        const Expected<void> used = use(network, schedule);
-        const std::string& failed = driver.failed_call;
-        SCOPED_TRACE("call " + std::to_string(k) + ", " + failed);
-        const bool reported = !only_releases(failed);
-        if (used) {
-          // A destructor may also fail to make the context current, and it waits a second time.
-          EXPECT_TRUE(!reported || failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent" ||
-                      failed == "cudaStreamSynchronize")
-              << "ignored";
-        } else {
-          EXPECT_TRUE(used.error().status == failure.status ||
-                      used.error().status == Status::kBackendUnavailable)
-              << used.error().text;
-          if (reported) {
-            EXPECT_NE(std::string(used.error().text).find(failed), std::string::npos)
-                << used.error().text;
-            EXPECT_TRUE(driver.empty()) << "leaks";
-          }
-        }
-        EXPECT_EQ(driver.without_context, 0);
-        if (HasFailure()) return;
-      }
-    }
+    expect_every_failure_reported(
+        60, [] {}, [&] { return use(network, schedule); });
+    if (HasFailure()) return;
   }
-  reset_fake_driver();
 }
 
 /// Cells of the layer below that the rectangles around the windows of all positions have.

@@ -819,6 +819,8 @@ def interrupt(call, at):
             raise Interrupted
         return trace
 
+    # CPython 3.12 traces the steps of no frame when none asked for it before settrace.
+    sys._getframe().f_trace_opcodes = True
     sys.settrace(trace)
     try:
         return call(), False

@@ -11,6 +11,7 @@
 #include "cluster/region_flow.h"
 #include "kernels/fake_driver.h"
 #include "kernels/optical_flow/kernels.h"
+#include "support/failing_calls.h"
 #include "support/run.h"
 
 namespace ocellus::cluster {
@@ -62,7 +63,6 @@ Expected<void> run_frames(RegionFlow& flow) {
 Expected<void> run_once() {
   const FlowClusterConfig config = small_config();
   const RegionPlaces places = middle(config);
-  fake_driver().shares_memory = true;
   auto flow = RegionFlow::create(engine_config(1, BackendChoice::kCuda), config, places);
   if (!flow) return tl::unexpected(flow.error());
   // It is its own neighbor above.
@@ -74,41 +74,11 @@ Expected<void> run_once() {
   return run_frames(**flow);
 }
 
-// Fails when a failed call is ignored, or leaks what was made before.
+// Fails when a failed call is ignored or named wrongly, or when something made before it leaks.
 // Promises: ERR-002.
 TEST(RegionFaults, EveryCallFailsInTurn) {
-  FakeDriver& driver = fake_driver();
-  for (const bool lost : {false, true}) {
-    reset_fake_driver();
-    must(run_once());
-    ASSERT_TRUE(driver.empty()) << "leaks without a failure";
-    const long calls = driver.calls;
-    ASSERT_GT(calls, 100);
-    long reported = 0;
-    for (long k = 0; k < calls; ++k) {
-      reset_fake_driver();
-      driver.fail_at = k;
-      driver.failure = lost ? cudaErrorIllegalAddress : cudaErrorInvalidValue;
-      driver.stays_failed = lost;
-      const Expected<void> done = run_once();
-      const std::string& failed = driver.failed_call;
-      SCOPED_TRACE("call " + std::to_string(k) + ", " + failed);
-      // Destructors report no errors.
-      const bool frees = only_releases(failed) || failed.find("Close") != std::string::npos ||
-                         failed.find("Ctx") != std::string::npos ||
-                         failed == "cudaStreamSynchronize";
-      if (done) {
-        EXPECT_TRUE(frees) << "ignored";
-      } else {
-        ++reported;
-        if (!frees) {
-          EXPECT_TRUE(driver.empty()) << "leaks";
-        }
-      }
-      if (testing::Test::HasFailure()) return;
-    }
-    EXPECT_GT(reported, 80);
-  }
+  expect_every_failure_reported(
+      100, [] { fake_driver().shares_memory = true; }, run_once);
 }
 
 /// The value of a derivative: unequal for all pixels and planes.

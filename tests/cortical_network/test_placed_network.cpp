@@ -17,6 +17,7 @@
 #include "cortical_network/host_network_work.h"
 #include "cortical_network/placements.h"
 #include "kernels/fake_driver.h"
+#include "support/failing_calls.h"
 #include "support/files.h"
 
 namespace ocellus::test {
@@ -469,59 +470,15 @@ TEST_F(PlacedNetwork, EveryCallFailsInTurn) {
                                           .split(1, 8)
                                           .meet(1)
                                           .top(2);
-  FakeDriver& driver = fake_driver();
-  struct Failure {
-    cudaError_t code;
-    Status status;
-  };
   for (const bool peers : {true, false}) {
-    for (const Failure& failure : {Failure{cudaErrorIllegalAddress, Status::kDeviceLost},
-                                   Failure{cudaErrorInvalidValue, Status::kSystem}}) {
-      const auto begin = [&] {
-        reset_fake_driver();
-        driver.devices = 2;
-        driver.peers = peers;
-      };
-      begin();
-      must(use(config, placement, path));
-      ASSERT_TRUE(driver.empty()) << "leaks without a failure";
-      const long calls = driver.calls;
-      ASSERT_GT(calls, 100);
-      for (long k = 0; k < calls; ++k) {
-        begin();
-        driver.fail_at = k;
-        driver.failure = failure.code;
-        driver.stays_failed = failure.status == Status::kDeviceLost;
-        const Expected<void> used = use(config, placement, path);
-        const std::string& failed = driver.failed_call;
-        SCOPED_TRACE("call " + std::to_string(k) + ", " + failed);
-        const bool reported = !only_releases(failed);
-        if (used) {
-          // A destructor may also fail to make the context current, and it waits again.
-          EXPECT_TRUE(!reported || failed == "cuCtxGetCurrent" || failed == "cuCtxPushCurrent" ||
-                      failed == "cudaStreamSynchronize")
-              << "ignored";
-        } else {
-          // A device whose work cannot be waited for is lost.
-          const bool cannot_wait =
-              std::string(used.error().text).find("cannot be waited for") != std::string::npos;
-          EXPECT_TRUE(used.error().status == failure.status ||
-                      used.error().status == Status::kBackendUnavailable ||
-                      (cannot_wait && used.error().status == Status::kDeviceLost))
-              << used.error().text;
-          if (reported) {
-            EXPECT_NE(std::string(used.error().text).find(failed), std::string::npos)
-                << used.error().text;
-            EXPECT_TRUE(driver.empty()) << "leaks";
-          }
-        }
-        EXPECT_EQ(driver.without_context, 0);
-        if (HasFailure()) return;
-      }
-    }
+    const auto begin = [&] {
+      fake_driver().devices = 2;
+      fake_driver().peers = peers;
+    };
+    expect_every_failure_reported(100, begin, [&] { return use(config, placement, path); });
+    if (HasFailure()) return;
   }
   std::remove(path.c_str());
-  reset_fake_driver();
 }
 
 // Fails when an image in pinned memory is copied by the host, which would need pixels of the whole

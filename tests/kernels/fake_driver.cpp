@@ -95,8 +95,8 @@ void reset_fake_driver() {
 
 bool only_releases(const std::string& call) {
   return call.find("Destroy") != std::string::npos || call.find("Free") != std::string::npos ||
-         call.find("Release") != std::string::npos || call == "cuCtxPopCurrent" ||
-         call == "cuThreadExchangeStreamCaptureMode";
+         call.find("Release") != std::string::npos || call.find("Close") != std::string::npos ||
+         call == "cuCtxPopCurrent" || call == "cuThreadExchangeStreamCaptureMode";
 }
 
 // ---- the device

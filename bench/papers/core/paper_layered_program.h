@@ -33,11 +33,7 @@ class LayeredProgram {
   static Expected<Footprint> footprint(const Config& config) noexcept {
     Arguments arguments{};
     OCELLUS_TRY(arguments.describe(config));
-    detail::LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
-    arguments.layout(device);
-    Footprint bytes;
-    bytes.device = device.bytes();
-    return bytes;
+    return cuda::DeviceWork::footprint_of([&](auto& device, auto&) { arguments.layout(device); });
   }
 
   /// `most_blocks`: of kQueue, instead of as many as can be resident, which is 0. A larger number
@@ -45,18 +41,12 @@ class LayeredProgram {
   /// engine has no CUDA device), those of CUDA.
   static Expected<LayeredProgram> create(Engine& engine, const Config& config,
                                          LayerSchedule schedule, int most_blocks = 0) noexcept {
-    OCELLUS_TRY_ASSIGN(bytes, footprint(config));
-    if (engine.info().backend != BackendKind::kCuda) {
-      return tl::unexpected(
-          make_error(Status::kUnsupported, "%s: the engine has no CUDA device", Arguments::kName));
-    }
     LayeredProgram program(schedule);
+    OCELLUS_TRY(program.arguments_.describe(config));
     program.work_.reset(new (std::nothrow) cuda::DeviceWork);
     if (program.work_ == nullptr) return detail::no_memory_for_operator();
-    OCELLUS_TRY(program.work_->prepare(engine, *bytes, Arguments::kName));
-    OCELLUS_TRY(program.arguments_.describe(config));
-    detail::LayoutBuilder device(program.work_->device_memory(), cuda::kDeviceAlignment);
-    program.arguments_.layout(device);
+    const auto layout = [&](auto& device, auto&) { program.arguments_.layout(device); };
+    OCELLUS_TRY(program.work_->prepare_layout(engine, layout, Arguments::kName));
     cuda::Scope cuda(program.work_->device(), cuda::Phase::kCreating, Arguments::kName);
     OCELLUS_TRY(program.work_->start(cuda));
     OCELLUS_TRY(program.choose_blocks(cuda, most_blocks));

@@ -39,7 +39,7 @@ Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
                                                         const PaperVariant& variant) noexcept {
   if (schedule != NetworkSchedule::kQueue || variant.sync != QueueSync::kFeedback)
     OCELLUS_TRY(cuda::check_no_feedback(config, kName));
-  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, paper_start_kernel(), kName));
+  OCELLUS_TRY_ASSIGN(memory, Memory::create(engine, config, kPaperStartKernel, kName));
   PaperDeviceNetwork network(std::move(*memory), schedule, variant);
   network.threads_ = network.memory().plan().hierarchy.most_minicolumns;
   OCELLUS_TRY(network.choose_blocks(most_blocks));
@@ -48,7 +48,7 @@ Expected<PaperDeviceNetwork> PaperDeviceNetwork::create(Engine& engine,
 
 const void* PaperDeviceNetwork::kernel() const noexcept {
   if (schedule_ == NetworkSchedule::kLevels)
-    return reinterpret_cast<const void*>(paper_level_kernel());
+    return reinterpret_cast<const void*>(kPaperLevelKernel);
   if (schedule_ == NetworkSchedule::kQueue)
     return reinterpret_cast<const void*>(paper_queue_kernel(variant_.sync, variant_.memory));
   return reinterpret_cast<const void*>(paper_pipeline_kernel(variant_.memory));
@@ -109,7 +109,7 @@ Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept
   if (schedule_ == NetworkSchedule::kQueue) {
     OCELLUS_TRY(work.launch(cuda, paper_queue_kernel(variant_.sync, variant_.memory), blocks,
                             threads, shared_bytes(), network));
-    return work.launch(cuda, paper_end_kernel(), dim3(1), dim3(32), 0, network);
+    return work.launch(cuda, kPaperEndKernel, dim3(1), dim3(32), 0, network);
   }
   for (int level = 0; level < network.level_count; ++level) OCELLUS_TRY(launch_level(cuda, level));
   return {};
@@ -118,7 +118,7 @@ Expected<void> PaperDeviceNetwork::launch_step(Scope& cuda, bool feeds) noexcept
 Expected<void> PaperDeviceNetwork::launch_level(Scope& cuda, int level, bool empty) noexcept {
   const OfLevel<PaperArguments> a{memory_->arguments(), level};
   const detail::LevelPlan& l = a.network.levels[static_cast<std::size_t>(level)];
-  return memory_->work().launch(cuda, empty ? paper_empty_kernel() : paper_level_kernel(),
+  return memory_->work().launch(cuda, empty ? kPaperEmptyKernel : kPaperLevelKernel,
                                 dim3(static_cast<unsigned>(l.hypercolumns)),
                                 dim3(static_cast<unsigned>(l.padded)), 0, a);
 }

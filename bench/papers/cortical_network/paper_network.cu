@@ -427,18 +427,11 @@ __global__ void end_step(const __grid_constant__ PaperArguments a) {
 
 }  // namespace
 
-Kernel<PaperArguments> paper_start_kernel() noexcept {
-  return start_network;
-}
-Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept {
-  return step_level;
-}
-Kernel<OfLevel<PaperArguments>> paper_empty_kernel() noexcept {
-  return empty_level;
-}
-Kernel<PaperArguments> paper_end_kernel() noexcept {
-  return end_step;
-}
+const Kernel<PaperArguments> kPaperStartKernel = start_network;
+const Kernel<OfLevel<PaperArguments>> kPaperLevelKernel = step_level;
+const Kernel<OfLevel<PaperArguments>> kPaperEmptyKernel = empty_level;
+const Kernel<PaperArguments> kPaperEndKernel = end_step;
+
 Kernel<PipelineArguments> paper_pipeline_kernel(ColumnMemory memory) noexcept {
   return memory == ColumnMemory::kShared ? step_pipeline<ColumnMemory::kShared>
                                          : step_pipeline<ColumnMemory::kRegisters>;

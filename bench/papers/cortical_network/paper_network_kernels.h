@@ -58,13 +58,13 @@ inline constexpr int kMostThreads = kMaxMinicolumns;
 
 /// Weights, and the state before the first step. Blocks of kNetworkThreads: hypercolumns of all
 /// levels.
-Kernel<PaperArguments> paper_start_kernel() noexcept;
+extern const Kernel<PaperArguments> kPaperStartKernel;
 /// A level. Blocks: its hypercolumns.
-Kernel<OfLevel<PaperArguments>> paper_level_kernel() noexcept;
-/// Takes the arguments of paper_level_kernel() and does nothing.
-Kernel<OfLevel<PaperArguments>> paper_empty_kernel() noexcept;
+extern const Kernel<OfLevel<PaperArguments>> kPaperLevelKernel;
+/// Takes the arguments of kPaperLevelKernel and does nothing.
+extern const Kernel<OfLevel<PaperArguments>> kPaperEmptyKernel;
 /// The end of a step of paper_queue_kernel().
-Kernel<PaperArguments> paper_end_kernel() noexcept;
+extern const Kernel<PaperArguments> kPaperEndKernel;
 
 struct PipelineArguments {
   PaperArguments network;

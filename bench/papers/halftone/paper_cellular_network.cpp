@@ -63,9 +63,9 @@ class PaperKernels final : public cuda::CudaOperator {
     const auto starter = diffuses() ? cuda::kDiffusionKernel : cuda::kStartKernel;
     OCELLUS_TRY(load_kernel(cuda, starter, 0));
     OCELLUS_TRY(load_kernel(cuda, cuda::kBiasKernel, 0));
-    OCELLUS_TRY(load_kernel(cuda, begin_kernel(), 0));
+    OCELLUS_TRY(load_kernel(cuda, kBeginKernel, 0));
     OCELLUS_TRY(load_kernel(cuda, update_kernel(schedule_), shared_bytes()));
-    return load_kernel(cuda, end_kernel(), 0);
+    return load_kernel(cuda, kEndKernel, 0);
   }
 
   Expected<void> record(Scope& cuda, int slot, cudaStream_t stream) noexcept override {
@@ -91,7 +91,7 @@ class PaperKernels final : public cuda::CudaOperator {
         }
       }
     }
-    return launch(cuda, stream, end_kernel(), rows(), dim3(kPaperThreads), 0, conversion(slot));
+    return launch(cuda, stream, kEndKernel, rows(), dim3(kPaperThreads), 0, conversion(slot));
   }
 
   Expected<void> record_begin(Scope& cuda, int slot, cudaStream_t stream) noexcept {
@@ -125,7 +125,7 @@ class PaperKernels final : public cuda::CudaOperator {
     bias.bias = bias_;
     bias.stage = stage();
     OCELLUS_TRY(launch(cuda, stream, cuda::kBiasKernel, rows(), dim3(cuda::kBiasThreads), 0, bias));
-    return launch(cuda, stream, begin_kernel(), rows(), dim3(kPaperThreads), 0, conversion(slot));
+    return launch(cuda, stream, kBeginKernel, rows(), dim3(kPaperThreads), 0, conversion(slot));
   }
 
   bool diffuses() const noexcept { return stage().start == CellStart::kErrorDiffusion; }

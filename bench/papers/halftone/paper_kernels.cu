@@ -179,12 +179,7 @@ std::size_t update_shared_bytes(const CellSchedule& schedule, int width) noexcep
          sizeof(std::int32_t);
 }
 
-Kernel<ConvertArguments> begin_kernel() noexcept {
-  return begin;
-}
-
-Kernel<ConvertArguments> end_kernel() noexcept {
-  return end;
-}
+const Kernel<ConvertArguments> kBeginKernel = begin;
+const Kernel<ConvertArguments> kEndKernel = end;
 
 }  // namespace ocellus::paper

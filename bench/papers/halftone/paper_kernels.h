@@ -49,9 +49,9 @@ int update_threads(int width) noexcept;
 int update_blocks(const CellSchedule& schedule, const UpdateArguments& a) noexcept;
 std::size_t update_shared_bytes(const CellSchedule& schedule, int width) noexcept;
 
-/// begin_kernel converts k to outputs. end_kernel converts outputs to the result and ends the
+/// kBeginKernel converts k to outputs. kEndKernel converts outputs to the result and ends the
 /// frame.
-Kernel<ConvertArguments> begin_kernel() noexcept;
-Kernel<ConvertArguments> end_kernel() noexcept;
+extern const Kernel<ConvertArguments> kBeginKernel;
+extern const Kernel<ConvertArguments> kEndKernel;
 
 }  // namespace ocellus::paper

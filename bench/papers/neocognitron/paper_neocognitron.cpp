@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -57,22 +58,10 @@ void PaperNeocognitron::layout(LayoutBuilder& device, LayoutBuilder& pinned) noe
   pinned_scores_ = pinned.take<float>(classes);
 }
 
-Footprint PaperNeocognitron::bytes() noexcept {
-  LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
-  LayoutBuilder pinned(nullptr, cuda::kDeviceAlignment);
-  layout(device, pinned);
-  Footprint footprint;
-  footprint.device = device.bytes();
-  footprint.pinned = pinned.bytes();
-  return footprint;
-}
-
 Expected<void> PaperNeocognitron::start(Engine& engine,
                                         const TrainedNeocognitron& network) noexcept {
-  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
-  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
-  LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
-  layout(device, pinned);
+  OCELLUS_TRY(
+      work_.prepare_layout(engine, std::bind_front(&PaperNeocognitron::layout, this), kName));
   set_arguments(network);
 
   Scope cuda(work_.device(), Phase::kCreating, kName);
@@ -150,10 +139,10 @@ Expected<void> PaperNeocognitron::launch_simple(Scope& cuda, std::size_t stage) 
   if (shares_inputs()) return launch_neighbors(cuda, stage);
   if (schedule_ != SimpleSchedule::kGather) return launch_columns(cuda, stage);
   const SimpleLayerArguments& a = simple_[stage].arguments.layer;
-  OCELLUS_TRY(work_.launch(cuda, strength_kernel(),
+  OCELLUS_TRY(work_.launch(cuda, kStrengthKernel,
                            dim3(blocks_for(squared(a.side_out), kCellThreads)), dim3(kCellThreads),
                            0, a));
-  return work_.launch(cuda, gather_cells_kernel(),
+  return work_.launch(cuda, kGatherCellsKernel,
                       dim3(blocks_for(geometry_.simple_cells(stage), kCellThreads)),
                       dim3(kCellThreads), 0, a);
 }
@@ -161,11 +150,11 @@ Expected<void> PaperNeocognitron::launch_simple(Scope& cuda, std::size_t stage) 
 Expected<void> PaperNeocognitron::launch_columns(Scope& cuda, std::size_t stage) noexcept {
   SimpleLayerArguments a = simple_[stage].arguments.layer;
   if (schedule_ == SimpleSchedule::kOneGrid) {
-    return work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(squared(a.side_out))),
+    return work_.launch(cuda, kColumnKernel, dim3(static_cast<unsigned>(squared(a.side_out))),
                         column_block(stage), 0, a);
   }
   for (; a.first_row < a.side_out; ++a.first_row) {
-    OCELLUS_TRY(work_.launch(cuda, column_kernel(), dim3(static_cast<unsigned>(a.side_out)),
+    OCELLUS_TRY(work_.launch(cuda, kColumnKernel, dim3(static_cast<unsigned>(a.side_out)),
                              column_block(stage), 0, a));
   }
   return {};
@@ -189,8 +178,8 @@ Expected<void> PaperNeocognitron::launch_neighbors(Scope& cuda, std::size_t stag
   const dim3 block(column_block(stage).x, static_cast<unsigned>(layer.neighbors));
   const std::size_t bytes = shared_input_bytes(a.shared, layer.neighbors);
   if (schedule_ == SimpleSchedule::kShared)
-    return work_.launch(cuda, shared_inputs_kernel(), grid, block, bytes, a.shared);
-  return work_.launch(cuda, input_table_kernel(), grid, block, bytes, a);
+    return work_.launch(cuda, kSharedInputsKernel, grid, block, bytes, a.shared);
+  return work_.launch(cuda, kInputTableKernel, grid, block, bytes, a);
 }
 
 Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage) noexcept {
@@ -204,13 +193,13 @@ Expected<void> PaperNeocognitron::launch_complex(Scope& cuda, std::size_t stage)
                                 .side_out = window.sides.out,
                                 .pitch = window.sides.pitch,
                                 .planes = geometry_.planes[stage]};
-  return work_.launch(cuda, complex_layer_kernel(),
+  return work_.launch(cuda, kComplexLayerKernel,
                       dim3(blocks_for(geometry_.input_cells(stage + 1), kCellThreads)),
                       dim3(kCellThreads), 0, a);
 }
 
 Expected<void> PaperNeocognitron::launch_character(Scope& cuda) noexcept {
-  OCELLUS_TRY(work_.launch(cuda, contrast_layer_kernel(),
+  OCELLUS_TRY(work_.launch(cuda, kContrastLayerKernel,
                            dim3(blocks_for(squared(contrast_.side_out), kCellThreads)),
                            dim3(kCellThreads), 0, contrast_));
   for (std::size_t i = 0; i < kStages; ++i) {
@@ -223,7 +212,7 @@ Expected<void> PaperNeocognitron::launch_character(Scope& cuda) noexcept {
                          .first = first_,
                          .positions = static_cast<int>(squared(geometry_.simple[3].sides.out)),
                          .references = geometry_.planes[3]};
-  return work_.launch(cuda, score_kernel(), dim3(static_cast<unsigned>(geometry_.classes)),
+  return work_.launch(cuda, kScoreKernel, dim3(static_cast<unsigned>(geometry_.classes)),
                       dim3(kCellThreads), 0, a);
 }
 
@@ -305,9 +294,6 @@ Expected<double> PaperNeocognitron::time_layer(Scope& cuda, std::size_t stage,
 }
 
 Expected<double> PaperNeocognitron::layer_ms(std::size_t stage, int repeats) noexcept {
-  if (repeats < 1)
-    return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
-                                    repeats);
   Scope cuda(work_.device(), Phase::kCreating, kName);
   return time_layer(cuda, stage, repeats);
 }
@@ -387,15 +373,12 @@ Expected<Footprint> PaperNeocognitron::footprint(const TrainedNeocognitron& netw
   const std::unique_ptr<PaperNeocognitron> made(
       new (std::nothrow) PaperNeocognitron(PaperGeometry(network), SimpleSchedule::kGather));
   if (!made) return detail::no_memory_for_operator();
-  return made->bytes();
+  return cuda::DeviceWork::footprint_of(std::bind_front(&PaperNeocognitron::layout, made.get()));
 }
 
 Expected<std::unique_ptr<PaperNeocognitron>> PaperNeocognitron::create(
     Engine& engine, const TrainedNeocognitron& network, SimpleSchedule schedule) noexcept {
   OCELLUS_TRY(check_paper_network(network, kName));
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperNeocognitron> made(new (std::nothrow)
                                               PaperNeocognitron(PaperGeometry(network), schedule));
   if (!made) return detail::no_memory_for_operator();

@@ -95,7 +95,6 @@ class PaperNeocognitron {
  private:
   PaperNeocognitron(const PaperGeometry& geometry, SimpleSchedule schedule) noexcept
       : geometry_(geometry), schedule_(schedule) {}
-  Footprint bytes() noexcept;
   Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
   /// An S-layer with its arrays on the device.
   struct SimpleLayer {

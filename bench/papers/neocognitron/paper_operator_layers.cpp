@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ constexpr int kOctet = 8;
 
 }  // namespace
 
-void DeviceOperatorLayers::layout(LayoutBuilder& device) noexcept {
+void DeviceOperatorLayers::layout(LayoutBuilder& device, LayoutBuilder& /*pinned*/) noexcept {
   for (std::size_t i = 0; i < kStages; ++i) {
     Arrays& a = arrays_[i];
     const std::size_t below = squared(geometry_.simple[i].sides.in);
@@ -49,23 +50,14 @@ void DeviceOperatorLayers::layout(LayoutBuilder& device) noexcept {
   present_ = device.take<int>(1);
 }
 
-Footprint DeviceOperatorLayers::bytes() noexcept {
-  LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
-  layout(device);
-  Footprint footprint;
-  footprint.device = device.bytes();
-  return footprint;
-}
-
 Expected<void> DeviceOperatorLayers::start(Engine& engine,
                                            const TrainedNeocognitron& network) noexcept {
   if (network.planes[0] != kEdgePlanes) {
     return tl::unexpected(make_error(Status::kUnsupported, "%s: stage 1 has %d planes, not %d",
                                      kName, network.planes[0], kEdgePlanes));
   }
-  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
-  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
-  layout(device);
+  OCELLUS_TRY(
+      work_.prepare_layout(engine, std::bind_front(&DeviceOperatorLayers::layout, this), kName));
   bias_ = 1.0f / network.parameters.gain;
   Scope cuda(work_.device(), Phase::kCreating, kName);
   OCELLUS_TRY(work_.start(cuda));
@@ -191,9 +183,6 @@ Expected<void> DeviceOperatorLayers::simple_layer(std::size_t stage, std::span<c
 }
 
 Expected<double> DeviceOperatorLayers::layer_ms(std::size_t stage, int repeats) noexcept {
-  if (repeats < 1)
-    return detail::invalid_argument("%s: there are %d repeats; there must be 1 or more", kName,
-                                    repeats);
   Scope cuda(work_.device(), Phase::kCreating, kName);
   return work_.time(cuda, repeats, [&] { return launch_layer(cuda, stage); });
 }
@@ -205,15 +194,12 @@ Expected<Footprint> DeviceOperatorLayers::footprint(const TrainedNeocognitron& n
   const std::unique_ptr<DeviceOperatorLayers> made(
       new (std::nothrow) DeviceOperatorLayers(PaperGeometry(network)));
   if (!made) return detail::no_memory_for_operator();
-  return made->bytes();
+  return DeviceWork::footprint_of(std::bind_front(&DeviceOperatorLayers::layout, made.get()));
 }
 
 Expected<std::unique_ptr<DeviceOperatorLayers>> DeviceOperatorLayers::create(
     Engine& engine, const TrainedNeocognitron& network) noexcept {
   OCELLUS_TRY(check_paper_network(network, kName));
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "%s: they need the backend cuda", kName));
   std::unique_ptr<DeviceOperatorLayers> made(new (std::nothrow)
                                                  DeviceOperatorLayers(PaperGeometry(network)));
   if (!made) return detail::no_memory_for_operator();

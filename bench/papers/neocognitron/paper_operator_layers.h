@@ -40,7 +40,6 @@ class DeviceOperatorLayers {
 
  private:
   explicit DeviceOperatorLayers(const PaperGeometry& geometry) noexcept : geometry_(geometry) {}
-  Footprint bytes() noexcept;
   Expected<void> start(Engine& engine, const TrainedNeocognitron& network) noexcept;
   /// On the device.
   struct Arrays {
@@ -55,7 +54,7 @@ class DeviceOperatorLayers {
     float* energies = nullptr;
   };
 
-  void layout(detail::LayoutBuilder& device) noexcept;
+  void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
   Expected<void> upload_weights(cuda::Scope& cuda, std::size_t stage,
                                 const std::vector<float>& weights) noexcept;
   Expected<void> upload_inputs(cuda::Scope& cuda, std::size_t stage,

@@ -248,36 +248,13 @@ __global__ void __launch_bounds__(kMaxThreads)
 
 }  // namespace
 
-Kernel<ContrastLayerArguments> contrast_layer_kernel() noexcept {
-  return contrast_layer;
-}
-
-Kernel<ComplexLayerArguments> complex_layer_kernel() noexcept {
-  return complex_layer;
-}
-
-Kernel<ScoreArguments> score_kernel() noexcept {
-  return class_scores;
-}
-
-Kernel<SimpleLayerArguments> strength_kernel() noexcept {
-  return write_strengths;
-}
-
-Kernel<SimpleLayerArguments> gather_cells_kernel() noexcept {
-  return gather_cells;
-}
-
-Kernel<SimpleLayerArguments> column_kernel() noexcept {
-  return write_column;
-}
-
-Kernel<SharedInputsArguments> shared_inputs_kernel() noexcept {
-  return shared_inputs;
-}
-
-Kernel<TableArguments> input_table_kernel() noexcept {
-  return tabulated_inputs;
-}
+const Kernel<ContrastLayerArguments> kContrastLayerKernel = contrast_layer;
+const Kernel<ComplexLayerArguments> kComplexLayerKernel = complex_layer;
+const Kernel<ScoreArguments> kScoreKernel = class_scores;
+const Kernel<SimpleLayerArguments> kStrengthKernel = write_strengths;
+const Kernel<SimpleLayerArguments> kGatherCellsKernel = gather_cells;
+const Kernel<SimpleLayerArguments> kColumnKernel = write_column;
+const Kernel<SharedInputsArguments> kSharedInputsKernel = shared_inputs;
+const Kernel<TableArguments> kInputTableKernel = tabulated_inputs;
 
 }  // namespace ocellus::paper

@@ -30,7 +30,7 @@ struct ContrastLayerArguments {
   float threshold;
 };
 /// A thread for each position of UG.
-Kernel<ContrastLayerArguments> contrast_layer_kernel() noexcept;
+extern const Kernel<ContrastLayerArguments> kContrastLayerKernel;
 
 struct ComplexLayerArguments {
   const float* in;
@@ -44,7 +44,7 @@ struct ComplexLayerArguments {
   int planes;
 };
 /// A thread for each C-cell.
-Kernel<ComplexLayerArguments> complex_layer_kernel() noexcept;
+extern const Kernel<ComplexLayerArguments> kComplexLayerKernel;
 
 struct ScoreArguments {
   const float* similarities;
@@ -54,7 +54,7 @@ struct ScoreArguments {
   int references;
 };
 /// The largest similarity of each class. A block for each class.
-Kernel<ScoreArguments> score_kernel() noexcept;
+extern const Kernel<ScoreArguments> kScoreKernel;
 
 // ---- S-layers
 
@@ -77,12 +77,12 @@ struct SimpleLayerArguments {
   float bias;  ///< 1 / gain
 };
 /// T1. A thread for each position writes v.
-Kernel<SimpleLayerArguments> strength_kernel() noexcept;
+extern const Kernel<SimpleLayerArguments> kStrengthKernel;
 /// T1. A thread for each S-cell.
-Kernel<SimpleLayerArguments> gather_cells_kernel() noexcept;
+extern const Kernel<SimpleLayerArguments> kGatherCellsKernel;
 /// T2 and T3. A block for each position, from row `first_row` on: a thread computes the planes
 /// threadIdx.x, threadIdx.x + blockDim.x and so on.
-Kernel<SimpleLayerArguments> column_kernel() noexcept;
+extern const Kernel<SimpleLayerArguments> kColumnKernel;
 
 inline constexpr int kMaxThreads = 1024;
 /// Rows and columns of a window: radii are 6 or less.
@@ -118,8 +118,8 @@ struct TableArguments {
 };
 /// T4 and T5. A block of (planes, n) threads computes n neighboring positions of a row. Blocks:
 /// (side_out / n, side_out). If there are more planes than threads, a thread computes some of them.
-Kernel<SharedInputsArguments> shared_inputs_kernel() noexcept;
-Kernel<TableArguments> input_table_kernel() noexcept;
+extern const Kernel<SharedInputsArguments> kSharedInputsKernel;
+extern const Kernel<TableArguments> kInputTableKernel;
 
 /// Cells of one plane that n neighboring positions read.
 constexpr int shared_positions(const SharedInputsArguments& a, int n) noexcept {

@@ -290,9 +290,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace
 
-Kernel<PaperRestorationArguments> feedforward_kernel() noexcept {
-  return feedforward;
-}
+const Kernel<PaperRestorationArguments> kFeedforwardKernel = feedforward;
 
 Kernel<PaperRestorationArguments> fixed_kernel(bool fused) noexcept {
   return fused ? fixed_allocation<Sums::kBoth> : fixed_allocation<Sums::kFeedback>;

@@ -65,7 +65,7 @@ constexpr std::size_t plane_values(const ContinuedImage& image) noexcept {
 }
 
 /// Writes x1, the sum (4). A block for each column, and for each quadrant.
-Kernel<PaperRestorationArguments> feedforward_kernel() noexcept;
+extern const Kernel<PaperRestorationArguments> kFeedforwardKernel;
 /// A block for each point of a plane of the schedule, and for each quadrant. `fused`: adds both
 /// sums; otherwise x1 has been written.
 Kernel<PaperRestorationArguments> fixed_kernel(bool fused) noexcept;

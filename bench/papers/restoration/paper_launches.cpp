@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <new>
 
 #include "core/failure.h"
@@ -32,25 +33,13 @@ void PaperLaunches::layout(LayoutBuilder& device, LayoutBuilder& pinned) noexcep
   values_ = pinned.take<float>(values());
 }
 
-Footprint PaperLaunches::bytes() noexcept {
-  LayoutBuilder device(nullptr, cuda::kDeviceAlignment);
-  LayoutBuilder pinned(nullptr, cuda::kDeviceAlignment);
-  layout(device, pinned);
-  Footprint footprint;
-  footprint.device = device.bytes();
-  footprint.pinned = pinned.bytes();
-  return footprint;
-}
-
 Footprint PaperLaunches::footprint(ImageSize size, int support) noexcept {
-  return PaperLaunches(size, support).bytes();
+  PaperLaunches launches(size, support);
+  return cuda::DeviceWork::footprint_of(std::bind_front(&PaperLaunches::layout, &launches));
 }
 
 Expected<std::unique_ptr<PaperLaunches>> PaperLaunches::create(
     Engine& engine, ImageSize size, const RestorationFilter& filter) noexcept {
-  if (engine.info().backend != BackendKind::kCuda)
-    return tl::unexpected(
-        make_error(Status::kUnsupported, "the paper's schedules run on CUDA devices only"));
   std::unique_ptr<PaperLaunches> made(new (std::nothrow) PaperLaunches(size, filter.support));
   if (!made) return detail::no_memory_for_operator();
   OCELLUS_TRY(made->start(engine, filter));
@@ -58,10 +47,7 @@ Expected<std::unique_ptr<PaperLaunches>> PaperLaunches::create(
 }
 
 Expected<void> PaperLaunches::start(Engine& engine, const RestorationFilter& filter) noexcept {
-  OCELLUS_TRY(work_.prepare(engine, bytes(), kName));
-  LayoutBuilder device(work_.device_memory(), cuda::kDeviceAlignment);
-  LayoutBuilder pinned(work_.pinned_memory(), cuda::kDeviceAlignment);
-  layout(device, pinned);
+  OCELLUS_TRY(work_.prepare_layout(engine, std::bind_front(&PaperLaunches::layout, this), kName));
   arguments_.locks = arguments_.done + columns();
   arguments_.taps = taps_;
   Scope cuda(work_.device(), Phase::kCreating, kName);
@@ -93,7 +79,7 @@ Expected<void> PaperLaunches::begin(Scope& cuda, std::span<const float> image,
   arguments_.by_planes = by_planes;
   std::copy(image.begin(), image.end(), image_);
   OCELLUS_TRY(work_.upload(cuda, arguments_.image.pixels, image_, image.size_bytes()));
-  return launch(cuda, feedforward_kernel(), arguments_.image.width);
+  return launch(cuda, kFeedforwardKernel, arguments_.image.width);
 }
 
 Expected<double> PaperLaunches::fixed(std::span<const float> image) noexcept {

@@ -37,7 +37,6 @@ class PaperLaunches {
  private:
   PaperLaunches(ImageSize size, int support) noexcept;
   void layout(detail::LayoutBuilder& device, detail::LayoutBuilder& pinned) noexcept;
-  Footprint bytes() noexcept;
   Expected<void> start(Engine& engine, const RestorationFilter& filter) noexcept;
   /// Copies an image to the device and computes x1.
   Expected<void> begin(cuda::Scope& cuda, std::span<const float> image, bool by_planes) noexcept;

@@ -67,7 +67,7 @@ class PaperKernels final : public cuda::RecursionOperator {
     }
     OCELLUS_TRY(load_image_kernels(cuda));
     OCELLUS_TRY(load_kernel(cuda, kernel(), shared_bytes()));
-    if (!allocation_.fused) OCELLUS_TRY(load_kernel(cuda, feedforward_kernel(), shared_bytes()));
+    if (!allocation_.fused) OCELLUS_TRY(load_kernel(cuda, kFeedforwardKernel, shared_bytes()));
     const std::unique_ptr<float[]> taps(
         new (std::nothrow) float[2 * kFilterQuadrants * tap_count()]);
     if (!taps) return detail::no_memory_for_operator();
@@ -91,7 +91,7 @@ class PaperKernels final : public cuda::RecursionOperator {
                                         .plane_of_schedule = 0,
                                         .counts = nullptr};
     if (!allocation_.fused)
-      OCELLUS_TRY(run(cuda, stream, feedforward_kernel(), image_.width, arguments));
+      OCELLUS_TRY(run(cuda, stream, kFeedforwardKernel, image_.width, arguments));
     if (flexible()) {
       OCELLUS_TRY(
           cuda(cuda::kCudaCalls.set, columns_, 0, 2 * column_count() * sizeof(int), stream));

@@ -7,33 +7,20 @@
 #include <memory>
 #include <new>
 
-#include "core/cpu_operator.h"
 #include "core/failure.h"
 #include "cortex/patch.h"
 #include "cortex/plan.h"
-#include "image/gray_rows.h"
+#include "cortical_network/patch_operator.h"
 
 namespace ocellus::detail {
 namespace {
 
-class CpuCortex final : public CpuOperator {
+class CpuCortex final : public PatchOperator<CortexPlan> {
  public:
   CpuCortex(const CortexPlan& plan, int workers) noexcept
-      : CpuOperator(info_of(plan), workers),
-        plan_(plan),
-        bands_(Bands::cut(plan.size.height, workers, 4, 16)),
+      : PatchOperator(plan, workers),
         groups_(Bands::cut(plan.table.shape.hierarchy.hypercolumns, workers, 4, 4)) {}
 
-  Learned learned() const noexcept override { return learned_of(plan_); }
-  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
-    std::memcpy(to, model_ + at, bytes);
-    return {};
-  }
-  Expected<void> write_learned(const void* from, std::uint64_t at,
-                               std::size_t bytes) noexcept override {
-    std::memcpy(model_ + at, from, bytes);
-    return {};
-  }
   Expected<void> save_learned(const char* path) noexcept override {
     return save_cortex(path, plan_, *this);
   }
@@ -56,10 +43,7 @@ class CpuCortex final : public CpuOperator {
       worker.patch = builder.take<std::uint8_t>(static_cast<std::size_t>(shape.pixels()));
       worker.evidence = builder.take<std::int64_t>(static_cast<std::size_t>(shape.classes));
     }
-    if (converts()) {
-      gray_ = builder.take<std::uint8_t>(static_cast<std::size_t>(plan_.size.width) *
-                                         static_cast<std::size_t>(plan_.size.height));
-    }
+    layout_gray(builder);
     if (!plan_.learn) return;
     const auto patches = static_cast<std::size_t>(plan_.patches);
     tables_ = builder.take<ProbabilityTables>(1);
@@ -78,7 +62,7 @@ class CpuCortex final : public CpuOperator {
   int step_count() const noexcept override { return kSteps; }
 
   void build_steps(JobStep* steps, StepContext* contexts) noexcept override {
-    steps[kConvert] = {&CpuCortex::convert, &contexts[kConvert], converts() ? bands_.count() : 0};
+    steps[kConvert] = {&CpuCortex::convert, &contexts[kConvert], convert_parts()};
     steps[kClassify] = {&CpuCortex::classify, &contexts[kClassify], plan_.patches};
     steps[kFinish] = {&CpuCortex::finish, &contexts[kFinish], 1};
     steps[kLearn] = {&CpuCortex::learn, &contexts[kLearn], plan_.learn ? groups_.count() : 0};
@@ -86,7 +70,6 @@ class CpuCortex final : public CpuOperator {
 
   void write_bad(const FrameJob& frame) noexcept override { clear_rows(frame, 0); }
 
-  bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
   std::size_t pixels() const noexcept {
     return static_cast<std::size_t>(plan_.table.shape.pixels());
   }
@@ -94,9 +77,6 @@ class CpuCortex final : public CpuOperator {
     return static_cast<std::size_t>(plan_.table.shape.hierarchy.hypercolumns);
   }
 
-  static FrameJob& frame_of(void* context) noexcept {
-    return *static_cast<StepContext*>(context)->frame;
-  }
   static CpuCortex& self_of(void* context) noexcept {
     return *static_cast<CpuCortex*>(frame_of(context).owner);
   }
@@ -107,31 +87,15 @@ class CpuCortex final : public CpuOperator {
       std::fill_n(frame.out_row<float>(0, y), plan_.table.shape.classes, 0.0f);
   }
 
-  static void convert(void* context, int part, int) noexcept {
-    FrameJob& frame = frame_of(context);
-    const CpuCortex& self = self_of(context);
-    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
-      std::uint8_t* const to = self.gray_ + static_cast<std::ptrdiff_t>(y) * self.plan_.size.width;
-      if (!write_gray_row(frame.in, y, to)) mark_bad(frame);
-    }
-  }
-
   static void classify(void* context, int part, int worker_number) noexcept {
     FrameJob& frame = frame_of(context);
-    if (frame.bad.load(std::memory_order_relaxed)) return;
+    if (is_bad(context)) return;
     CpuCortex& self = self_of(context);
     const CortexPlan& plan = self.plan_;
     const CortexShape& shape = plan.table.shape;
     const Worker& worker = self.worker_[static_cast<std::size_t>(worker_number)];
-    PatchView patch;
-    patch.data = self.converts() ? self.gray_ : static_cast<const std::uint8_t*>(frame.in.data);
-    patch.stride = self.converts() ? plan.size.width : frame.in.stride;
-    patch.data +=
-        static_cast<std::ptrdiff_t>(part / plan.columns * plan.tile.height) * patch.stride +
-        static_cast<std::ptrdiff_t>(part % plan.columns) * plan.tile.width;
-    patch.width = plan.tile.width;
-    patch.height = plan.tile.height;
-    draw_patch(patch, plan.ink, shape.parameters.width, shape.parameters.height, worker.patch);
+    draw_patch(self.patch_of(frame, part), plan.ink, shape.parameters.width,
+               shape.parameters.height, worker.patch);
     CortexScratch scratch = worker.scratch;
     const auto at = static_cast<std::size_t>(part);
     if (plan.learn) {
@@ -158,7 +122,7 @@ class CpuCortex final : public CpuOperator {
 
   static void finish(void* context, int, int) noexcept {
     FrameJob& frame = frame_of(context);
-    if (frame.bad.load(std::memory_order_relaxed)) return;
+    if (is_bad(context)) return;
     const CpuCortex& self = self_of(context);
     auto& record = *static_cast<CortexRecord*>(frame.record);
     record.count = self.plan_.patches;
@@ -167,8 +131,7 @@ class CpuCortex final : public CpuOperator {
   }
 
   static void learn(void* context, int part, int worker_number) noexcept {
-    FrameJob& frame = frame_of(context);
-    if (frame.bad.load(std::memory_order_relaxed)) return;
+    if (is_bad(context)) return;
     const CpuCortex& self = self_of(context);
     const CortexShape& shape = self.plan_.table.shape;
     const SeenPatches patches{self.cells_, self.winners_, self.has_ink_, self.plan_.patches};
@@ -184,13 +147,9 @@ class CpuCortex final : public CpuOperator {
     }
   }
 
-  CortexPlan plan_;
-  Bands bands_;
   Bands groups_;  // of hypercolumns
   std::array<Worker, kMaxWorkers> worker_{};
-  std::uint8_t* model_ = nullptr;
   CortexArrays arrays_;
-  std::uint8_t* gray_ = nullptr;
   // With `learn`: of all patches of a frame.
   ProbabilityTables* tables_ = nullptr;
   std::uint8_t* cells_ = nullptr;

@@ -4,27 +4,21 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 
-#include "core/cpu_operator.h"
 #include "core/failure.h"
 #include "cortical_network/cpu_levels.h"
 #include "cortical_network/operator_plan.h"
-#include "image/gray_rows.h"
-#include "image/patch_stretch.h"
+#include "cortical_network/patch_operator.h"
 
 namespace ocellus::detail {
 namespace {
 
-class CpuNetwork final : public CpuOperator {
+class CpuNetwork final : public PatchOperator<NetworkOperatorPlan> {
  public:
   CpuNetwork(const NetworkOperatorPlan& plan, int workers) noexcept
-      : CpuOperator(info_of(plan), workers),
-        plan_(plan),
-        bands_(Bands::cut(plan.size.height, workers, 4, 16)),
-        rows_(Bands::cut(plan.network.height, workers, 4, 16)) {
+      : PatchOperator(plan, workers), rows_(Bands::cut(plan.network.height, workers, 4, 16)) {
     const int top = levels() - 1;
     levels_.plan = plan.plan;
     levels_.learns = plan.learn;
@@ -38,14 +32,9 @@ class CpuNetwork final : public CpuOperator {
     }
   }
 
-  Learned learned() const noexcept override { return learned_of(plan_); }
-  Expected<void> read_learned(void* to, std::uint64_t at, std::size_t bytes) noexcept override {
-    std::memcpy(to, model_ + at, bytes);
-    return {};
-  }
   Expected<void> write_learned(const void* from, std::uint64_t at,
                                std::size_t bytes) noexcept override {
-    std::memcpy(model_ + at, from, bytes);
+    OCELLUS_TRY(PatchOperator::write_learned(from, at, bytes));
     levels_.step = *arrays_.steps;
     return {};
   }
@@ -56,7 +45,6 @@ class CpuNetwork final : public CpuOperator {
  private:
   const Hierarchy& hierarchy() const noexcept { return plan_.plan.hierarchy; }
   int levels() const noexcept { return hierarchy().level_count; }
-  bool converts() const noexcept { return plan_.format != PixelFormat::kGray8; }
   std::size_t hypothesis_of(int level) const noexcept {
     return static_cast<std::size_t>(levels() + 1 + 2 * level);
   }
@@ -72,10 +60,7 @@ class CpuNetwork final : public CpuOperator {
     levels_.arrays.hypotheses = builder.take<std::int32_t>(hypercolumns);
     levels_.scratch.layout(builder, hierarchy(), workers_);
     image_ = builder.take<std::uint8_t>(pixels);
-    if (converts()) {
-      gray_ = builder.take<std::uint8_t>(static_cast<std::size_t>(plan_.size.width) *
-                                         static_cast<std::size_t>(plan_.size.height));
-    }
+    layout_gray(builder);
   }
 
   Expected<void> prepare() noexcept override {
@@ -102,7 +87,7 @@ class CpuNetwork final : public CpuOperator {
     const auto add_inner = [&](int patch, std::size_t inner) {
       add(&CpuNetwork::run_inner, inner_[inner].parts, patch, inner);
     };
-    add(&CpuNetwork::convert, converts() ? bands_.count() : 0, 0, 0);
+    add(&CpuNetwork::convert, convert_parts(), 0, 0);
     for (int patch = 0; patch < plan_.patches; ++patch) {
       add(&CpuNetwork::draw, rows_.count(), patch, 0);
       for (std::size_t i = 0; i <= static_cast<std::size_t>(levels()); ++i) add_inner(patch, i);
@@ -121,23 +106,8 @@ class CpuNetwork final : public CpuOperator {
                   static_cast<float>(kSilent));
   }
 
-  static FrameJob& frame_of(void* context) noexcept {
-    return *static_cast<StepContext*>(context)->frame;
-  }
   static CpuNetwork& self_of(void* context) noexcept {
     return *static_cast<CpuNetwork*>(frame_of(context).owner);
-  }
-  static bool is_bad(void* context) noexcept {
-    return frame_of(context).bad.load(std::memory_order_relaxed);
-  }
-
-  static void convert(void* context, int part, int) noexcept {
-    FrameJob& frame = frame_of(context);
-    const CpuNetwork& self = self_of(context);
-    for (int y = self.bands_.begin(part); y < self.bands_.end(part); ++y) {
-      std::uint8_t* const to = self.gray_ + static_cast<std::ptrdiff_t>(y) * self.plan_.size.width;
-      if (!write_gray_row(frame.in, y, to)) mark_bad(frame);
-    }
   }
 
   static void draw(void* context, int part, int) noexcept {
@@ -146,16 +116,8 @@ class CpuNetwork final : public CpuOperator {
     const CpuNetwork& self = self_of(context);
     const NetworkOperatorPlan& plan = self.plan_;
     const int number = static_cast<StepContext*>(context)->level;
-    PatchView patch{static_cast<const std::uint8_t*>(frame.in.data), frame.in.stride,
-                    plan.tile.width, plan.tile.height};
-    if (self.converts()) {
-      patch.data = self.gray_;
-      patch.stride = plan.size.width;
-    }
-    patch.data += number / plan.columns * plan.tile.height * patch.stride +
-                  static_cast<std::ptrdiff_t>(number % plan.columns) * plan.tile.width;
-    stretch_patch(patch, plan.network.width, plan.network.height, self.rows_.begin(part),
-                  self.rows_.end(part), self.image_);
+    stretch_patch(self.patch_of(frame, number), plan.network.width, plan.network.height,
+                  self.rows_.begin(part), self.rows_.end(part), self.image_);
   }
 
   /// A step of the network, or of its feedback.
@@ -189,17 +151,13 @@ class CpuNetwork final : public CpuOperator {
     record.truncated = plan.truncated;
   }
 
-  NetworkOperatorPlan plan_;
-  Bands bands_;  // of the frame
-  Bands rows_;   // of the image that the network sees
+  Bands rows_;  // of the image that the network sees
   NetworkPiece whole_;
   CpuLevels levels_;
   /// LGN cells and levels, then hypotheses and responses of each level.
   std::array<JobStep, std::size_t{3} * kMaxCorticalLevels + 1> inner_{};
-  std::uint8_t* model_ = nullptr;
   NetworkModelArrays arrays_;
   std::uint8_t* image_ = nullptr;
-  std::uint8_t* gray_ = nullptr;
 };
 
 }  // namespace
