@@ -52,6 +52,19 @@ float interpolate(const ClassReferences& references, const float* HWY_RESTRICT s
   return std::max(best, std::sqrt(squared));
 }
 
+void widen(const std::uint16_t* HWY_RESTRICT from, std::size_t count, float* HWY_RESTRICT to) {
+  std::size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const D d;
+  const hn::Rebind<hwy::float16_t, D> half;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    const auto halves = hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from + i));
+    hn::StoreU(hn::PromoteTo(d, halves), d, to + i);
+  }
+#endif
+  for (; i < count; ++i) to[i] = float_from_half(from[i]);
+}
+
 }  // namespace
 }  // namespace ocellus::detail::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -65,6 +78,7 @@ std::size_t rows_of(const NeocognitronTable& table) noexcept {
 }
 
 HWY_EXPORT(interpolate);
+HWY_EXPORT(widen);
 
 }  // namespace
 
@@ -132,7 +146,7 @@ bool ReferenceClasses::prepare(const NeocognitronTable& table,
     for (std::size_t row = 0; row < rows; ++row) {
       const std::uint16_t* const from = weights + row * all + static_cast<std::size_t>(own.first);
       float* const to = dense + row * stride;
-      std::transform(from, from + n, to, float_from_half);
+      HWY_DYNAMIC_DISPATCH(widen)(from, n, to);
       std::fill(to + n, to + stride, 0.0f);
     }
     for (std::size_t begin = 0; begin < n; begin += kListed) {
