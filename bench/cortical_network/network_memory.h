@@ -96,13 +96,7 @@ class NetworkMemory : public NetworkHost {
     arguments_.layout(plan_, device);
   }
   Footprint bytes() noexcept {
-    detail::LayoutBuilder device(nullptr, kDeviceAlignment);
-    detail::LayoutBuilder pinned(nullptr, kDeviceAlignment);
-    place(device, pinned);
-    Footprint footprint;
-    footprint.device = device.bytes();
-    footprint.pinned = pinned.bytes();
-    return footprint;
+    return DeviceWork::footprint_of([this](auto& device, auto& pinned) { place(device, pinned); });
   }
 
   Arguments arguments_{};

@@ -56,22 +56,30 @@ struct BlockTeam {
     return __shfl_sync(kAllLanes, warps, kWarps - 1);
   }
 
+  /// The part of [first, last) of a warp, which has neighboring elements.
+  struct Range {
+    int begin;
+    int end;
+  };
+  __device__ static Range squad_range(int first, int last) {
+    const int each = (last - first + kThreads - 1) / kThreads * kWarp;
+    const int begin = first + squad() * each;
+    return {begin, min(begin + each, last)};
+  }
+
   template <typename Has, typename Use>
   __device__ int select(int count, const Has& has, const Use& use) const {
-    // A warp has neighboring i. A bit of `own` is has(i).
+    // A bit of `own` is has(i).
     constexpr int kWarps = kThreads / kWarp;
     constexpr int kMost = kThreads * 32;
     __shared__ int of_warps[kWarps];
     int total = 0;
     OCELLUS_TEAM_LOOP
     for (int first = 0; first < count; first += kMost) {
-      const int last = min(count, first + kMost);
-      const int each = (last - first + kThreads - 1) / kThreads * kWarp;
-      const int begin = first + squad() * each;
-      const int end = min(begin + each, last);
+      const Range range = squad_range(first, min(count, first + kMost));
       unsigned own = 0;
       OCELLUS_TEAM_LOOP
-      for (int i = begin + lane(), bit = 0; i < end; i += kWarp, ++bit)
+      for (int i = range.begin + lane(), bit = 0; i < range.end; i += kWarp, ++bit)
         own |= (has(i) ? 1u : 0u) << bit;
       const int found = combine_lanes(__popc(own), detail::Plus());
       if (lane() == 0) of_warps[squad()] = found;
@@ -80,11 +88,11 @@ struct BlockTeam {
       int before = total + __shfl_sync(kAllLanes, until, squad()) - found;
       total += __shfl_sync(kAllLanes, until, kWarps - 1);
       OCELLUS_TEAM_LOOP
-      for (int at = begin; at < end; at += kWarp, own >>= 1) {
+      for (int at = range.begin; at < range.end; at += kWarp, own >>= 1) {
         const bool has_own = (own & 1u) != 0;
         const int of_squad = before;
         const int place = of_squad + lane_rank(has_own, before);
-        if (at + lane() < end) use(at + lane(), has_own ? place : -1);
+        if (at + lane() < range.end) use(at + lane(), has_own ? place : -1);
       }
       __syncthreads();
     }
@@ -115,7 +123,7 @@ struct BlockTeam {
   template <typename Value, typename Use>
   __device__ void distribute(int count, int* begins, int* work, const Value& value,
                              const Use& use) const {
-    // A warp has neighboring i, so that its lanes count the values without atomic operations.
+    // A warp counts the values of its i without atomic operations.
     static_assert(kDistributed <= kThreads);
     constexpr int kWarps = kThreads / kWarp;
     constexpr int kMost = 0xffff / kThreads * kThreads;  // counts have 16 bits
@@ -123,16 +131,13 @@ struct BlockTeam {
     std::uint16_t* const own = counts + squad() * kDistributed;
     OCELLUS_TEAM_LOOP
     for (int first = 0; first < count; first += kMost) {
-      const int last = min(count, first + kMost);
-      const int each = (last - first + kThreads - 1) / kThreads * kWarp;
-      const int begin = first + squad() * each;
-      const int end = min(begin + each, last);
+      const Range range = squad_range(first, min(count, first + kMost));
       // Calls add(i, value, lanes before with the same value), and counts the values.
       const auto for_each = [&](const auto& add) {
         OCELLUS_TEAM_LOOP
-        for (int at = begin; at < end; at += kWarp) {
+        for (int at = range.begin; at < range.end; at += kWarp) {
           const int i = at + lane();
-          const int of = i < end ? value(i) : -1;
+          const int of = i < range.end ? value(i) : -1;
           const unsigned same = __match_any_sync(kAllLanes, of);
           const int before = __popc(same & lanes_before());
           if (of >= 0) add(i, of, before);
