@@ -74,6 +74,16 @@ CLI::Validator finite_range(double low, double high) {
   return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
 }
 
+CLI::Validator whole_number() {
+  const auto check = [](std::string& text) {
+    return number_of<std::uint64_t>(text)
+               ? std::string()
+               : fmt::format("{} is not a whole number from 0 to {}", text,
+                             std::numeric_limits<std::uint64_t>::max());
+  };
+  return CLI::Validator(check, "");
+}
+
 CLI::Validator frame_number() {
   constexpr long kMost = 1'000'000'000'000'000'000;
   const auto check = [](std::string& text) {

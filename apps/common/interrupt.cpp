@@ -1,9 +1,11 @@
 #include "apps/common/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 
 #include "ocellus/unfinished_files.h"
@@ -14,7 +16,9 @@ namespace {
 // The signal handler reads these, so they must be free of locks.
 std::atomic<int> stopping_signal{0};
 std::atomic<int> stopping_early{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+std::atomic<std::int64_t> requested_ns{0};  // when stopping_signal came; 0: it did not
+static_assert(std::atomic<int>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);
 
 struct StopPlace {
   enum State : int { kFree, kChanging, kUsed };
@@ -35,17 +39,32 @@ bool asks_to_stop(int signal) {
   return signal == SIGINT || signal == SIGTERM;
 }
 
+/// Signals that follow each other within this time are one request: programs such as timeout send
+/// theirs to the process and to its group.
+constexpr std::int64_t kOneRequestNs = 300'000'000;
+
+/// Of the monotonic clock; never 0.
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec + 1;
+}
+
 void on_signal(int signal) {
-  int none = 0;
-  if (asks_to_stop(signal) && stopping_early.load() > 0 &&
-      stopping_signal.compare_exchange_strong(none, signal)) {
-    for (StopPlace& place : stopped_places) {
-      int used = StopPlace::kUsed;
-      if (!place.state.compare_exchange_strong(used, StopPlace::kChanging)) continue;
-      place.stop(place.object);
-      place.state.store(StopPlace::kUsed);
+  if (asks_to_stop(signal) && stopping_early.load() > 0) {
+    const std::int64_t now = now_ns();
+    std::int64_t before = 0;
+    if (requested_ns.compare_exchange_strong(before, now)) {
+      stopping_signal.store(signal);
+      for (StopPlace& place : stopped_places) {
+        int used = StopPlace::kUsed;
+        if (!place.state.compare_exchange_strong(used, StopPlace::kChanging)) continue;
+        place.stop(place.object);
+        place.state.store(StopPlace::kUsed);
+      }
+      return;
     }
-    return;
+    if (now - before < kOneRequestNs) return;
   }
   end_by_signal(signal);
 }

@@ -10,8 +10,9 @@ namespace ocellus::app {
 void handle_signals();
 
 /// While such an object exists, the first signal only sets stop_signal() and stops the operators
-/// that StopsOnSignal has registered. The second ends the process at once, in case the first stop
-/// hangs. A write to a closed pipe is an error and ends nothing, so that what was computed is kept.
+/// that StopsOnSignal has registered. A second one, 0.3 seconds later or more, ends the process at
+/// once, in case the first stop hangs. A write to a closed pipe is an error and ends nothing, so
+/// that what was computed is kept.
 class StopsEarly {
  public:
   StopsEarly();

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "apps/common/input_error.h"
 #include "apps/common/printable.h"
@@ -78,7 +81,18 @@ nlohmann::json json_object(std::string_view text) {
   }
   nlohmann::json root;
   try {
-    root = nlohmann::json::parse(text);
+    std::vector<std::set<std::string>> open;  // the keys of each object that has not ended
+    root = nlohmann::json::parse(
+        text, [&open](int, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+          using Event = nlohmann::json::parse_event_t;
+          if (event == Event::object_start) open.emplace_back();
+          if (event == Event::object_end) open.pop_back();
+          if (event == Event::key && !open.back().insert(parsed.get<std::string>()).second)
+            throw InputError(
+                fmt::format("the JSON has \"{}\" twice in one object",
+                            printable(parsed.get_ref<const std::string&>(), kMostOfValue)));
+          return true;
+        });
   } catch (const nlohmann::json::exception& error) {
     refuse_json(error);
   }

@@ -60,7 +60,7 @@ const OperatorDescription& operator_description(const std::string& name) {
 OperatorConfig operator_config(const OperatorDescription& description, const OptionTexts& options) {
   OperatorConfig config(description);
   if (const Expected<void> set = set_options(config, options); !set) refuse(set.error().text);
-  note_files_of(config);
+  note_files_of(description.options, options);
   return config;
 }
 
@@ -71,15 +71,16 @@ OperatorConfig operator_config(const std::string& name, const OptionTexts& optio
   return config;
 }
 
-void note_files_of(const OperatorConfig& config) {
-  for (const Option& option : config.options()) {
-    if (option.type != OptionType::kText) continue;
-    const auto text = config.get_option(option);
+void note_files_of(OptionTable table, const OptionTexts& texts) {
+  for (const auto& [option, text] : texts) {
+    const Option* const row = find_option(table, option);
+    if (row == nullptr || row->type != OptionType::kText) continue;
     // A chain of templates may have several.
-    for (std::string_view rest = text.view(); !rest.empty();) {
+    for (std::string_view rest = text; !rest.empty();) {
       const std::string_view name = rest.substr(0, rest.find('|'));
       rest.remove_prefix(std::min(name.size() + 1, rest.size()));
-      const std::size_t begin = std::min(name.find_first_not_of(' '), name.size());
+      // @FILE: a file of fields.
+      const std::size_t begin = std::min(name.find_first_not_of(" @"), name.size());
       const std::size_t end = name.find_last_not_of(' ') + 1;
       if (begin < end) note_input(std::string(name.substr(begin, end - begin)));
     }
@@ -191,9 +192,13 @@ void OperatorOptions::add_to(CLI::App& command) {
 
 OptionTexts OperatorOptions::given() const {
   OptionTexts texts;
-  if (!file_.empty()) texts = read_config_file(file_, *description_);
+  if (!file_.empty()) {
+    note_input(file_);
+    texts = read_config_file(file_, *description_);
+  }
   for (const auto& [name, value] : options_.given())
     set_text(texts, description_->options, name, value);
+  note_files_of(description_->options, texts);
   return texts;
 }
 
@@ -204,7 +209,6 @@ OperatorConfig OperatorOptions::config(const OptionTexts& defaults) const {
     if (!sets_option(texts, description_->options, text.first)) texts.push_back(text);
   if (const Expected<void> set = set_options(config, texts); !set)
     refuse(with_flag(config.options(), set.error().text));
-  note_files_of(config);
   return config;
 }
 

@@ -24,8 +24,8 @@ OperatorConfig operator_config(const OperatorDescription& description, const Opt
 OperatorConfig operator_config(const std::string& name, const OptionTexts& options, ImageSize size,
                                PixelFormat format);
 
-/// Marks the files that the configuration names as inputs: the library reads them.
-void note_files_of(const OperatorConfig& config);
+/// Marks the files that these options of an operator name as inputs: the library reads them.
+void note_files_of(OptionTable table, const OptionTexts& texts);
 
 /// The values of all options that apply to this configuration, by name.
 nlohmann::ordered_json config_json(const OperatorConfig& config);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/common/input_error.h"
+#include "apps/common/input_guard.h"
 
 namespace ocellus::app {
 namespace {
@@ -47,6 +48,7 @@ OperatorText parse_words(const std::string& flag, const std::vector<std::string>
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto [option, value] = parse_word(flag, words[i], whole, description.options);
     if (option == "config") {
+      note_input(value);
       const OptionTexts file = read_config_file(value, description);
       options.insert(options.end(), file.begin(), file.end());
       continue;
@@ -59,7 +61,7 @@ OperatorText parse_words(const std::string& flag, const std::vector<std::string>
     throw InputError(
         made.in_context(words.size() == 1 ? with_flag(made.config.options(), reason) : reason));
   }
-  note_files_of(made.config);
+  note_files_of(description.options, options);
   return made;
 }
 

@@ -122,7 +122,9 @@ void print_record(long frame, const OperatorInfo& info, const void* record) {
                                   : fmt::format("frame {}, field {}: ", frame, part);
     const std::string text = record_string(info, record, part);
     fmt::print("{}{}{}\n", where,
-               text.empty() ? fmt::format("no {}", info.record->items)
+               text.empty() ? fmt::format("no {}", items.count() > 0 && info.text_parts == 0
+                                                       ? "class"
+                                                       : info.record->items)
                             : in_lines(text, std::string(where.size(), ' ')),
                only_confidence(info, record));
   }

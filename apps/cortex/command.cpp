@@ -50,6 +50,9 @@ int classify_images(const PatchCommand& command) {
   OperatorConfig config = command.options.config();
   Config& patches = *config.get_if<Config>();
   const std::string model = patches.model.c_str();
+  if (model.empty())
+    throw InputError(
+        "--model is missing: --images needs a model with a read-out, which ocellus train learns");
   const ClassNames names(take(Operator::read_model_info(model.c_str()), "--model"));
   if (names.classes() == 0)
     throw InputError("--model: the network has no read-out; ocellus train network learns one");
@@ -107,7 +110,8 @@ CLI::App& add_patch_command(CLI::App& program, int& exit_code, const char* name,
   command->callback([command, o, &exit_code] {
     if (!command->get_subcommands().empty()) return;  // plan
     const bool with_images = !o->images.empty();
-    const Config& config = *o->options.config().template get_if<Config>();
+    const OperatorConfig given = o->options.config();
+    const Config& config = *given.get_if<Config>();
     check_options(
         *command,
         {{with_images,

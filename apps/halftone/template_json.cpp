@@ -235,6 +235,24 @@ Rows json_rows(const Json& value, const std::string& where, const std::string& n
   return rows;
 }
 
+/// A field that has no meaning with the others is an error: the one that gives it a meaning may
+/// have been forgotten.
+void check_meaning(const Json& given, const CellStage& stage, const std::string& where) {
+  const struct {
+    const char* field;
+    bool has_meaning;
+    const char* needs;
+  } all[] = {{"start_value", stage.start == CellStart::kConstant, "\"start\": \"constant\""},
+             {"seed", stage.start == CellStart::kNoise, "\"start\": \"noise\""},
+             {"boundary_value", stage.boundary == CellBoundary::kFixed, "\"boundary\": \"fixed\""},
+             {"color_spacing", stage.update == CellUpdate::kColors, "\"update\": \"colors\""},
+             {"max_passes", stage.group_stages > 0, "\"group_stages\" above 0"}};
+  for (const auto& [field, has_meaning, needs] : all) {
+    if (given.contains(field) && !has_meaning)
+      throw InputError(fmt::format("{}: {} has no meaning without {}", where, field, needs));
+  }
+}
+
 CellStage json_stage(const Json& stage, bool continuous, const std::string& where) {
   if (!stage.is_object()) throw InputError(fmt::format("{}: must be an object", where));
   Draft draft;
@@ -266,6 +284,7 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
           where, printable(name, kMostOfValue)));
     }
   }
+  check_meaning(stage, draft.stage, where);
   return finished(std::move(draft), continuous, where);
 }
 

@@ -46,7 +46,7 @@ DigitSequenceConfig DigitSequenceConfig::parse(const std::string& text) {
   SceneText parts(text, begin, config.form ? kFormForm : kSequenceForm);
   while (parts.next()) {
     if (parts.part().starts_with('@')) {
-      config.fps = parts.number(parts.part().substr(1), 0.1, 1000.0);
+      config.fps = parts.rate(parts.part().substr(1));
     } else if (parts.is("size")) {
       config.scene.size = parse_size(parts.value(), text);
       if (config.scene.size.width < least.width || config.scene.size.height < least.height)

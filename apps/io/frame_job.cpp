@@ -104,11 +104,11 @@ double FrameTimes::percentile(double percent) const {
 FrameJob::FrameJob(const FrameCommand& command, const std::vector<std::string>& extensions,
                    bool videos)
     : command_(command),
+      config_(command.options.config()),
       input_(command.frames),
       monitor_(command.common.metrics, input_.source().name()),
       output_(command.frames, extensions, input_.source().fps(), videos),
       engines_(engine_configs(command.common)),
-      config_(command.options.description()),
       report_(command.common) {
   check_distinct_outputs({{"-o", command.frames.output},
                           {"--json-to", json_target()},
@@ -141,7 +141,6 @@ int FrameJob::run() {
 
 void FrameJob::start(InputFrame& first) {
   prepare(first);
-  config_ = command_.options.config();
   range_ = first.range;
   config_.set_input(first.image.size, input_format(first), range_);
   adapt(config_);

@@ -155,12 +155,13 @@ class FrameJob {
   static nlohmann::ordered_json times_json(const InputFrame& frame);
   void record_metrics(const ProcessedFrame& work);
 
+  // The files that options name are inputs before an output is opened.
   const FrameCommand& command_;
+  OperatorConfig config_;
   FrameInput input_;
   Monitor monitor_;
   FrameOutput output_;
   std::vector<EngineConfig> engines_;
-  OperatorConfig config_;
   GrayRange range_;
   std::unique_ptr<FrameRun> run_;
   std::vector<OperatorMetrics*> metrics_;  ///< of each device

@@ -189,6 +189,8 @@ std::string read_text(std::istream& from, std::size_t most) {
     if (text.size() > most)
       throw InputError(fmt::format("has more than {}, which is the limit", bytes_text(most)));
   }
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 

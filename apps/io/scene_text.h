@@ -54,6 +54,13 @@ class SceneText {
   T number(T low, T high) const {
     return number(value_, low, high);
   }
+  /// Frames per second, behind an @.
+  double rate(const std::string& value) const {
+    const std::optional<double> fps = number_of<double>(value);
+    if (!fps || !(*fps >= 0.1 && *fps <= 1000.0))
+      refuse("must have 0.1 to 1000 frames per second behind @");
+    return *fps;
+  }
 
  private:
   std::string text_;

@@ -34,7 +34,7 @@ TestScene TestScene::parse(const std::string& text) {
       const std::string& part = parts.part();
       const std::size_t at = part.find('@');
       if (at != 0 && !part.empty()) scene.size_ = parse_size(part.substr(0, at), text);
-      if (at != std::string::npos) scene.fps_ = parts.number(part.substr(at + 1), 0.1, 1000.0);
+      if (at != std::string::npos) scene.fps_ = parts.rate(part.substr(at + 1));
     } else if (parts.is("frames")) {
       scene.frames_ = parts.number(1, 1000);
     } else if (parts.is("motion")) {

@@ -200,6 +200,14 @@ std::unique_ptr<VideoWriter> make_video_writer(const std::string& path, ImageSiz
   start_gstreamer();
   std::string encoder;
   if (file_extension(path) == ".webm") {
+    // Of VP8.
+    constexpr int kLeastSide = 16;
+    constexpr int kMostSide = 16383;
+    if (std::min(size.width, size.height) < kLeastSide ||
+        std::max(size.width, size.height) > kMostSide)
+      throw InputError(fmt::format(
+          "{}: the frames are {}x{}; frames of a WebM video have {} to {} rows and columns", path,
+          size.width, size.height, kLeastSide, kMostSide));
     need_elements(
         path, {{"vp8enc", "gstreamer1.0-plugins-good"}, {"webmmux", "gstreamer1.0-plugins-good"}});
     // The encoder's threads wait for each other without sleeping, so on few CPUs a second one is

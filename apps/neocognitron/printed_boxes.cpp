@@ -27,6 +27,9 @@ constexpr double kTurn = 0.015;         // of a side, radians: its margin grows 
 constexpr int kFarthestShare = 5;       // of the size of a component, for what protrudes
 constexpr double kLeastCoverage = 0.8;  // of a side
 constexpr double kMostInk = 0.85;       // share of a box: areas have more
+constexpr double kCharacterInk = 0.55;  // share of a printed 8 or B, which has the sides of a box
+constexpr int kCharacterShare = 3;      // of the height of a field, in the least of a character
+constexpr int kContentShare = 4;        // of the height of a box, in the least of what it holds
 // Of the local threshold, pixels. A faint line beside dark digits needs a small one.
 constexpr int kWindows[] = {24, 96};
 
@@ -194,16 +197,37 @@ std::vector<Rect> find_printed_boxes(const GrayImage& image) {
     if (own == nullptr && may_be_box(box)) own = std::make_unique<Sides>(box);
     if (own != nullptr) own->add(box, run);
   }
-  std::vector<Rect> found;
+  struct Found {
+    Rect box;
+    bool like_character;
+  };
+  std::vector<Found> found;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     if (sides[i] == nullptr) continue;
-    if (const std::optional<Rect> box = box_of(components[i], *sides[i])) found.push_back(*box);
+    const std::optional<Rect> box = box_of(components[i], *sides[i]);
+    if (!box) continue;
+    const bool holds_ink =
+        std::any_of(components.begin(), components.end(), [&](const InkComponent& other) {
+          return other.area > 0 && kContentShare * other.height() >= box->height &&
+                 contains(*box, {other.left, other.top, other.width(), other.height()});
+        });
+    const double pixels = static_cast<double>(components[i].width()) * components[i].height();
+    found.push_back(
+        {*box, !holds_ink && static_cast<double>(components[i].area) >= kCharacterInk * pixels});
   }
+  // A box in which there are boxes is none, unless they are its characters.
+  const auto is_field = [&found](const Rect& box) {
+    return std::none_of(found.begin(), found.end(), [&](const Found& other) {
+      return contains(box, other.box) &&
+             !(other.like_character && kCharacterShare * other.box.height >= box.height);
+    });
+  };
   std::vector<Rect> boxes;
-  for (const Rect& box : found)
-    if (std::none_of(found.begin(), found.end(),
-                     [&](const Rect& other) { return contains(box, other); }))
-      boxes.push_back(box);
+  for (const Found& one : found)
+    if (is_field(one.box) && std::none_of(found.begin(), found.end(), [&](const Found& other) {
+          return contains(other.box, one.box) && is_field(other.box);
+        }))
+      boxes.push_back(one.box);
   sort_for_reading(boxes);
   return boxes;
 }

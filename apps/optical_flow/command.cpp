@@ -320,15 +320,16 @@ class FlowJob : public FrameJob {
     OpticalFlowConfig config = flow();
     config.kernels.nt = frames;
     const long number = end - support_of(info_of(OperatorConfig(config))).after();
-    note_ = frames == full().frames
-                ? fmt::format(
-                      "-o is one file and --frame is not given: the last frame with the full "
-                      "temporal support is {}",
-                      number)
-                : fmt::format(
-                      "-o is one file and --frame is not given: there are too few frames for the "
-                      "full temporal support; frame {} has the largest",
-                      number);
+    note_ =
+        frames == full().frames
+            ? fmt::format(
+                  "one field is written and --frame is not given: the last frame with the full "
+                  "temporal support is {}",
+                  number)
+            : fmt::format(
+                  "one field is written and --frame is not given: there are too few frames for the "
+                  "full temporal support; frame {} has the largest",
+                  number);
     from_window(number, support_for(number, window_.front().number, end));
   }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/common/common.h"
+#include "apps/common/input_guard.h"
 #include "apps/common/json_sink.h"
 #include "apps/common/json_text.h"
 #include "apps/common/operator_options.h"
@@ -186,6 +187,7 @@ std::string with_name(const std::string& path, const std::string& error) {
 
 /// The header of a bank as a configuration with the path. Throws InputError.
 KernelFileInfo open_bank(const std::string& path) {
+  note_input(path);
   auto info = read_kernel_file_info(path.c_str());
   if (!info) throw InputError(with_name(path, info.error().text));
   if (!info->kernels.path.assign(path))

@@ -101,6 +101,19 @@ Psf read_kernel(const std::string& text) {
   return take(read_psf(text.c_str()), "--psf");
 }
 
+/// An error about a member of the configuration names its flag; others name `context`.
+Identification take_identified(Expected<Identification> found, const std::string& context) {
+  if (found) return std::move(*found);
+  const std::string reason = found.error().text;
+  for (const std::string flag :
+       {"--support", "--largest-root", "--max-response", "--max-shift", "--noise"}) {
+    std::string member = flag.substr(2);
+    std::replace(member.begin(), member.end(), '-', '_');
+    if (reason.starts_with(member + " is ")) throw InputError(flag + reason.substr(member.size()));
+  }
+  return take(std::move(found), context);
+}
+
 Identification identify(const IdentifyOptions& options) {
   IdentificationConfig config;
   config.support = options.support;
@@ -124,18 +137,19 @@ Identification identify(const IdentifyOptions& options) {
     }
     if (!options.fragment.empty())
       config.picture = view_of(degraded, {0, 0, degraded.size.width, degraded.size.height});
-    return take(identify_from_pair(view_of(degraded, area), view_of(sharp, area), config),
-                options.degraded);
+    return take_identified(
+        identify_from_pair(view_of(degraded, area), view_of(sharp, area), config),
+        options.degraded);
   }
   if (!options.edge.empty()) {
     const Rect edge = area_of("--edge", options.edge, options.degraded, degraded.size);
     const ImageView whole = view_of(degraded, {0, 0, degraded.size.width, degraded.size.height});
-    return take(identify_from_edge(whole, edge, config), options.degraded);
+    return take_identified(identify_from_edge(whole, edge, config), options.degraded);
   }
   const Psf psf = read_kernel(options.psf);
   if (!options.degraded.empty()) config.picture = view_of(degraded, area);
-  return take(identify_from_psf(psf.values.data(), psf.width, psf.height, options.noise, config),
-              "--psf");
+  return take_identified(
+      identify_from_psf(psf.values.data(), psf.width, psf.height, options.noise, config), "--psf");
 }
 
 void check(const IdentifyOptions& options) {

@@ -16,8 +16,7 @@ int weights_of(int radius) noexcept {
 }
 
 std::int32_t on_grid(float value, int bits) noexcept {
-  return static_cast<std::int32_t>(
-      std::nearbyint(static_cast<double>(value) * static_cast<double>(1 << bits)));
+  return static_cast<std::int32_t>(std::nearbyint(std::ldexp(static_cast<double>(value), bits)));
 }
 
 std::int32_t on_input_grid(float value) noexcept {
@@ -72,6 +71,19 @@ bool round_weights(const CellTemplate& weights, int bits, int levels,
   return sum_a < (levels == 2 ? kBinaryLimit : 2 * kBinaryLimit) && sum_a + sum_b < (1 << 17);
 }
 
+/// How often the weights, T and xi can be doubled until the largest of them is 1 or more. The cells
+/// depend on their ratios only.
+int doublings_of(const CellStage& stage) noexcept {
+  if (stage.threshold_plane != nullptr) return 0;  // its values have no least magnitude
+  float largest = std::fabs(stage.weights.threshold);
+  if (stage.levels > 2) largest = std::max(largest, stage.xi);
+  for (int i = 0; i < weights_of(stage.weights.radius); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    largest = std::max({largest, std::fabs(stage.weights.a[at]), std::fabs(stage.weights.b[at])});
+  }
+  return largest > 0.0f ? std::max(0, -std::ilogb(largest)) : 0;
+}
+
 bool is_symmetric(const CellStagePlan& plan) noexcept {
   const int count = weights_of(plan.radius);
   for (int i = 0; i < count / 2; ++i) {
@@ -119,7 +131,7 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
 
   CellStagePlan plan;
   plan.radius = stage.weights.radius;
-  int bits = kInputBits;
+  int bits = kInputBits + doublings_of(stage);
   while (!round_weights(stage.weights, bits, stage.levels, plan)) {
     if (--bits >= 0) continue;
     double sum = 0.0;
@@ -135,7 +147,8 @@ Expected<CellStagePlan> make_stage(int i, const CellStage& stage, ImageSize size
   plan.limit = stage.levels == 2 ? kBinaryLimit : kManyLevelsLimit;
   plan.threshold = on_grid(stage.weights.threshold, plan.fraction_bits);
   plan.has_threshold_plane = stage.threshold_plane != nullptr;
-  plan.xi = std::max(1, on_grid(stage.xi, plan.fraction_bits)) * most;
+  // Two levels do not depend on it, and it may not fit then.
+  if (stage.levels > 2) plan.xi = std::max(1, on_grid(stage.xi, plan.fraction_bits)) * most;
   plan.start_xi = std::max(1, on_input_grid(stage.xi));
   // The first stage has no previous stage; it uses the frame.
   plan.input = i == 0 ? CellInput::kFrame : stage.input;
@@ -196,7 +209,8 @@ bool same_states(const CellStage& a, const CellStage& b) noexcept {
 Check check_warm_start(const CellStage& first, const CellStagePlan& plan) noexcept {
   if (first.start == CellStart::kConstant) {
     return invalid_argument(
-        "warm_start is true, but stages[0].start is kConstant: the result of the template depends "
+        "warm_start is true, but stages[0] starts with a constant: the result of the template "
+        "depends "
         "on this start; warm_start needs a template that works from any start, such as a halftone");
   }
   if (first.group_stages > 0) {

@@ -43,7 +43,7 @@ struct CellStagePlan {
   std::int32_t threshold = 0;  ///< in units of 2^-fraction_bits
   bool has_threshold_plane = false;
   int levels = 2;
-  std::int32_t xi = 0;                ///< times (levels - 1), like X
+  std::int32_t xi = 0;                ///< times (levels - 1), like X; with more than two levels
   std::int32_t start_xi = 0;          ///< xi in units of 2^-13, for the initial output
   std::int32_t limit = kBinaryLimit;  ///< limit of |bias|
 

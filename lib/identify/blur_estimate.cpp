@@ -520,7 +520,14 @@ Expected<BlurEstimate> estimate_blur(const Picture& degraded, const Picture& sha
     shift = {std::clamp(shift.x + dx, -2 * max_shift, 2 * max_shift),
              std::clamp(shift.y + dy, -2 * max_shift, 2 * max_shift)};
   }
-  if (!(estimate.explained >= 0.5) || !(estimate.gain > 0.05)) {
+  if (estimate.explained >= 0.5 && !(estimate.gain > 0.05)) {
+    return tl::unexpected(make_error(
+        Status::kInvalidArgument,
+        "the degraded fragment is %.3g times the sharp one; it must be at least 0.05 times: one of "
+        "them may be a negative",
+        estimate.gain));
+  }
+  if (!(estimate.explained >= 0.5)) {
     return tl::unexpected(make_error(
         Status::kInvalidArgument,
         "the sharp fragment, blurred, explains %.0f%% of the variance of the degraded one; it must "

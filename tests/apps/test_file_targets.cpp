@@ -188,6 +188,15 @@ TEST_F(CommandTargets, TheModelIsCheckedFirst) {
   const std::string first = bytes_of(model);
   ASSERT_EQ(run_program(save(model, {"--model", model})).exit_code, 0);
   EXPECT_FALSE(bytes_of(model) == first);
+  // Frames are learned as images are.
+  const std::string network = folder_ / "network.ocellus";
+  const std::vector<std::string> learn = {"network", "test:28x28,frames=2", "--learn",
+                                          "--save-model", network};
+  ASSERT_EQ(run_program(learn).exit_code, 0);
+  const std::string before = bytes_of(network);
+  const ChildResult again = run_program(plus(learn, {"--model", network}));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_FALSE(bytes_of(network) == before);
   // The frame is damaged, which is found when it is read.
   const std::string frame = write_bytes(folder_ / "frame.pgm", "P5\n4");
   expect_error({"cortex", frame, "--learn", "--save-model", folder_ / "none/model.ocellus"},

@@ -397,6 +397,21 @@ TEST_F(Inputs, NoInputIsOverwritten) {
   expect_option(plot, {"latency", "--pipeline", "restore filter=" + plot, "--size", "32x32",
                        "--frames", "3", "--plot"});
 
+  ASSERT_EQ(run_program({"kernels", "make", "--kernels", "full", "--size", "8x8", "--taps", "3x3x2",
+                         "-o", path("full.ocellus")})
+                .exit_code,
+            0);
+  const std::string full = path("full.ocellus");
+  expect_option(full, {"kernels", "decompose", full, "--rank", "1", "-o"});
+  // Outputs that are opened before the first frame.
+  const std::string fields = write("fields.txt", "2,2,12,8\n");
+  const std::string options = write("options.json", "{\"filter\": \"gaussian-1.5\"}");
+  for (const char* output : {"--metrics", "--json-to"}) {
+    expect_option(filter, {"restore", in, "--filter", filter, output});
+    expect_option(options, {"restore", in, "--config", options, output});
+    expect_option(fields, {"digits", in, "--fields", "@" + fields, output});
+  }
+
   // A file that is no input is replaced, as before.
   const std::string other = write("other.png", "old");
   EXPECT_EQ(run_program({"halftone", in, "-o", other}).exit_code, 0);

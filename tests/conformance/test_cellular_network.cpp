@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <random>
 #include <string>
@@ -305,6 +307,33 @@ struct RandomGroups {
 // Fails when a group of stages differs from the reference: its number of passes, the input of its
 // first stage from the second pass on, its place in the chain, or the stages behind it.
 // Promises: RES-004.
+// Fails when small weights are rounded away: of two levels, a common factor changes no cell.
+TEST_P(Cells, AFactorOfAllWeightsChangesNothing) {
+  CellStage stage;
+  stage.weights.a = {0.1f, 0.2f, 0.1f, 0.2f, 0.0f, 0.2f, 0.1f, 0.2f, 0.1f};
+  stage.weights.b = {0.0f, -0.3f, 0.0f, -0.3f, 1.7f, -0.3f, 0.0f, -0.3f, 0.0f};
+  stage.weights.threshold = 0.0625f;
+  const std::vector<FrameBuffer> frames = one_frame({64, 48}, 3);
+  const auto cells = [&](int exponent) {
+    CellStage scaled = stage;
+    for (float& weight : scaled.weights.a) weight = std::ldexp(weight, exponent);
+    for (float& weight : scaled.weights.b) weight = std::ldexp(weight, exponent);
+    scaled.weights.threshold = std::ldexp(stage.weights.threshold, exponent);
+    const CellularNetworkConfig config = one_stage({64, 48}, scaled);
+    expect_exact(config, frames);
+    auto rig = this->rig<CellularNetwork>(config, 2);
+    CellBytes bytes(64 * 48);
+    must(rig.op.wait(must(rig.op.submit(frames[0].frame(0), view_of(bytes, {64, 48}))),
+                     Deadline::after(std::chrono::seconds(120))));
+    return bytes;
+  };
+  const CellBytes expected = cells(0);
+  EXPECT_GT(std::count(expected.begin(), expected.end(), 255), 500);
+  EXPECT_GT(std::count(expected.begin(), expected.end(), 0), 500);
+  for (const int exponent : {-4, -20, -60, -120})
+    EXPECT_EQ(cells(exponent), expected) << "2^" << exponent;
+}
+
 TEST_P(Cells, GroupsMatchTheReference) {
   for (const char* chain : {"[skeleton]", "threshold(0.3) | [erosion | recall] * 3 | dilation",
                             "[erosion | dilation] * 4 | [ hollow(sweeps=2) | edge ]*2"}) {

@@ -40,15 +40,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (of.width < 1 || of.height < 1 || of.width > kMaxImageSide || of.height > kMaxImageSide)
       std::abort();
   });
-  fuzz::read_or_refuse([&] {
-    const auto digits = app::DigitSequenceConfig::parse("test:digits" + argument);
-    const ImageSize of = digits.scene.size;
-    if (of.width < 64 || of.height < 64 || digits.frames < 1 || !(digits.fps > 0.0)) std::abort();
-  });
-  fuzz::read_or_refuse([&] {
-    const auto form = app::DigitSequenceConfig::parse("test:form" + argument);
-    const ImageSize of = form.scene.size;
-    if (of.width < 640 || of.height < 480 || form.frames < 1 || !(form.fps > 0.0)) std::abort();
-  });
+  // A source that is none of them is a test scene or a file.
+  const auto check_digits = [&](const std::string& source, ImageSize least) {
+    if (!app::is_digit_sequence(source)) return;
+    fuzz::read_or_refuse([&] {
+      const auto digits = app::DigitSequenceConfig::parse(source);
+      const ImageSize of = digits.scene.size;
+      if (of.width < least.width || of.height < least.height || digits.frames < 1 ||
+          !(digits.fps > 0.0))
+        std::abort();
+    });
+  };
+  check_digits("test:digits" + argument, {64, 64});
+  check_digits("test:form" + argument, {640, 480});
   return 0;
 }

@@ -212,7 +212,7 @@ TEST(CellConfig, MistakesAreReported) {
          c.warm_start = true;
          c.stages[0].start = CellStart::kConstant;
        },
-       {"warm_start is true", "stages[0].start is kConstant", "works from any start"}},
+       {"warm_start is true", "stages[0] starts with a constant", "works from any start"}},
       {"the second stage",
        [](auto& c) {
          c.stage_count = 2;

@@ -194,6 +194,10 @@ TEST_F(DigitsCommand, ReadsFieldsFromAFileAndForms) {
   const json from_option = json_of({"digits", frame, "--fields", "0,130,480,30;0,0,480,128"});
   EXPECT_EQ(from_file["config"], from_option["config"]);
   EXPECT_EQ(from_file["frames"][0]["fields"], from_option["frames"][0]["fields"]);
+  write_bytes(file,
+              "\xEF\xBB\xBF"
+              "0,130,480,30\n0,0,480,128");  // with a byte order mark
+  EXPECT_EQ(json_of({"digits", frame, "--fields", "@" + file})["config"], from_option["config"]);
   write_bytes(file, "0,0,20,20\n1,2,3\n");
   expect_error({"digits", frame, "--fields", "@" + file},
                {"--fields", "fields.txt\", line 2", "\"1,2,3\"", "x,y,width,height"});
@@ -232,6 +236,28 @@ TEST_F(DigitsCommand, ReadsFieldsFromAFileAndForms) {
   EXPECT_NE(found["config"]["fields"], given["config"]["fields"]);
   EXPECT_GE(found["fields_correct"].get<int>(), 22);
   expect_error({"digits", frame, "--find-fields"}, {"has no printed box"});
+  // A printed 8 has the sides of a box. It is neither a field, nor is what it stands in none.
+  std::string picture = "P5 400 120 255\n" + std::string(400 * 120, static_cast<char>(255));
+  const auto ink = [&picture](int x, int y) {
+    picture[picture.size() - 400 * 120 + static_cast<std::size_t>(y * 400 + x)] = 0;
+  };
+  for (int y = 0; y < 120; ++y) {
+    for (int x = 0; x < 400; ++x) {
+      const bool in_box = x >= 50 && x < 350 && y >= 30 && y < 92;
+      if (in_box && (x < 52 || x >= 348 || y < 32 || y >= 90)) ink(x, y);
+      for (const int center : {120, 200, 280}) {
+        for (const int middle : {53, 69}) {  // the rings of an 8
+          if (std::hypot((x - center) / 11.0, (y - middle) / 10.0) <= 1.0 &&
+              std::hypot((x - center) / 7.0, (y - middle) / 6.0) > 1.0)
+            ink(x, y);
+        }
+      }
+    }
+  }
+  const json eights =
+      json_of({"digits", write_bytes(folder_ / "eights.pgm", picture), "--find-fields"});
+  EXPECT_EQ(eights["config"]["fields"], "50,30,300,62");
+  ASSERT_EQ(eights["frames"][0]["fields"].size(), 1u);
   expect_error({"digits", "test:form", "--find-fields", "--fields", "0,0,50,50"},
                {"--find-fields has no meaning here", "--fields"});
   expect_error({"digits", "test:form", "--find-fields", "--layout", "tiles"},

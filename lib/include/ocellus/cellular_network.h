@@ -212,8 +212,10 @@ struct CellularNetworkRecord {
 ///   if black is +1. Float pixels are first clamped to 0 to 255 and rounded to 16-bit gray,
 ///   multiples of 1/257.
 /// - A, B, T and xi are rounded to multiples of 2^-f (`fraction_bits`). f is the largest number up
-///   to 13 for which the weights fit. In units of 2^-f, each weight must be below 2^15, the sum of
-///   |A| below 2^14 (2^15 with more than two levels), and the sum of |A| and |B| below 2^17.
+///   to 13 for which the weights fit. Without a threshold plane, it may be larger: numbers that are
+///   all below 1 have 13 bits behind the first digit of the largest one. In units of 2^-f, each
+///   weight must be below 2^15, the sum of |A| below 2^14 (2^15 with more than two levels), and the
+///   sum of |A| and |B| below 2^17.
 /// - B u + T includes the contribution of fixed cells outside the image. It is rounded to a
 ///   multiple of 2^-f / (levels - 1), halves up. Its magnitude is clamped to 2^14 of these
 ///   multiples for two levels and to 2^29 for more.

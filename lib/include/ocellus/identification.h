@@ -39,7 +39,8 @@ struct IdentificationConfig {
   /// the filter is designed again with a smaller bound of the roots, down to 0.2. 512 is the
   /// longest response that an operator takes.
   int max_response = 512;
-  /// Pair: largest displacement between the two fragments that is searched, in pixels, 0 to 16.
+  /// Pair: largest displacement between the two fragments that is searched, in pixels, 0 to 16. A
+  /// displacement that is larger by up to half of the blur's support is found, too.
   int max_shift = 8;
   /// Pair: the filter moves the picture back to the position of the sharp fragment. If false, it
   /// leaves whole pixels of the displacement in place and removes only the fraction. A small

@@ -98,17 +98,20 @@ class OperatorConfig {
     return description_->create(engine, data_.data());
   }
 
-  /// Returns null if the configuration belongs to another operator.
+  /// Returns null if the configuration belongs to another operator. The result points into this
+  /// object, so a temporary one has no such function.
   template <typename Config>
-  Config* get_if() noexcept {
+  Config* get_if() & noexcept {
     return Config::options().data() == options().data()
                ? std::launder(reinterpret_cast<Config*>(data_.data()))
                : nullptr;
   }
   template <typename Config>
-  const Config* get_if() const noexcept {
+  const Config* get_if() const& noexcept {
     return const_cast<OperatorConfig*>(this)->get_if<Config>();
   }
+  template <typename Config>
+  const Config* get_if() const&& = delete;
 
   /// Largest size of a configuration.
   static constexpr std::size_t kBytes = 6144;
