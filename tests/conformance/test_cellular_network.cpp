@@ -304,9 +304,6 @@ struct RandomGroups {
   }
 };
 
-// Fails when a group of stages differs from the reference: its number of passes, the input of its
-// first stage from the second pass on, its place in the chain, or the stages behind it.
-// Promises: RES-004.
 // Fails when small weights are rounded away: of two levels, a common factor changes no cell.
 TEST_P(Cells, AFactorOfAllWeightsChangesNothing) {
   CellStage stage;
@@ -334,6 +331,9 @@ TEST_P(Cells, AFactorOfAllWeightsChangesNothing) {
     EXPECT_EQ(cells(exponent), expected) << "2^" << exponent;
 }
 
+// Fails when a group of stages differs from the reference: its number of passes, the input of its
+// first stage from the second pass on, its place in the chain, or the stages behind it.
+// Promises: RES-004.
 TEST_P(Cells, GroupsMatchTheReference) {
   for (const char* chain : {"[skeleton]", "threshold(0.3) | [erosion | recall] * 3 | dilation",
                             "[erosion | dilation] * 4 | [ hollow(sweeps=2) | edge ]*2"}) {
