@@ -462,7 +462,7 @@ TEST(Cells, ReportsBadInput) {
   expect_error(plus(cnn, {"--initial", folder / "absent.pgm"}), {"absent.pgm"});
   expect_error(plus(halftone, {"--backend", "cuda:1000"}), {"cuda:1000"});
   expect_error({"cnn", in, "-o", out, "--template", "hole", "--warm-start"},
-               {"--warm-start is true", "kConstant", "halftone"});
+               {"--warm-start is true", "starts with a constant", "halftone"});
   expect_error({"cnn", in, "-o", out, "--template", "smkiller", "--warm-start"},
                {"--warm-start is true", "no weights in B", "halftone"});
   // Options that would have no effect.

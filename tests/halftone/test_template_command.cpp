@@ -106,7 +106,7 @@ TEST_F(TemplateCommand, ReadsJson) {
   EXPECT_EQ(stages[0].start_value, hole.start_value);
   EXPECT_EQ(stages[0].boundary_value, hole.boundary_value);
   ASSERT_EQ(make(R"({"note": "n", "stages": [{"b": [[1,1,1],[1,1,1],[1,1,1]], "levels": 3,
-      "update": "synchronous", "input": "frame", "seed": 5, "xi": 2, "start": "blue_noise"},
+      "update": "synchronous", "input": "frame", "xi": 2, "start": "blue_noise"},
       {"a": [[0,0,0],[0,2,0],[0,0,0]]}]})",
                  true),
             "");

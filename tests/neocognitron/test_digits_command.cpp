@@ -142,7 +142,7 @@ TEST_F(DigitsCommand, ComparesAScenesTextWithTheResult) {
            {"test:digits,8", "NAME=VALUE"},
            {"test:digits,sheet=", "must name an image file"},
            {"test:digits,sheet=" + png("sheet.png", gray({30, 200}, 0)), "it is 30x200"},
-           {"test:digits@0", "must be a number from 0.1 to 1000"}})
+           {"test:digits@0", "must have 0.1 to 1000 frames per second"}})
     expect_error({"digits", text_of}, {text_of.substr(text_of.find('/') + 1), says});
 
   // The tile of digit 9 begins in row 180.
