@@ -30,11 +30,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Time of a frame by that of the fixed work. Measured: 4.4 to 5.6 with AVX2 and with AVX-512, on
-/// two CPUs with five to nine other programs.
-constexpr double kStoredRatio = 5.0;
-/// Half way to a program that takes twice as long.
-constexpr double kMostRatio = 1.4 * kStoredRatio;
+/// Time of a frame by that of the fixed work, on two CPUs. Measured of undisturbed frames: 3.4
+/// to 3.7 without other programs, 4.4 to 5.6 with five to nine; of twice the work 6.3 to 6.7
+/// without.
+constexpr double kMostRatio = 5.9;
+/// Of all frames. Measured: 4.0 to 5.7; of twice the work 7.8 to 8.1.
+constexpr double kMostMedianRatio = 7.0;
 
 /// Share of the processors' time that other programs may have for each frame to count.
 constexpr double kQuiet = 0.1;
@@ -202,7 +203,7 @@ TEST_F(DigitsBudget, AFrameTakesAsLongAsItDid) {
   EXPECT_LE(found.undisturbed, kMostRatio);
   // What undisturbed frames do not show are delays that only some frames have.
   if (found.others <= kQuiet) {
-    EXPECT_LE(found.median, kMostRatio);
+    EXPECT_LE(found.median, kMostMedianRatio);
   }
 }
 
