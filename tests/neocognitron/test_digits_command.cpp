@@ -236,7 +236,7 @@ TEST_F(DigitsCommand, ReadsFieldsFromAFileAndForms) {
   EXPECT_NE(found["config"]["fields"], given["config"]["fields"]);
   EXPECT_GE(found["fields_correct"].get<int>(), 22);
   expect_error({"digits", frame, "--find-fields"}, {"has no printed box"});
-  // A printed 8 has the sides of a box. It is neither a field, nor is what it stands in none.
+  // A printed 8 has the sides of a box. It is no field, and the box around it is one.
   std::string picture = "P5 400 120 255\n" + std::string(400 * 120, static_cast<char>(255));
   const auto ink = [&picture](int x, int y) {
     picture[picture.size() - 400 * 120 + static_cast<std::size_t>(y * 400 + x)] = 0;
