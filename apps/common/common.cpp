@@ -74,12 +74,12 @@ CLI::Validator finite_range(double low, double high) {
   return CLI::Validator(check, fmt::format("[{} - {}]", low, high));
 }
 
-CLI::Validator whole_number() {
-  const auto check = [](std::string& text) {
-    return number_of<std::uint64_t>(text)
+CLI::Validator whole_number(std::uint64_t most) {
+  const auto check = [most](std::string& text) {
+    const auto number = number_of<std::uint64_t>(text);
+    return number && *number <= most
                ? std::string()
-               : fmt::format("{} is not a whole number from 0 to {}", text,
-                             std::numeric_limits<std::uint64_t>::max());
+               : fmt::format("{} is not a whole number from 0 to {}", text, most);
   };
   return CLI::Validator(check, "");
 }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -51,13 +52,14 @@ struct CommonOptions {
   std::string metrics;      ///< of commands that run for long; empty: not published
 };
 
-/// Accepts whole numbers from 0 to 2^64 - 1. Without this check, CLI11 takes others modulo 2^64.
-CLI::Validator whole_number();
+/// Accepts whole numbers from 0 to `most`. Without this check, CLI11 takes others modulo 2^64.
+CLI::Validator whole_number(std::uint64_t most);
 /// Adds an option whose help shows its default.
 template <typename T>
 CLI::Option* add_value(CLI::App& command, const char* name, T& value, const std::string& help) {
   CLI::Option* const option = command.add_option(name, value, help)->capture_default_str();
-  if constexpr (std::unsigned_integral<T>) option->check(whole_number());
+  if constexpr (std::unsigned_integral<T>)
+    option->check(whole_number(std::numeric_limits<T>::max()));
   return option;
 }
 void add_common_options(CLI::App& command, CommonOptions& options);

@@ -111,6 +111,29 @@ constexpr WordField kWords[] = {
     {"move", {"update", "swap"}, set<&CellStage::move>, get<&CellStage::move>},
 };
 
+/// A field without a meaning, and what would give it one; null: its default may be given.
+struct Meaningless {
+  const char* field;
+  const char* needs;
+};
+
+/// The fields that have no meaning with the others.
+std::vector<Meaningless> meaningless(const CellStage& stage) {
+  std::vector<Meaningless> fields;
+  if (stage.start != CellStart::kConstant)
+    fields.push_back({"start_value", "\"start\": \"constant\""});
+  if (stage.start != CellStart::kNoise) fields.push_back({"seed", "\"start\": \"noise\""});
+  if (stage.boundary != CellBoundary::kFixed)
+    fields.push_back({"boundary_value", "\"boundary\": \"fixed\""});
+  if (stage.update != CellUpdate::kColors)
+    fields.push_back({"color_spacing", "\"update\": \"colors\""});
+  if (stage.group_stages == 0) {
+    fields.push_back({"group_stages", nullptr});
+    fields.push_back({"max_passes", "\"group_stages\" above 0"});
+  }
+  return fields;
+}
+
 /// The field of this name, or null.
 template <typename Fields>
 auto find_field(const Fields& fields, std::string_view name) {
@@ -235,24 +258,6 @@ Rows json_rows(const Json& value, const std::string& where, const std::string& n
   return rows;
 }
 
-/// A field that has no meaning with the others is an error: the one that gives it a meaning may
-/// have been forgotten.
-void check_meaning(const Json& given, const CellStage& stage, const std::string& where) {
-  const struct {
-    const char* field;
-    bool has_meaning;
-    const char* needs;
-  } all[] = {{"start_value", stage.start == CellStart::kConstant, "\"start\": \"constant\""},
-             {"seed", stage.start == CellStart::kNoise, "\"start\": \"noise\""},
-             {"boundary_value", stage.boundary == CellBoundary::kFixed, "\"boundary\": \"fixed\""},
-             {"color_spacing", stage.update == CellUpdate::kColors, "\"update\": \"colors\""},
-             {"max_passes", stage.group_stages > 0, "\"group_stages\" above 0"}};
-  for (const auto& [field, has_meaning, needs] : all) {
-    if (given.contains(field) && !has_meaning)
-      throw InputError(fmt::format("{}: {} has no meaning without {}", where, field, needs));
-  }
-}
-
 CellStage json_stage(const Json& stage, bool continuous, const std::string& where) {
   if (!stage.is_object()) throw InputError(fmt::format("{}: must be an object", where));
   Draft draft;
@@ -284,7 +289,11 @@ CellStage json_stage(const Json& stage, bool continuous, const std::string& wher
           where, printable(name, kMostOfValue)));
     }
   }
-  check_meaning(stage, draft.stage, where);
+  // What gives a field its meaning may have been forgotten.
+  for (const auto& [field, needs] : meaningless(draft.stage)) {
+    if (needs != nullptr && stage.contains(field))
+      throw InputError(fmt::format("{}: {} has no meaning without {}", where, field, needs));
+  }
   return finished(std::move(draft), continuous, where);
 }
 
@@ -358,16 +367,14 @@ nlohmann::ordered_json cell_templates_json(const CellTemplates& templates) {
     object["levels"] = stage.levels;
     object["xi"] = shortest(stage.xi);
     for (const WordField& field : kWords) object[field.name] = field.words.at(field.get(stage));
-    if (stage.start == CellStart::kConstant) object["start_value"] = shortest(stage.start_value);
-    if (stage.start == CellStart::kNoise) object["seed"] = stage.seed;
-    if (stage.boundary == CellBoundary::kFixed)
-      object["boundary_value"] = shortest(stage.boundary_value);
-    if (stage.update == CellUpdate::kColors) object["color_spacing"] = stage.color_spacing;
+    object["start_value"] = shortest(stage.start_value);
+    object["seed"] = stage.seed;
+    object["boundary_value"] = shortest(stage.boundary_value);
+    object["color_spacing"] = stage.color_spacing;
     object["sweeps"] = stage.max_sweeps;
-    if (stage.group_stages > 0) {
-      object["group_stages"] = stage.group_stages;
-      object["max_passes"] = stage.max_passes;
-    }
+    object["group_stages"] = stage.group_stages;
+    object["max_passes"] = stage.max_passes;
+    for (const Meaningless& none : meaningless(stage)) object.erase(none.field);
     root["stages"].push_back(object);
   }
   return root;

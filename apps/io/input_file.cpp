@@ -16,6 +16,7 @@
 #include "apps/common/input_guard.h"
 #include "apps/common/printable.h"
 #include "apps/io/output_file.h"
+#include "core/option_table.h"
 
 namespace ocellus::app {
 namespace {
@@ -189,9 +190,7 @@ std::string read_text(std::istream& from, std::size_t most) {
     if (text.size() > most)
       throw InputError(fmt::format("has more than {}, which is the limit", bytes_text(most)));
   }
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
-  return text;
+  return std::string(detail::without_byte_order_mark(text));
 }
 
 }  // namespace ocellus::app

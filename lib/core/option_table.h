@@ -16,6 +16,12 @@ namespace ocellus::detail {
 void print_rect(const Rect& rect, char* text, std::size_t capacity) noexcept;
 Expected<void> parse_rect(std::string_view text, Rect& rect) noexcept;
 
+/// A text without the mark of UTF-8 that some editors put before it.
+constexpr std::string_view without_byte_order_mark(std::string_view text) noexcept {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 /// Parses integers separated by `separator`, as many as `numbers` has. Returns false if the text is
 /// anything else.
 bool parse_integers(std::string_view text, char separator, std::span<int> numbers) noexcept;

@@ -64,9 +64,7 @@ Expected<void> read_fields_file(const char* path, TextFields& fields) noexcept {
   close(file);
   if (!count) return tl::unexpected(count.error());
   if (*count > kMostFileBytes) return no_fields_file(path, "it has more than 16384 bytes");
-  std::string_view text(bytes.data(), *count);
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  std::string_view text = without_byte_order_mark({bytes.data(), *count});
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
     const std::string_view field = without_blanks(text.substr(0, end).substr(0, text.find('#')));

@@ -469,6 +469,17 @@ TEST_F(Inputs, BitmapsAreRead) {
 
 /// Example failure: an error does not name the file or the limit that it is about.
 TEST_F(Inputs, ErrorsNameTheFileAndTheLimit) {
+  const std::string none = path("none.ocellus");
+  expect_error({"identify", "--psf", "gaussian:1", "--support", "32", "-o", none},
+               {"--support is 32"});
+  expect_error({"identify", "--psf", "gaussian:1", "--largest-root", "1", "-o", none},
+               {"--largest-root is 1"});
+  expect_error({"train", "network", "--images", none, "--seed", "-1", "-o", none},
+               {"--seed", "whole number"});
+  expect_error({"network", "--images", none}, {"--model is missing"});
+  if (has_gstreamer())
+    expect_error({"halftone", "test:8x8,frames=2", "-o", path("small.webm")},
+                 {"small.webm", "8x8", "16 to 16383"});
   const std::string other = write("other.ocellus", "something else than a kernel bank, at length");
   expect_error({"kernels", "info", other}, {"other.ocellus"});
   const std::string bank = path("bank.ocellus");
